@@ -4,7 +4,7 @@ import pytest
 
 from naive_graph import Sequential, draw
 from naive_graph.errors import DrawingError
-from naive_graph.sequential import Dense
+from naive_graph.sequential import Conv2D, Dense, schedule
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=1.0)
 
@@ -38,3 +38,22 @@ def test_a_fold_that_leads_nowhere_is_refused(fold):
 def test_too_many_boxes_are_refused_with_advice():
     with pytest.raises(DrawingError, match="larger grain"):
         draw(NETWORK.expand(decompose=True), fold=False, most=5)
+
+
+def test_who_owns_what_is_written_and_coloured():
+    names = list(NETWORK.expand().operators)
+    picture = draw(schedule(NETWORK.expand(), [names[:3], names[3:]]))
+    looks = {box.lines[0]: (box.lines[-1], box.tint) for box in picture.scene.boxes if box.kind == "operator"}
+    assert {looks[name] for name in names[:3]} == {("worker 0", "variable")}
+    assert {looks[name] for name in names[3:]} == {("worker 1", "placeholder")}
+    apart = NETWORK.expand(decompose=True)
+    folded = draw(schedule(apart), fold=True)
+    assert "7 workers" in {box.lines[-1] for box in folded.scene.boxes}
+
+
+def test_duplicates_roundrobins_and_the_dilation_are_boxes():
+    flow = Sequential([Conv2D(2, 2, 2), Dense(2)], (4, 4, 1), initializer=1.0).expand(decompose=True, grain=1)
+    boxes = draw(flow, fold=["FComp2", "BComp2"]).scene.boxes
+    lines = {box.id: box.lines for box in boxes}
+    assert lines["FComp1.split_x"] == ["split_x", "duplicate"] and lines["BComp1.dilate"] == ["dilate"]
+    assert lines["FComp1.join"] == ["join", "roundrobin"]

@@ -10,11 +10,16 @@ from ...errors import DrawingError
 from .lettering import visible
 from .scene import READABLE, Arrow, Box, Scene, Wishes, bundled
 
+TINTS = ("variable", "placeholder", "scope", "constant")  # of workers, in turns; their numbers are written, too
+SPLITS = {"duplicate": "duplicate", "roundrobin": "roundrobin", "join": "roundrobin"}  # in COStream's words
 FEW = 30  # operators that are drawn unfolded if nobody asks
 
 
 def flow_scene(flow: Any, wishes: Wishes) -> Scene:
-    """Describe a dataflow. fold: True folds every splitjoin, names (or one) fold those, False none."""
+    """Describe a dataflow, or a schedule of one, whose workers have colours.
+
+    fold: True folds every splitjoin (of a whole program every network), names (or one) fold those, False none.
+    """
     folded = _folded(flow, wishes.fold)
     box_of = {name: _whole(name) if _whole(name) in folded else name for name in flow.operators}
     shown = dict.fromkeys(box_of.values())
@@ -37,13 +42,20 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
             if not end:
                 described.boxes.append(Box(f"{outside}-{stream.name}", "placeholder", [visible(stream.name)]))
         ends = source or f"in-{stream.name}", target or f"out-{stream.name}"
-        if ends[0] != ends[1] and "." not in stream.name:
-            label = visible(stream.name) if source and target else ""  # within a splitjoin names say nothing new
+        if ends[0] != ends[1] and not _is_inside(flow, stream):
+            rates = "" if stream.push == stream.pop == stream.peek else f": {stream.rates}"
+            label = visible(stream.name.rpartition(".")[2] + rates) if source and target else ""
             described.arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
         elif ends[0] != ends[1]:
             bundles[ends] += 1
     described.arrows += bundled(bundles)
     return described
+
+
+def _is_inside(flow: Any, stream: Any) -> bool:
+    """Whether a stream runs within a splitjoin, where names say nothing new."""
+    writer = flow.operators.get(stream.writer)
+    return "." in stream.name and (writer.share is not None or writer.kind in ("duplicate", "roundrobin", "dilate"))
 
 
 def _whole(name: str) -> str:
@@ -68,13 +80,18 @@ def _folded(flow: Any, fold: object) -> set[str]:
 
 def _box(flow: Any, name: str, members: Sequence[str], scope: tuple[str, ...]) -> Box:
     operator = flow.operators.get(name)
+    workers = sorted({flow.workers[each] for each in members}) if hasattr(flow, "workers") else []
+    tint = TINTS[workers[0] % len(TINTS)] if len(workers) == 1 else ""
+    owner = [f"worker {workers[0]}" if tint else f"{len(workers)} workers"] if workers else []
     if operator is None:
-        return Box(name, "scope", [visible(name), f"{len(members):,} parts"], facts={"first": members[0]})
+        lines = [visible(name), f"{len(members):,} parts", *owner]
+        return Box(name, "scope", lines, facts={"first": members[0]}, tint=tint)
     lines = [visible(name.rpartition(".")[2])]
+    lines += [SPLITS[operator.kind]] if operator.kind in SPLITS else []
     if operator.layer and operator.kind in ("forward", "backward") and operator.share is None:
         placed: Any = flow.layers[operator.layer - 1]
         lines.append(visible(repr(placed.layer)))
-    return Box(name, "operator", lines, scope)
+    return Box(name, "operator", lines + owner, scope, tint=tint)
 
 
 def layers_of(flow: Any, most: int) -> str:

@@ -66,11 +66,12 @@ class Box:
     grid: Grid | None = None
     facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
     layer: int | None = None  # where all boxes of the scene have one, it is their column
+    tint: str = ""  # another colour than its kind's
 
     @property
     def look(self) -> Look:
         """How its kind looks; around a matrix there are straight sides."""
-        look = LOOKS[self.kind]
+        look = LOOKS[self.kind]._replace(colour=self.tint or LOOKS[self.kind].colour)
         straight = {"pill": "rounded", "hexagon": "box"}.get(look.shape, look.shape)
         return look._replace(shape=straight) if self.grid else look
 
