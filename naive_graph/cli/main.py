@@ -84,6 +84,7 @@ what would be right there; the exit code is 1.
 examples:
   naive-graph sequential network.seq
   naive-graph sequential --check - < network.seq
+  naive-graph sequential --expand network.seq -o network.svg
 """
 CLASS_NOTES = """\
 The course file says what each exercise is worth. nbgrader knows the notebooks
@@ -175,7 +176,9 @@ def _run(words: list[str]) -> int:
     if options.command == "sequential":
         from .sequential import show_sequential
 
-        return show_sequential(options.file, options.check)
+        if options.output and not options.expand:
+            options.parser.error("-o is of --expand")
+        return show_sequential(options.file, options.check, options.expand, options.output)
     if options.command == "step":
         from .step import step_expression
 
@@ -272,6 +275,8 @@ def command_line() -> argparse.ArgumentParser:
     text = command("sequential", "read networks that are written as text", SEQUENTIAL_NOTES)
     text.add_argument("file", metavar="FILE", help="a text in the sequential language; - for the standard input")
     text.add_argument("--check", action="store_true", help="print layers, but no operators and streams")
+    text.add_argument("--expand", action="store_true", help="print the program before and after networks are replaced")
+    text.add_argument(*both, **out, help="with --expand: draw both, as FILE-before and FILE-after")
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)

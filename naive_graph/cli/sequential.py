@@ -1,4 +1,4 @@
-"""`naive-graph sequential FILE [--check]`: what a text in the sequential language describes, or its mistake."""
+"""`naive-graph sequential FILE`: what a text in the sequential language describes, or its mistake."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import IO
 
 from ..errors import SequentialError
 from ..graph.printed import wrapped
+from ..views.drawing.draw import draw
+from .draw import check_suffix, written
 
 SMALLEST = """\
 stream<double x> res, data, label;
@@ -18,10 +20,15 @@ res = sequential (data, label) (4) {
 """
 
 
-def show_sequential(name: str, check_only: bool) -> int:
-    """Print the networks of a file, or of the input for "-"; 1 and the place of the mistake if there is one."""
+def show_sequential(name: str, check_only: bool, expand: bool = False, output: Path | None = None) -> int:
+    """Print the networks of a file, or of the input for "-"; 1 and the place of the mistake if there is one.
+
+    expand: print and draw the program before and after each network is replaced by its composite.
+    """
     from ..sequential.language import parse  # brings lark and NumPy
 
+    if output is not None:
+        check_suffix(output)
     text = _text_of(name)
     shown = "input" if name == "-" else name
     with warnings.catch_warnings(record=True) as noted:
@@ -41,8 +48,16 @@ def show_sequential(name: str, check_only: bool) -> int:
         network = program[result]
         head = f"\n{result}, from {network.streams.data} and {network.streams.labels}:"
         print(wrapped(f"{head}\n{network.summary()}"))
-        if not check_only:
+        if not check_only and not expand:
             print(wrapped(f"\n{network.expand().text()}"))
+    if expand:
+        main = program.expand()
+        print(wrapped(f"\nbefore:\n{program.text()}\nafter:\n{main.text()}"))
+        if output is not None and program:
+            for word, fold in (("before", True), ("after", False)):
+                picture = output.with_stem(f"{output.stem}-{word}")
+                draw(main.replaced(), fold=fold).save(picture)
+                written(picture, False)
     return 0
 
 

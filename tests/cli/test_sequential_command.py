@@ -134,3 +134,20 @@ def test_an_endless_input_is_not_read_to_its_end():
         command = [sys.executable, "-m", "naive_graph", "sequential", "-"]
         ended = subprocess.run(command, stdin=endless, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1 and "BAD_FILE the input: it has more than" in ended.stderr
+
+
+def test_expand_shows_the_program_before_and_after_its_networks_are_replaced(ask, tmp_path):
+    code, said, _ = ask(GOOD, "--expand", "-o", "net.svg")
+    before, after = said.split("\nbefore:\n")[1].split("\nafter:\n")
+    assert code == 0 and before.startswith("stream<double x> res, data, label;\nres = sequential (data, label)")
+    assert "(res) = sequential_res(data, label);" in after and "composite sequential_res(output " in after
+    pictures = [(tmp_path / f"net-{word}.svg").read_text(encoding="utf-8") for word in ("before", "after")]
+    assert ["FComp2" in each for each in pictures] == [False, True]
+    assert ["sequential_res" in each for each in pictures] == [True, True]
+
+
+def test_a_picture_is_of_an_expansion_and_has_a_form(ask):
+    with pytest.raises(SystemExit):
+        ask(GOOD, "-o", "net.svg")
+    code, said, wrong = ask(GOOD, "--expand", "-o", "net.txt")
+    assert code and not said and "does not end in" in wrong
