@@ -9,7 +9,7 @@ from graphs import any_graph, build
 from hypothesis import HealthCheck, Phase, given, settings
 
 from naive_graph import Constant, Graph, Sequential, Variable, scope, step
-from naive_graph.sequential import Dense, expand
+from naive_graph.sequential import Activation, Dense, expand
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]
 
@@ -181,6 +181,35 @@ def test_who_fires_is_in_sight_with_the_streams_ends(opened: Any, decompose: boo
         around.append((each.index, each.operator, sorted(set(ends))))
     assert seen.view.evaluate(OUT_OF_SIGHT, around) == []
     assert seen.problems == []
+
+
+# The plates that cover who acts, as a step begins and a little later.
+COVERED = """async (count) => {
+  const wrong = [], place = (each) => each.querySelector("rect, polygon").getBoundingClientRect();
+  for (let index = 1; index < count; index += 1) {
+    dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+    for (const wait of [0, 60]) {
+      await new Promise((go) => setTimeout(go, wait));
+      const now = place(document.querySelector(".ng-drawing .ng-now"));
+      for (const plate of document.querySelectorAll(".ng-token, .ng-held")) {
+        const box = place(plate), across = Math.min(now.right, box.right) - Math.max(now.left, box.left);
+        const down = Math.min(now.bottom, box.bottom) - Math.max(now.top, box.top);
+        if (across > 1 && down > 1) wrong.push([index, plate.textContent, across, down]);
+      }
+    }
+  }
+  return wrong;
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_firings_plates_never_cover_who_acts(opened: Any, size: Any, motion: str) -> None:
+    network = Sequential([Dense(3), Activation("relu"), Dense(2)], 4, initializer=1.0)
+    steps = step(network, feed={"data": [[1.0, 2.0, 3.0, 4.0]], "label": [[1.0, 0.0]]})
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]}, reduced_motion=motion)
+    assert seen.view.evaluate(COVERED, len(steps)) == []
 
 
 @pytest.mark.browser

@@ -24,25 +24,34 @@ function sign(group, name, outline) {  // a shape at a node's upper side: colour
   group.append(make("svg:path", { class: name, d: outline(box.x + box.width / 2, box.y, box.width) }));
 }
 
+const long = (text) => 7.8 * [...text].length + 10;
 function pill(at, text, name, title = text) {
-  const wide = 7.8 * [...text].length + 10;
+  const wide = long(text);
   return make("svg:g", { class: name, transform: `translate(${at.x} ${at.y})` }, make("svg:title", {}, title),
     make("svg:rect", { x: -wide / 2, y: -9, width: wide, height: 18, rx: 9 }),
     make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text));
 }
+/** How far up or down a pill at a place stands clear of who acts. */
+function lift(at, text, acting) {
+  if (!acting) return 0;
+  const box = acting.querySelector("rect, polygon").getBBox(), { e, f } = acting.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
+  const middle = box.y + box.height / 2 + f, reach = box.height / 2 + 13, apart = Math.abs(box.x + box.width / 2 + e - at.x) > (box.width + long(text)) / 2 + 4;
+  return apart || Math.abs(at.y - middle) > reach ? 0 : middle + (at.y > middle ? reach : -reach) - at.y;
+}
 
 /** Values travel along the arrows, gradients against them; where one arrives it is added to what was there: `grads`. */
-function travel(view, edgeOf, grads, pace, goesOn) {
+function travel(view, edgeOf, grads, acting, pace, goesOn) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const under = view.carried.slice(0, 12).map(([id, text]) => [edgeOf(id)?.querySelector("path"), text]).filter(([path]) => path);
   if (!under.length || pace < 300) return;
   const tokens = [], end = under.map(([path, text]) => {
-    const token = pill(path.getPointAtLength(0), text, "ng-token");
+    const token = pill({ x: 0, y: 0 }, text, "ng-token"), length = path.getTotalLength();
+    const up = view.kind === "fired" ? lift(path.getPointAtLength(0), text, acting) : 0;
     path.parentNode.parentNode.append(token);
     tokens.push(token);
     return (share) => {
-      const at = path.getPointAtLength(path.getTotalLength() * (view.back ? 1 - share : share));
-      token.setAttribute("transform", `translate(${at.x} ${at.y})`);
+      const at = path.getPointAtLength(length * (view.back ? 1 - share : share));
+      token.setAttribute("transform", `translate(${at.x} ${at.y + up})`);
     };
   });
   const whole = grads?.textContent;

@@ -86,7 +86,7 @@ function picturing(walk, teller, act) {
     write();
     see();
     const grads = boxOf(view.taker)?.querySelector(".ng-grad");
-    if (moving && before) travel(view, edgeOf, grads, act.pace(), () => journey === travelling);
+    if (moving && before) travel(view, edgeOf, grads, boxOf(view.acting), act.pace(), () => journey === travelling);
   }
 
   const asked = () => view.acting ?? view.focus;
@@ -183,15 +183,16 @@ function picturing(walk, teller, act) {
       edge?.classList.add("ng-lit");
       if (view.back) turned(edge);
     }
-    for (const [name, arrow, size] of view.counts ?? []) if (size) counted(name, arrow, size);
+    for (const [name, arrow, size] of view.counts ?? []) if (size) counted(name, arrow, size, now);
   }
 
   /** How many samples lie in a stream: behind its name, or near the head of its arrow. */
-  function counted(name, arrow, size) {
+  function counted(name, arrow, size, now) {
     const path = part(arrow)?.querySelector("path"), words = part(arrow)?.querySelector("text");
     if (!path?.getAttribute("d")) return;
     const at = path.getPointAtLength(path.getTotalLength() * 0.8), box = words?.getBBox();
     if (box?.width) Object.assign(at, { x: box.x + box.width + 9, y: box.y + box.height / 2 });
+    at.y += lift(at, String(size), now);
     path.parentNode.parentNode.append(pill(at, String(size), "ng-held", `${name}: ${size}`));
   }
 
