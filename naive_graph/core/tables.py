@@ -330,10 +330,11 @@ class Tables:
 
     def enter(self, scope: Scope | None) -> None:
         """From the next row on, nodes are made in this scope."""
-        self.scope_now = scope
-        self.scopes.append((len(self), scope))
+        self.scope_now, rows = scope, len(self)
+        # In place of a scope in which nothing was made: those of tensors alone would pile up.
+        self.scopes[-1 if self.scopes[-1][0] == rows else len(self.scopes) :] = [(rows, scope)]
 
-    def mark_scopes(self, scopes: Iterable[tuple[int, Scope]], end: int) -> None:
+    def mark_scopes(self, scopes: Iterable[tuple[int, Scope | None]], end: int) -> None:
         """Rows that were appended up to `end` are in these scopes, each from some row on."""
         for each in scopes:
             insort_right(self.scopes, each, key=_first)

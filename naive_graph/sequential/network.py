@@ -24,6 +24,7 @@ import numpy as np
 
 from ..core.files import path_of
 from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
+from ..graph.graph import scope
 from ..tensor.base import TensorNode
 from ..tensor.nodes import LeafNode
 from ..tensor.picks import reshape
@@ -212,7 +213,8 @@ class Network(Model):
         parameters = iter(self.parameters)
         y = reshape(y, (1, *y.shape))
         for each in self.layers:
-            y = composed(each.layer, y, {name: parameter(next(parameters)) for name in each.weight_shapes})
+            with scope(f"{each.number} {each.layer!r}"):
+                y = composed(each.layer, y, {name: parameter(next(parameters)) for name in each.weight_shapes})
         return reshape(y, self.output_shape)
 
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:

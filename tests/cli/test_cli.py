@@ -1,14 +1,18 @@
 """The command line: what it prints, how it fails, and how it ends."""
 
+import base64
+import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from naive_graph import Graph, __version__
 from naive_graph.cli.main import main
+from naive_graph.views.steps.packing import unpacked
 
 WALK = "log((x - 7)**2 + 10)"
 
@@ -290,6 +294,17 @@ def test_step_saves_a_page(tmp_path):
     done = run("step", "x*x", "x=3", "--save", "walk.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "written: walk.html\n")
     assert (tmp_path / "walk.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_saved_walk_shows_the_expression_as_its_program_and_no_path_of_the_machine(tmp_path):
+    run("step", "x*x - x", "x=3", "-o", "walk.html", cwd=tmp_path)
+    page = (tmp_path / "walk.html").read_text(encoding="utf-8")
+    packed = base64.b64decode(page.partition('id="walk">')[2].partition("<")[0])
+    walk = unpacked(packed)[0]
+    assert [file["lines"] for file in walk["files"]] == [["x*x - x"]]
+    assert not any(
+        str(place) in json.dumps(walk) for place in (tmp_path, sys.prefix, Path(__file__).parents[2], Path.home())
+    )
 
 
 @pytest.mark.parametrize("word", ["-o", "--output", "--save"])

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written_networks import same, small
 
-from naive_graph import LeafNode, Model, Program
+from naive_graph import Graph, LeafNode, Model, Program, draw, lower
 from naive_graph.errors import SequentialError, ShapeError, TrainingError
+from naive_graph.graph.registry import CURRENT
 from naive_graph.sequential.layers import Activation, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
 from naive_graph.training import trainers
@@ -258,3 +259,22 @@ def test_a_network_goes_on_in_another_process(tmp_path):
     whole = run(0)
     assert run(4) == "None"
     assert run(0) == whole
+
+
+def test_what_a_layer_computes_and_its_weights_stand_in_a_scope_of_its_name():
+    """In pictures and in walks, of tensors and of their scalars; calls alone leave nothing in the graph."""
+    with Graph.scratch():
+        network = Sequential([Dense(3), Activation("relu"), Dense(2)], 4, initializer="glorotUniform")
+        y = network([1.0, 2.0, 3.0, 4.0]).sum()
+        marks = len(CURRENT.tables.scopes)
+        for _ in range(10):
+            network([1.0, 2.0, 3.0, 4.0])
+        assert len(CURRENT.tables.scopes) == marks
+        names = ["1 Dense(3)", "2 Activation('relu')", "3 Dense(2)"]
+        assert [each for each in draw(y).scene.scope_names.values() if each[0].isdigit()] == names
+        lower(y)
+        paths = {node.scope.path.partition("/")[0] for node in Graph.node_list if node.scope}
+        assert paths == {*names, "transform"}  # the sum
+        for node in Graph.node_list:
+            if node.name:
+                assert node.scope.path == names[int(node.name[0]) - 1]

@@ -13,9 +13,10 @@ import pytest
 from PIL import Image
 from walks import recorded, walk_downhill, walk_in_the_plane
 
-from naive_graph import Graph, History, PlaceHolder, Variable
+from naive_graph import Graph, History, PlaceHolder, SimpleSGDTrainer, Variable, draw, gradcheck
 from naive_graph.errors import HistoryError, NodeError
 from naive_graph.views import compare
+from naive_graph.views.look import shown
 from naive_graph.views.plots.figure import OTHER_FONTS
 
 
@@ -74,6 +75,31 @@ def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm_and_counts_it():
     (axes,) = figure.axes
     assert axes.get_yscale() == "log" and [math.isnan(y) for y in axes.lines[0].get_ydata()] == [0, 0, 1, 1, 0]
     assert legend_of(figure) == ["2 not finite or not above 0"]
+
+
+def log_axes():
+    x = Variable(6, name="x")
+    check = draw(gradcheck(((x - 7) ** 2 + 10).log()))
+    walks = compare([SimpleSGDTrainer], lambda x, y: x * x + 3 * y * y, (1.0, 2.0), steps=60).plot()
+    narrow, wide = recorded(2.0, 3.0, 7.0).plot(log=True), recorded(1e-8, 1.0, 1e8).plot(log=True)
+    panels = [panel for figure in (check, walks, narrow, wide) for panel in figure.axes]
+    return [axis for panel in panels for axis in (panel.xaxis, panel.yaxis) if axis.get_scale() == "log"]
+
+
+def test_logarithmic_axes_are_of_one_kind_and_write_numbers_as_everything_does():
+    axes = log_axes()
+    assert len(axes) == 4
+    for axis in axes:
+        axis.figure.drawn("png")
+        ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        texts = {tick.label1.get_text(): tick.get_loc() for tick in ticks if tick.label1.get_text()}
+        assert texts and all(text == shown(value) for text, value in texts.items())
+
+
+def test_a_gradient_check_that_passed_says_that_the_derivatives_are_equal():
+    plot = draw(gradcheck(Variable(6, name="x").sin()))
+    assert plot.legends == [] and plot._suptitle.get_text() == "All derivatives are equal"
+    assert [text.get_text() for text in plot.axes[0].get_yticklabels()] == ["x, reverse: 0.96017, equal to 0.96017"]
 
 
 def test_numbers_that_are_not_finite_are_marked_and_counted():

@@ -358,6 +358,12 @@ def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
     seen = opened(steps)
     assert seen.root.locator(".ng-charts svg").count() == 2
     assert seen.root.locator(".ng-level").count() >= 3
+    scales = seen.root.locator(".ng-charts svg").evaluate_all(
+        "all => all.map((svg) => [...svg.querySelectorAll('.ng-scale')].map((each) => each.textContent))"
+    )
+    losses = [each.value for each in steps.find(operator="add", kind="evaluated") if each.label == "f"]
+    assert scales[0] == [shown(each) for each in (max(losses), min(losses), 0, len(losses) - 1)]
+    assert len(set(scales[1])) == 4  # the ends of both weights
     places = []
     for start in steps.iterations:
         seen.go(start + 1)

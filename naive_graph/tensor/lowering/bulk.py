@@ -35,14 +35,13 @@ class BulkWriter:
         columns: list[Any] = [array(code) for code in "hiiidq"]
         self.columns = Unpacked(*columns)
         self.origins: list[tuple[int, Origin]] = []
-        self.scopes: list[tuple[int, Scope]] = []
+        self.scopes: list[tuple[int, Scope | None]] = []
 
-    def begin(self, origin: Origin, scope: Scope | None = None) -> None:
-        """Begin the nodes of another tensor: they have this origin, and this scope if one is given."""
+    def begin(self, origin: Origin, scope: Scope | None) -> None:
+        """Begin the nodes of another tensor: they have this origin and this scope."""
         self.constants: dict[str, int] = {}  # by repr: -0.0 is not 0.0
         self.origins.append((self.end, origin))
-        if scope is not None:
-            self.scopes.append((self.end, scope))
+        self.scopes.append((self.end, scope))
 
     def append(self, kind: int, counts: Rows | int, sources: Rows, size: int) -> Rows:
         """`size` nodes of one kind. counts: how many operands each has; sources: all of them, in order."""

@@ -169,7 +169,7 @@ def _asked_for(found: Unfolding, writer: BulkWriter) -> Unfolding:
     """The rows of a tensor's elements; its structural entries become Constants, once."""
     rows, first = written(found.rows), writer.end
     if (rows < 0).any():
-        writer.begin(found.tensor.origin)
+        writer.begin(found.tensor.origin, found.tensor.scope)
         rows = writer.real(rows)
     return Unfolding(found.tensor, rows, first, writer.end)
 

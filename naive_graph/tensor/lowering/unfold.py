@@ -62,7 +62,7 @@ class Unfolding:
 def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding]) -> Unfolding:
     """Draft the scalars of a node whose sources are unfolded, inside a scope of its name."""
     first = writer.end
-    writer.begin(node.origin, Scope(node.name or node.kind, node.scope) if node.sources else None)
+    writer.begin(node.origin, Scope(node.name or node.kind, node.scope) if node.sources else node.scope)
     sources = [known[source].rows for source in node.sources]
     if isinstance(node, LeafNode):
         rows = _leaf(node, writer)

@@ -32,7 +32,7 @@ try:
     from matplotlib import font_manager
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
-    from matplotlib.ticker import Formatter
+    from matplotlib.ticker import Formatter, LogFormatter
 except ImportError:
     raise MissingToolError('A plot needs matplotlib: pip install "naive-graph[plot]".') from None
 
@@ -169,6 +169,8 @@ def label_axes(panel: Any, across: str, up: str) -> None:
     for axis in (panel.xaxis, panel.yaxis):
         if axis.isDefault_majfmt:  # and no names of rows
             axis.set_major_formatter(Ticks())
+        if axis.get_scale() == "log":
+            axis.set_minor_formatter(Between())
 
 
 class Ticks(Formatter):
@@ -184,6 +186,13 @@ class Ticks(Formatter):
 
     def __call__(self, value: float, place: int | None = None) -> str:
         return shown(value)
+
+
+class Between(LogFormatter):
+    """Numbers between the tens of a logarithmic axis, where there are few tens."""
+
+    def __call__(self, value: float, place: int | None = None) -> str:
+        return shown(value) if super().__call__(value, place) else ""
 
 
 def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:
