@@ -176,14 +176,16 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         draw(Variable(1.0)).save(tmp_path / "none" / "f.svg")
 
 
-def test_ideographs_get_room_and_where_no_font_has_them_a_png_says_so():
+@pytest.mark.parametrize("form", ["png", "pdf"])
+def test_ideographs_get_room_and_a_font_and_where_none_has_them_that_is_said(form):
     drawn = draw(Variable(1.0, name="学习率") * 2)
     assert re.search(r"width=0\.7", drawn.dot)
-    if raster._has("学", raster._family()):
-        assert drawn.png
+    if raster._has("学", next(filter(raster._is_here, raster.FAMILIES))):
+        made = getattr(drawn, form)
+        assert form == "png" or len(set(re.findall(rb"/BaseFont /\w+\+(\w+)", made))) == 2
     else:
-        with pytest.raises(DrawingError, match=r"no font on this machine has '习学率'.*Noto Sans CJK"):
-            _ = drawn.png
+        with pytest.raises(DrawingError, match=rf"No {form.upper()}: no font .* has '习学率'.*Noto Sans CJK"):
+            getattr(drawn, form)
         assert "image/png" not in drawn._repr_mimebundle_()
 
 

@@ -16,8 +16,7 @@ from walks import recorded, walk_downhill, walk_in_the_plane
 from naive_graph import Graph, History, PlaceHolder, SimpleSGDTrainer, Variable, draw, gradcheck
 from naive_graph.errors import HistoryError, NodeError
 from naive_graph.views import compare
-from naive_graph.views.look import shown
-from naive_graph.views.plots.figure import OTHER_FONTS
+from naive_graph.views.look import OTHER_FONTS, shown
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from ...errors import DrawingError, MissingToolError
+from ..look import OTHER_FONTS
 
 ZOOM = 4 / 3  # pixels of a PNG for one of the drawing
 # Fonts as wide as our boxes allow; the first that this machine has. Others lend the letters that it lacks.
@@ -15,28 +16,37 @@ NOBODY_S = "\U0010fffd"  # a letter that no font has
 
 def png_of(svg: str) -> bytes:
     """The picture as PNG. Raises MissingToolError without resvg-py, DrawingError for letters that no font here has."""
-    family = _family()
-    if family is None:
-        raise DrawingError("No PNG: this machine has no fonts. Install some (fonts-dejavu), or save it as .svg.")
-    lacking = "".join(letter for letter in _letters(svg) if not _has(letter, family))
-    if lacking:
-        raise DrawingError(
-            f"No PNG: no font on this machine has {lacking[:20]!r}. Install one that has, such as Noto Sans CJK "
-            "(fonts-noto-cjk) for Chinese, or save the picture as .svg, to be shown where there is one."
-        )
-    return _rendered(svg, family, ZOOM)
+    return _rendered(svg, _checked(svg, "PNG"), ZOOM)
 
 
 def pdf_of(svg: str) -> bytes:
-    """The picture as PDF. Raises MissingToolError without cairosvg."""
+    """The picture as PDF. Raises MissingToolError without cairosvg, DrawingError as `png_of` does."""
     try:
         import cairosvg
     except (ImportError, OSError):  # OSError: without the system's cairo
         raise MissingToolError(
             'A PDF needs cairosvg, and cairo on the system: pip install "naive-graph[pdf]". SVG and PNG do without.'
         ) from None
-    made: bytes = cairosvg.svg2pdf(bytestring=_plain(svg).encode())
+    family = _checked(svg, "PDF")
+    # No font lends letters to another there.
+    other = next((each for each in OTHER_FONTS if _is_here(each)), family)
+    fonted = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', _plain(svg))
+    made: bytes = cairosvg.svg2pdf(bytestring=fonted.encode())
     return made
+
+
+def _checked(svg: str, form: str) -> str:
+    """The font of a picture in which every letter can be written."""
+    family = next(filter(_is_here, FAMILIES), None)
+    if family is None:
+        raise DrawingError(f"No {form}: this machine has no fonts. Install some (fonts-dejavu), or save it as .svg.")
+    lacking = "".join(letter for letter in _letters(svg) if not _has(letter, family))
+    if lacking:
+        raise DrawingError(
+            f"No {form}: no font on this machine has {lacking[:20]!r}. Install one that has, such as Noto Sans CJK "
+            "(fonts-noto-cjk) for Chinese, or save the picture as .svg, to be shown where there is one."
+        )
+    return family
 
 
 def _plain(svg: str) -> str:
@@ -62,9 +72,8 @@ def _letters(svg: str) -> list[str]:
 
 
 @cache
-def _family() -> str | None:
-    """The first of the fonts that is here."""
-    return next((family for family in FAMILIES if _sample("a", family) != _sample("", family)), None)
+def _is_here(family: str) -> bool:
+    return _sample("a", family) != _sample("", family)
 
 
 @cache

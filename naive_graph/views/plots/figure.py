@@ -25,7 +25,7 @@ from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
 from ..drawing.lettering import text_width
 from ..drawing.picture import file_of, write_whole
-from ..look import LEAST, LIGHT, LINE, SERIES, TEXT, THEMES, TITLE, shown, svg_style
+from ..look import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, shown, svg_style
 
 try:
     import matplotlib.style
@@ -49,11 +49,6 @@ LOOK = {
     "font.size": POINT * TEXT, "axes.titlesize": POINT * TEXT, "axes.titlelocation": "left", "lines.linewidth": 1.8,
     "hatch.linewidth": 0.5, "legend.frameon": False, "svg.hashsalt": "naive_graph",
 }  # fmt: skip
-# Fonts with letters that matplotlib's own has not: ideographs, kana, hangul, other scripts.
-OTHER_FONTS = (
-    "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei",
-    "PingFang SC", "Hiragino Sans GB", "SimHei", "Noto Sans", "FreeSans", "Arial Unicode MS",
-)  # fmt: skip
 SHOWN_DPI = 150  # sharp on a fine screen; the metadata keeps its size
 # Without dates and versions, the same plot gives the same bytes.
 METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
