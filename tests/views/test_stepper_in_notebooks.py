@@ -25,12 +25,17 @@ for _ in range(150):
     y = y.sin()
 y.name = "y"
 step(y)"""
+README = """\
+from naive_graph import Graph, Variable, step
+x = Variable(6, name="x")
+f = ((x - 7) ** 2 + 10).log()
+step(f)"""
 
 
-def lonely_notebook(path: Path) -> None:
+def lonely_notebook(path: Path, cell: str = CELL) -> None:
     import nbformat
 
-    cells = [nbformat.v4.new_code_cell(CELL, id="only")]
+    cells = [nbformat.v4.new_code_cell(cell, id="only")]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
 
@@ -59,6 +64,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     folder = home / "work"
     folder.mkdir()
     lonely_notebook(folder / "walk.ipynb")
+    lonely_notebook(folder / "readme.ipynb", README)
     token, port = secrets.token_hex(8), free_port()
     with jupyter("notebook", home, folder, token, port) as address:
         yield address, token
@@ -81,12 +87,14 @@ def run_the_cell(view: Any) -> None:
 
 
 @contextmanager
-def walked(server: tuple[str, str], browser: Any, place: str) -> Iterator[Seen]:
+def walked(
+    server: tuple[str, str], browser: Any, place: str, name: str = "walk", size: tuple[int, int] = (1300, 1000)
+) -> Iterator[Seen]:
     """The stepper of the notebook's only cell, once it has run."""
     address, token = server
-    view = browser.new_page(viewport={"width": 1300, "height": 1000})
+    view = browser.new_page(viewport={"width": size[0], "height": size[1]})
     try:
-        view.goto(f"{address}/{place}/walk.ipynb?token={token}")
+        view.goto(f"{address}/{place}/{name}.ipynb?token={token}")
         view.wait_for_selector(".jp-CodeCell", timeout=90_000)
         view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
         run_the_cell(view)
@@ -123,6 +131,26 @@ def test_arrows_step_at_once_in_jupyterlab(server: Any, browser: Any) -> None:
             seen.at(2 * index)  # of the first level but one, every other event
         seen.press("ArrowLeft")
         seen.at(2)
+
+
+# How far each node's box leaves the drawing's room, and the least size of a text.
+LEFT = """() => {
+  const room = document.querySelector(".ng-drawing").getBoundingClientRect();
+  const nodes = [...document.querySelectorAll(".ng-drawing g.node")];
+  const out = nodes.map((node) => node.querySelector("rect, polygon").getBoundingClientRect()).map((box) =>
+    Math.max(room.left - box.left, box.right - room.right, room.top - box.top, box.bottom - room.bottom));
+  const sizes = nodes.flatMap((node) => [...node.querySelectorAll("text")]).map((text) => 13 * text.getScreenCTM().a);
+  return [nodes.length, Math.max(...out), Math.min(...sizes)];
+}"""
+
+
+@pytest.mark.browser
+def test_the_readmes_function_is_whole_in_jupyterlab_at_1280_pixels(server: Any, browser: Any) -> None:
+    with walked(server, browser, "lab/tree", "readme", (1280, 800)) as seen:
+        for key in ("Home", "End"):
+            seen.press(key)
+            count, out, least = seen.view.evaluate(LEFT)
+            assert count == 8 and out < 1 and least >= 10
 
 
 @pytest.mark.browser
