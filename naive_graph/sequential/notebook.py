@@ -1,15 +1,18 @@
 """`%%sequential`: a notebook's cell in the sequential language.
 
 Once before: `%load_ext naive_graph.sequential.notebook`. The cell's networks
-are then names of the notebook; the program is shown in colours.
+are then names of the notebook, and the cell has the colours of the language.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import re
 import sys
+from importlib.resources import files
 from typing import Any
+from uuid import uuid4
 
 from ..errors import SequentialError
 from ..views.look import LIGHT, page_style
@@ -18,8 +21,12 @@ from .language import ParsedProgram, parse
 from .layers import LAYERS
 from .reading import RESERVED
 
-WORD = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z_]\w*|\d[\d.eE]*|.", re.DOTALL)
 COLOURS = {"comment": "soft", "text": "right", "word": "now", "layer": "queued", "number": "gradient"}
+PATTERN = (  # of the kinds of words, for Python and, but for the P, for a page
+    r"(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)|(?P<text>\"[^\"\n]*\"|'[^'\n]*')|"
+    rf"(?P<word>\b(?:{'|'.join(sorted(RESERVED))})\b)|(?P<layer>\b(?:{'|'.join([*LAYERS, *METHODS])})\b)|"
+    r"(?P<number>\b\d[\d.eE]*)"
+)
 
 
 def coloured(text: str) -> str:
@@ -28,38 +35,28 @@ def coloured(text: str) -> str:
     >>> coloured("add r;")
     '<pre style="font-family:monospace"><span style="color:var(--ng-now,#b3261e)">add</span> r;</pre>'
     """
-    return '<pre style="font-family:monospace">' + "".join(_painted(each) for each in WORD.findall(text)) + "</pre>"
+    return f'<pre style="font-family:monospace">{re.sub(PATTERN, _painted, html.escape(text, quote=False))}</pre>'
 
 
-def _painted(word: str) -> str:
-    kind = _kind(word)
-    if not kind:
-        return html.escape(word)
-    name = COLOURS[kind]  # where styles are dropped, the colour on light ground stays
-    return f'<span style="color:var(--ng-{name},{LIGHT[name]})">{html.escape(word)}</span>'
-
-
-def _kind(word: str) -> str:
-    if word.startswith(("//", "/*")) and len(word) > 1:
-        return "comment"
-    if word[0] in "\"'" and len(word) > 1:
-        return "text"
-    if word in RESERVED:
-        return "word"
-    if word in LAYERS or word in METHODS:
-        return "layer"
-    return "number" if word[0].isdigit() else ""
+def _painted(word: re.Match[str]) -> str:
+    name = COLOURS[str(word.lastgroup)]  # where styles are dropped, the colour on light ground stays
+    return f'<span style="color:var(--ng-{name},{LIGHT[name]})">{word[0]}</span>'
 
 
 class ShownProgram:
-    """A program that a notebook writes in colours."""
+    """A program whose cell a notebook colours; where that cannot be, it is written in colours below."""
 
     def __init__(self, program: ParsedProgram) -> None:
         self.program = program
 
     def _repr_html_(self) -> str:
-        style = page_style(".ng-program", *COLOURS.values())
-        return f'<div class="ng-program"><style>{style}</style>{coloured(self.program.text())}</div>'
+        name = f"ng-{uuid4().hex}"
+        marks = "".join(f"::highlight(ng-{kind}) {{ color: var(--ng-{name}) }}" for kind, name in COLOURS.items())
+        style = page_style(".ng-program", *COLOURS.values()) + marks
+        paint = files(__package__).joinpath("cell.js").read_text(encoding="utf-8")
+        script = f"{paint}({json.dumps(name)}, {json.dumps(PATTERN.replace('?P<', '?<'))})".replace("</", "<\\/")
+        shown = coloured(self.program.text())
+        return f'<div class="ng-program" id="{name}"><style>{style}</style>{shown}<script>{script}</script></div>'
 
     def __repr__(self) -> str:
         return self.program.text()
