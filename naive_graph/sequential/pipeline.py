@@ -191,27 +191,6 @@ def at_least_one(value: Any, who: str) -> int:
     return int(fitted("a pipeline", Field(who, whole(1)), value))
 
 
-def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, size: int) -> Iterator[Conflict]:
-    """Two buffers; group g reads buffer g mod 2, and its last backward writes version g + 2 there."""
-    holds = [0, 1]  # the version in each buffer: both begin with the initial weights
-    wrote = ["nobody", "nobody"]
-    for cycle in range(1, iterations + backward + 1):
-        back = cycle - backward
-        writes = 1 <= back <= iterations and (back % size == 0 or back == iterations)
-        writer = f"BComp{layer}({back})"
-        for name, read in ((f"FComp{layer}", cycle - forward), (f"BComp{layer}", back)):
-            if not 1 <= read <= iterations:
-                continue
-            group = (read - 1) // size
-            mixed = writes and name == f"FComp{layer}" and (back - 1) // size % 2 == group % 2
-            if holds[group % 2] != group or mixed:
-                who = writer if mixed else wrote[group % 2]
-                yield Conflict(cycle, layer, f"{name}({read})", who, group, holds[group % 2], mixed)
-        if writes:
-            group = (back - 1) // size
-            holds[group % 2], wrote[group % 2] = group + 2, writer
-
-
 def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None = None) -> Schedule:
     """The pipeline of a dataflow; `partition`, or lists of names, says who shares a worker, in runs of neighbours.
 
