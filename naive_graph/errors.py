@@ -6,6 +6,9 @@ it. Each class is also the builtin that a Python programmer would catch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from unicodedata import combining, east_asian_width
+
 
 class NaiveGraphError(Exception):
     """The base of every error that this package raises on purpose."""
@@ -143,10 +146,14 @@ class DivergedError(NaiveGraphError, ArithmeticError):
     """A gradient is infinite or not a number, so a trainer cannot use it."""
 
 
+WIDE = "\u3000"  # a space as wide as a Chinese character
+
+
 class SequentialError(NaiveGraphError, ValueError):
     """A sequential network is written wrongly: `code` says how; in a text, `line` and `column` say where."""
 
     layer = 0  # from 1, if a layer does not fit to the one before
+    more: Sequence[SequentialError] = ()  # the mistakes behind this one in a text
 
     def __init__(
         self,
@@ -166,8 +173,10 @@ class SequentialError(NaiveGraphError, ValueError):
         if not self.line:
             return text
         start = max(0, self.column - 60) if len(self.source) > 100 else 0  # of a long line, what is near
-        caret = " " * (self.column - 1 - start) + "^"
-        return f"line {self.line}, column {self.column}: {text}\n  {self.source[start : start + 100]}\n  {caret}"
+        before = self.source[start : self.column - 1].ljust(self.column - 1 - start)
+        caret = "".join(WIDE if east_asian_width(each) in "WF" else " " for each in before if not combining(each)) + "^"
+        says = f"line {self.line}, column {self.column}: {text}\n  {self.source[start : start + 100]}\n  {caret}"
+        return "\n".join([says, *map(str, self.more)])
 
     def at(self, line: int, column: int, source: str = "") -> SequentialError:
         """The same error, in a text."""

@@ -10,17 +10,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from ..errors import SequentialError
+from ..errors import SequentialError, SequentialWarning
 from .composite import Composite
+from .fields import bind
 from .layers import LAYERS, Layer
 from .model import Sequential
-from .network import Streams
-from .reading import placed_in, tree_of
+from .network import TRAINING, WHO, Streams
+from .reading import Reading
 from .tree import Argument, LayerStatement, PlacedName, ProgramTree, SequentialStatement, StreamDeclaration
 
 
@@ -71,18 +73,18 @@ class ParsedProgram:
 
 def parse(text: str) -> ParsedProgram:
     """The networks that a text describes (E1). Raises SequentialError with the place; nothing is half-built."""
-    tree = tree_of(text)
+    reading = Reading(text)
     declared: dict[str, PlacedName] = {}
     networks: dict[str, Sequential] = {}
-    try:
-        for each in tree.statements:
+    for each in reading.tree.statements if reading.tree else ():
+        with reading.noting():
             if isinstance(each, StreamDeclaration):
                 _declare(each, declared)
             else:
-                networks[each.result.text] = _network(each, declared, networks)
-    except SequentialError as error:
-        raise placed_in(text, error, error.line, error.column) from None
-    return ParsedProgram(tree, networks)
+                _make(each, declared, networks, reading)
+    reading.complain()
+    assert reading.tree is not None
+    return ParsedProgram(reading.tree, networks)
 
 
 def _wrong(code: str, says: str, at: Any, about: str = "") -> SequentialError:
@@ -101,32 +103,40 @@ def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName]) -> N
         declared[name.text] = name
 
 
-def _network(
-    statement: SequentialStatement, declared: dict[str, PlacedName], networks: dict[str, Sequential]
-) -> Sequential:
-    for name in (statement.result, statement.data, statement.labels):
+def _make(
+    statement: SequentialStatement, declared: dict[str, PlacedName], networks: dict[str, Sequential], reading: Reading
+) -> None:
+    """Make the network of a statement, or note its mistakes; may raise the last of them."""
+    result, data, labels = statement.result, statement.data, statement.labels
+    for name in (result, data, labels):
         if name.text not in declared:
             near = get_close_matches(name.text, declared, 1)
             meant = f" (did you mean {near[0]})" if near else ""
-            raise _wrong("UNDECLARED_STREAM", f"declare it: stream<double x> {name};", name, f"{name}{meant}")
-    if statement.result.text in (*networks, statement.data.text, statement.labels.text):
-        raise _wrong(
-            "DUPLICATE_NAME",
-            "another network writes it, or this one reads it.",
-            statement.result,
-            statement.result.text,
-        )
-    if statement.labels.text == statement.data.text:
+            says = f"declare it: stream<double x> {name};"
+            reading.add(_wrong("UNDECLARED_STREAM", says, name, f"{name}{meant}"))
+    if result.text in (*networks, data.text, labels.text):
+        says = "another network writes it, or this one reads it."
+        reading.add(_wrong("DUPLICATE_NAME", says, result, result.text))
+    elif labels.text == data.text:
         says = "the network would read data and labels from one stream. Give the labels a stream of their own."
-        raise _wrong("DUPLICATE_NAME", says, statement.labels, statement.labels.text)
-    layers = [_layer(each) for each in statement.layers]
+        reading.add(_wrong("DUPLICATE_NAME", says, labels, labels.text))
+    layers: list[Layer] = []
+    for each in statement.layers:
+        with reading.noting():
+            layers.append(_layer(each))
     given, named = _given(statement.arguments)
     try:
-        streams = Streams(statement.result.text, statement.data.text, statement.labels.text)
-        return Sequential.of(layers, given, named, streams, pipelined=True)
+        if len(layers) < len(statement.layers):
+            bind(WHO, TRAINING, given, named)
+            return
+        streams = Streams(result.text, data.text, labels.text)
+        with warnings.catch_warnings():
+            if reading.mistakes:
+                warnings.simplefilter("ignore", SequentialWarning)
+            networks[result.text] = Sequential.of(layers, given, named, streams, pipelined=True)
     except SequentialError as error:
         which = 2 if error.argument == "batch_size" and len(given) > 2 else error.argument
-        where: Any = _argument(statement.arguments, which) or statement.result
+        where: Any = _argument(statement.arguments, which) or result
         if number := error.layer:
             where = statement.layers[number - 1].name
         raise error.at(where.line, where.column) from None

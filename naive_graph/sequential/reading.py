@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import MissingToolError, SequentialError
 from .tree import (
@@ -29,13 +32,35 @@ except ImportError:
     ) from None
 
 MOST_CHARACTERS = 100_000
+MOST_MISTAKES = 10  # that are told at once
 MOST_DIGITS = 18  # of a whole number: what an int64 holds
 SIGNS = {
     "SEMICOLON": ";", "COMMA": ",", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "EQUAL": "=",
     "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
 }  # fmt: skip
+MISSING_BEFORE = {  # a sign, and what may stand where it is missing
+    "SEMICOLON": ("ADD", "RBRACE", "ID", "STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE"),
+    "COMMA": ("ID", "NUMBER", "STRING"),
+}  # fmt: skip
+QUOTES = "“”„‟«»‘’‚‛"
 WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end"}
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
+
+
+class Repair(NamedTuple):
+    """What to write instead of a part of a text, so that what stands behind it can be read."""
+
+    start: int
+    end: int
+    instead: str
+
+
+class Wrong(Exception):
+    """A mistake of the text, and its repair if one is likely to be meant."""
+
+    def __init__(self, error: SequentialError, repair: Repair | None = None) -> None:
+        self.error = error
+        self.repair = repair
 
 
 def tree_of(text: str) -> ProgramTree:
@@ -48,23 +73,78 @@ def tree_of(text: str) -> ProgramTree:
     };
     <BLANKLINE>
     """
-    if not isinstance(text, str):
-        raise SequentialError("ARG_TYPE", f"A program is a text, not a {type(text).__name__}. Read the file first.")
-    if len(text) > MOST_CHARACTERS:
-        raise SequentialError(
-            "SyntaxError",
-            f"The text has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read. Divide it.",
-        )
+    reading = Reading(text)
+    reading.complain()
+    assert reading.tree is not None
+    return reading.tree
+
+
+class Reading:
+    """A text, its mistakes, and the tree that it has when those are repaired; None where nobody knows how."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise SequentialError("ARG_TYPE", f"A program is a text, not a {type(text).__name__}. Read the file first.")
+        if len(text) > MOST_CHARACTERS:
+            raise SequentialError(
+                "SyntaxError",
+                f"The text has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read. Divide it.",
+            )
+        self.text = self.repaired = text
+        self.repairs: list[Repair] = []
+        self.mistakes: list[SequentialError] = []
+        self.tree: ProgramTree | None = None
+        while self.tree is None and len(self.mistakes) < MOST_MISTAKES:
+            try:
+                self.tree = _tree(self.repaired)
+            except Wrong as wrong:
+                self.add(wrong.error)
+                if wrong.repair is None:
+                    break
+                start, end, instead = wrong.repair
+                self.repaired = self.repaired[:start] + instead + self.repaired[end:]
+                self.repairs.append(wrong.repair)
+
+    def add(self, error: SequentialError) -> None:
+        """One more mistake, at its place in the text as it was written."""
+        place = _offset(self.repaired, error.line, error.column)
+        for start, end, instead in reversed(self.repairs):
+            place = place + end - start - len(instead) if place >= start + len(instead) else min(place, start)
+        line = self.text.count("\n", 0, place) + 1
+        self.mistakes.append(placed_in(self.text, error, line, place - self.text.rfind("\n", 0, place)))
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """A mistake inside is one more."""
+        try:
+            yield
+        except SequentialError as error:
+            self.add(error)
+
+    def complain(self) -> None:
+        """Raise the first mistake, with the others behind it, if there are any."""
+        if self.mistakes:
+            first, *more = sorted(self.mistakes, key=lambda each: (each.line, each.column))[:MOST_MISTAKES]
+            first.more = more
+            raise first
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    return sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + column - 1
+
+
+def _tree(text: str) -> ProgramTree:
+    """The tree of a text. Raises Wrong for its first mistake."""
     try:
         found = _parser().parse(text)
     except lark.UnexpectedToken as error:
         raise _unexpected(text, error) from None
     except lark.UnexpectedCharacters as error:
-        raise placed_in(text, _strange(error), error.line, error.column) from None
+        raise _strange(text, error) from None
     except lark.exceptions.VisitError as error:  # of our own, from a calculation
-        raise error.orig_exc from None
+        raise Wrong(error.orig_exc) from None  # type: ignore[arg-type]
     except SequentialError as error:
-        raise placed_in(text, error, error.line, error.column) from None
+        raise Wrong(error) from None
     assert isinstance(found, ProgramTree)
     return found
 
@@ -82,43 +162,58 @@ def _parser() -> lark.Lark:
     return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
 
 
-def _unexpected(text: str, error: lark.UnexpectedToken) -> SequentialError:
+def _syntax(says: str, line: int, column: int, about: str = "") -> SequentialError:
+    return SequentialError("SyntaxError", says, about, line=line, column=column)
+
+
+def _unexpected(text: str, error: lark.UnexpectedToken) -> Wrong:
     wanted = sorted(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
-    start = len(text) if token.type == "$END" else token.start_pos
+    ended = token.type == "$END"
+    start = len(text) if ended else token.start_pos
     if text.startswith("/*", start):
-        says = "a comment begins here and does not end. Close it: */"
-        return placed_in(text, SequentialError("SyntaxError", says), error.line, error.column)
+        return Wrong(_syntax("a comment begins here and does not end. Close it: */", error.line, error.column))
     word = stack[-1] if wanted == ["EQUAL"] and stack else token
     if getattr(word, "type", "") == "ID" and (word is not token or "STRING" in wanted):
         one = {"True": "1", "False": "0"}.get(str(word))
         says = f"{one} is meant: flags are 0 or 1." if one else f'a word stands in quotes: "{word}".'
-        return placed_in(text, SequentialError("SyntaxError", says, str(word)), word.line, word.column)
+        repair = Repair(word.start_pos, word.end_pos, one or f'"{word}"')
+        return Wrong(_syntax(says, word.line, word.column, str(word)), repair)
     named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower())}`" for each in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    ended = error.token.type == "$END"
-    got = "the end of the text" if ended else f"`{str(error.token)[:30]}`"
+    got = "the end of the text" if ended else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
         got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
-    lines = text.split("\n")
-    place = (len(lines), len(lines[-1]) + 1) if ended else (error.line, error.column)
-    if wanted == ["SEMICOLON"]:  # it is missing behind what stands before
-        before = text[:start].rstrip().split("\n")
-        place = len(before), len(before[-1]) + 1
-    return placed_in(text, SequentialError("SyntaxError", f"expected {expected}, got {got}"), *place)
+    behind = len(text[:start].rstrip())  # where a sign is missing: behind what stands before
+    place = behind if ended or wanted == ["SEMICOLON"] else start
+    line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+    sign = next((SIGNS[each] for each in wanted if token.type in MISSING_BEFORE.get(each, ())), "")
+    return Wrong(
+        _syntax(f"expected {expected}, got {got}", line, column), Repair(behind, behind, sign) if sign else None
+    )
 
 
-def _strange(error: lark.UnexpectedCharacters) -> SequentialError:
-    plain = unicodedata.normalize("NFKC", error.char)
-    name = unicodedata.name(error.char, "a control character").lower()
-    if plain != error.char and plain.isascii():
-        return SequentialError("SyntaxError", f"expected `{plain}`, got `{error.char}` ({name}). Type the plain sign.")
-    if error.char in "“”„‟«»‘’‚‛":
-        return SequentialError("SyntaxError", f"a text stands in plain quotes, \" or ', not in {error.char}.")
-    if error.char in "\"'":
-        return SequentialError("SyntaxError", f"a text that begins with {error.char} does not end on its line.")
-    file = " A program is its text, not the name of its file." * (error.char in ".~\\")
-    return SequentialError("SyntaxError", f"`{error.char}` ({name}) is no sign of the language. Take it out.{file}")
+def _strange(text: str, error: lark.UnexpectedCharacters) -> Wrong:
+    """A character that begins nothing; what is likely to be meant by it."""
+    at, char = error.pos_in_stream or 0, error.char
+    plain = unicodedata.normalize("NFKC", char)
+    name = unicodedata.name(char, "a control character").lower()
+    repair = None
+    if plain != char and plain.isascii():
+        says = f"expected `{plain}`, got `{char}` ({name}). Type the plain sign."
+        repair = Repair(at, at + 1, plain)
+    elif char in QUOTES:
+        inside = re.compile(f'[^{QUOTES}\\n"]*').match(text, at + 1)
+        word = f'"{inside[0].strip()}"' if inside else ""
+        says = f"a text stands in plain quotes, \" or ', not in {char}: {word}."
+        ends = inside is not None and text[inside.end() : inside.end() + 1] in {*QUOTES, '"'}
+        repair = Repair(at, inside.end() + 1, word) if inside and ends else None
+    elif char in "\"'":
+        says = f"a text that begins with {char} does not end on its line."
+    else:
+        file = " A program is its text, not the name of its file." * (char in ".~\\")
+        says = f"`{char}` ({name}) is no sign of the language. Take it out.{file}"
+    return Wrong(_syntax(says, error.line, error.column), repair)
 
 
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing

@@ -1,6 +1,8 @@
 """A text is read as it is written, or refused with its place and the repair."""
 
 import time
+from functools import reduce
+from unicodedata import combining, east_asian_width
 
 import pytest
 from hypothesis import given
@@ -174,7 +176,9 @@ def test_a_calculation_has_pythons_value_and_prints_as_itself(text):
     ("add Activation(relu);", 'SyntaxError relu: a word stands in quotes: "relu".', "relu"),
     ("add Dense(3, use_bias=True);", "SyntaxError True: 1 is meant: flags are 0 or 1.", "True"),
     ("add Dense(3, False);", "SyntaxError False: 0 is meant", "False"),
-    ("add Activation(“relu”);", "plain quotes", "“"),
+    ("add Activation(“relu”);", """a text stands in plain quotes, " or ', not in “: "relu".""", "“"),
+    ("add Activation(‘relu’);", '"relu"', "‘"),
+    ("add Activation(\"tanh\");", 'one of "relu", "sigmoid", "softmax"', '"tanh"'),
     ("add Dense(3); /* the rest", "a comment begins here and does not end", "/*"),
     ("add Dense(3)  add Dense(2);", "expected `;`, got `add`", "  add Dense(2)"),
     ("add Flatten();", "Dense lays what it is given in a row by itself", "Flatten"),
@@ -191,3 +195,86 @@ def test_what_is_often_written_is_told_how_it_is_meant(layers, says, at):
 def test_loss_without_quotes_is_told():
     with pytest.raises(SequentialError, match='variance: a word stands in quotes: "variance"'):
         parse("stream<double x> r, d, l; r = sequential (d, l) (4, 0.1, 9, variance) { add Dense(3); };")
+
+
+@pytest.mark.parametrize("before", ["// 数据\n", "/* 数据 */", "/* ｄ */", "/* é */", "/* e\u0301\u0301 */"])
+def test_a_caret_stands_under_its_sign_behind_wide_and_joined_characters(before):
+    with pytest.raises(SequentialError) as caught:
+        parse(HEAD + before + "r = sequential (d,l) (4) { add Dence(3); };")
+    _, source, caret = str(caught.value).split("\n")
+
+    def cells(text):
+        return sum(0 if combining(each) else 1 + (east_asian_width(each) in "WF") for each in text)
+
+    assert caret.endswith("^") and cells(caret[:-1]) == cells(source[: source.index("Dence")])
+
+
+LESSON = """stream<double x> out, numbers, label;
+out = sequential (numbers, labels) (3, 2.0, 9, variance, “glorotUniform”) {
+  add Dence(4);
+  add Activation("tanh")
+  add Dense(1, 2);
+  add Dense(2，use_bias=True);
+};
+"""
+
+
+def test_all_mistakes_are_told_at_once_in_their_order():
+    with pytest.raises(SequentialError) as caught:
+        parse(LESSON)
+    found = [caught.value, *caught.value.more]
+    assert [(each.line, each.column, each.code) for each in found] == [
+        (2, 28, "UNDECLARED_STREAM"), (2, 40, "ARG_RANGE"), (2, 48, "SyntaxError"), (2, 58, "SyntaxError"),
+        (3, 7, "UNKNOWN_LAYER"), (4, 18, "BAD_VALUE"), (4, 25, "SyntaxError"), (5, 16, "ARG_RANGE"),
+        (6, 14, "SyntaxError"), (6, 24, "SyntaxError"),
+    ]  # fmt: skip
+    assert str(caught.value).count("^") == 10
+    repairs = {
+        "labels": "label", "2.0, 9": "0.1, 19", "variance": '"variance"', "“glorotUniform”": '"glorotUniform"',
+        "Dence": "Dense", '"tanh")': '"relu");', "1, 2": "1, 1", "，": ", ", "True": "1",
+    }  # fmt: skip
+    mended = reduce(lambda text, repair: text.replace(*repair), repairs.items(), LESSON)
+    assert len(parse(mended)["out"].layers) == 4
+
+
+def test_ten_mistakes_are_enough():
+    with pytest.raises(SequentialError) as caught:
+        parse(HEAD + "r = sequential (d,l) (4) {" + "add Dence(3);" * 30 + "};")
+    assert len(caught.value.more) == 9
+
+
+WORDS = [
+    "add",
+    "Dense",
+    "(",
+    ")",
+    "3",
+    ";",
+    "}",
+    "{",
+    ",",
+    "relu",
+    "“x”",
+    "；",
+    "=",
+    "r",
+    "stream",
+    "*",
+    "/*",
+    '"',
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=6), st.integers(0, 90))
+def test_whatever_is_put_into_a_text_each_mistake_has_a_place_in_it(words, at):
+    text = V1[:at] + " ".join(words) + V1[at:]
+    lines = text.split("\n")
+    try:
+        parse(text)
+    except SequentialError as error:
+        found = [error, *error.more]
+        assert len(found) <= 10 and found == sorted(found, key=lambda each: (each.line, each.column))
+        assert all(1 <= each.column <= len(lines[each.line - 1]) + 1 for each in found)
+    except SequentialWarning:
+        pass  # another network than was meant, and it says so
