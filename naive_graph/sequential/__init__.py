@@ -14,7 +14,8 @@ partitioning        who shares a worker, and what to expect of it
 model               Sequential: fit, and all of this in one place
 composite           operators of one's own, with rates, around networks
 tree, reading       a text as a tree, with a place for every mistake
-language, notebook  the networks that a text describes; `%%sequential` in a notebook
+language            the networks that a text describes
+notebook, cell.js   `%%sequential` in a notebook, and the colours of its cell
 """
 
 from ..core.rooms import handed_out
