@@ -293,8 +293,8 @@ class _Careful(Nodes):
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
-        node.holes = function is GUARD or None
         node.structural = function in CHOICES
+        node.holes = node.structural or function is GUARD or None
         return node
 
 

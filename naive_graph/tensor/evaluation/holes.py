@@ -77,7 +77,7 @@ def _there(node: TensorNode, read: Callable[[TensorNode], Any], algebra: Any) ->
     if isinstance(node, LinearNode):
         op = OpType.mul if node.op == OpType.mul else OpType.add
         return algebra.linear(op, node.index, *map(read, node.sources))
-    if isinstance(node, NonlinearNode):  # a guard, of entries that a branch reaches
-        return node.sources[0]._value * read(node.sources[1])
+    if isinstance(node, NonlinearNode):  # a choice among entries, or a guard, of those that a branch reaches
+        return node._value if node.structural else node.sources[0]._value * read(node.sources[1])
     assert isinstance(node, LeafNode)
     return np.asarray(node.value)

@@ -237,3 +237,24 @@ def test_places_at_run_time_choose_alike_on_arrays_and_scalars_among_zeros_by_st
     scalars = y.lower()
     Graph.forward()
     np.testing.assert_array_equal(y.eval(), scalars.values)
+
+
+BEATEN = {
+    "the smallest of products": lambda x: (x * x).min((0, 1)),
+    "the smallest of a matrix product": lambda x: (x @ x.transpose(1, 0)).min((0, 1)),
+    "the smallest of products of products": lambda x: ((x * x) * (x * x)).min(1).min(0),
+    "the first largest of each window": lambda x: -operators()["max_pool2d"]((-x * x).reshape(1, 2, 2, 1), 2).sum(),
+    "beside another reader": lambda x: (x * x).min((0, 1)) + 0.5 * x[1, 0],
+}
+
+
+@pytest.mark.parametrize("told", BEATEN)
+def test_what_is_beaten_hands_nothing_on_to_the_infinity_before_it(told, ignoring_invalid):
+    x = LeafNode.parameter([[-INF, -0.5], [-0.46, -1.18]])
+    y = BEATEN[told](x).sum()
+    y.backward()
+    scalars, leaf = y.lower()[()], x.lower()
+    Graph.forward(scalars)
+    Graph.backward(scalars)
+    assert x.gradient()[0, 0] == 0.0
+    np.testing.assert_allclose(x.gradient(), leaf.grads, rtol=1e-12)
