@@ -10,7 +10,7 @@ from programs import arrays, loops, nodes, programs
 from naive_graph import Constant, Graph, gradients, jacobian, lower, tangents
 from naive_graph.tensor.base import size_of
 
-LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+LAWS = settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
 FEWER = settings(LAWS, max_examples=25)
 pytestmark = pytest.mark.usefixtures("ignoring_invalid")
 SMALL = 40  # entries of a Jacobian's side
