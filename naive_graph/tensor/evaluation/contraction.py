@@ -210,5 +210,7 @@ def _equation(ids: tuple[Ids, ...], dst: Ids) -> str:
 @lru_cache(maxsize=4096)
 def _expression(equation: str, shapes: tuple[Shape, ...]) -> Callable[..., Array]:
     """A contraction whose order was found once for these shapes."""
-    found: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes)
+    # NumPy's tensordot takes 0 times infinity for 0 where a factor is one number alone.
+    is_safe = 1 not in {extent for shape in shapes for extent in shape}
+    found: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes, use_blas=is_safe)
     return found

@@ -258,3 +258,8 @@ def test_what_is_beaten_hands_nothing_on_to_the_infinity_before_it(told, ignorin
     Graph.backward(scalars)
     assert x.gradient()[0, 0] == 0.0
     np.testing.assert_allclose(x.gradient(), leaf.grads, rtol=1e-12)
+
+
+def test_three_factors_of_which_one_is_a_number_give_what_two_give(ignoring_invalid):
+    a, b = LeafNode.parameter([-0.0], "a"), LeafNode.parameter([INF], "b")
+    assert np.isnan((a * b)[[0, 0]].eval()).all()
