@@ -8,7 +8,7 @@ is written once; what is used once stands where it is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...errors import NodeError
@@ -132,6 +132,23 @@ def _traced(rule: Rule, operands: Sequence[Any]) -> Any:
             f"Operator '{rule.name}' computes in Python, which cannot be written in another language: {error} "
             "Write its value with naive_graph's functions."
         ) from error
+
+
+def traced(parameters: Sequence[str], function: Callable[..., Sequence[Any]], needed: dict[str, str]) -> str:
+    """The body of a JavaScript function that returns a list: what a Python function gives for parts called so.
+
+    needed: takes the functions that JavaScript lacks. Raises NodeError where numbers are asked for.
+
+    >>> traced(["x", "rate"], lambda x, rate: [x - rate * (x * x), None], {})
+    'return [x - rate * (x * x), null];'
+    """
+    chosen = LANGUAGES["javascript"]
+    program, names = CodeParts(chosen), Identifiers(Tables())
+    names.taken |= set(parameters)
+    results = function(*(CodePart(program, None, (), (each, ATOM)) for each in parameters))
+    lines = [*_lines(program, names, results)]
+    needed |= program.needed
+    return " ".join([*lines, f"return [{', '.join('null' if each is None else _text(each, chosen)[0] for each in results)}];"])
 
 
 # --- a whole graph ------------------------------------------------------------

@@ -7,13 +7,7 @@ function charting(walk, teller, go) {
   const surface = walk.surface, { losses, path } = teller.course(surface?.rows ?? []);
   if (losses.length < 2) return null;
   const box = make("div", { class: "ng-charts" }), marks = [];
-  const chart = (title, wide, high, [[left, right], [low, top]], ...shapes) => {
-    const ends = [[3, 16, top], [3, high - 22, low], [3, high - 4, left], [wide - 3, high - 4, right, "end"]];
-    const scales = ends.map(([x, y, value, anchor = "start"]) => make("svg:text", { class: "ng-scale", x, y, "text-anchor": anchor }, figure(value)));
-    const svg = make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title }, ...shapes, ...scales);
-    box.append(make("figure", {}, svg, make("figcaption", {}, title)));
-    return svg;
-  };
+  const chart = (...drawn) => scaled(box, ...drawn);
   const finite = losses.map(({ loss }) => loss).filter(Number.isFinite), low = Math.min(...finite), high = Math.max(...finite);
   const x = (at) => ROOM + ((WIDE - 2 * ROOM) * at) / (losses.length - 1);
   const y = (loss) => TALL - ROOM - ((TALL - 2 * ROOM) * (loss - low)) / (high - low || 1);
@@ -43,6 +37,15 @@ function charting(walk, teller, go) {
       for (const mark of marks) mark(first);
     },
   };
+}
+
+/** A figure in a box, with the ends of its axes as numbers. */
+function scaled(box, title, wide, high, [[left, right], [low, top]], ...shapes) {
+  const ends = [[3, 16, top], [3, high - 22, low], [3, high - 4, left], [wide - 3, high - 4, right, "end"]];
+  const scales = ends.map(([x, y, value, anchor = "start"]) => make("svg:text", { class: "ng-scale", x, y, "text-anchor": anchor }, figure(value)));
+  const svg = make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title }, ...shapes, ...scales);
+  box.append(make("figure", {}, svg, make("figcaption", {}, title)));
+  return svg;
 }
 
 function place(dot, x, y) {

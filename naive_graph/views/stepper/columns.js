@@ -193,6 +193,9 @@ function replaying(walk) {
     return cast.fixed;
   }
 
-  return { KINDS, casts, patterns, runs, numbers, starts, floatStarts, iterations, iterationOf, count, event, stateAt,
+  /** The numbers were written anew. */
+  const renewed = () => { known = null; };
+
+  return { KINDS, renewed, casts, patterns, runs, numbers, starts, floatStarts, iterations, iterationOf, count, event, stateAt,
     incoming, constants, numbered, unnumbered };
 }

@@ -14,7 +14,7 @@ from ..policy import policy
 from ..steps.packing import PackedWalk
 
 DRAWN = ("engine", "stage")  # shared with pictures
-SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "stepper")
+SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "live", "stepper")
 
 
 @cache
@@ -38,7 +38,7 @@ def style() -> str:
 
 def page(walk: PackedWalk) -> str:
     """The page as text."""
-    whole = f"{script()}\nstart();\n"
+    whole = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
     return stepper_file("page.html").format(
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),

@@ -1,7 +1,7 @@
 // One view of a walk, for a notebook's widget and for a saved page.
 //
-// mount(el, walk, state, alone) shows `walk` in `el`. state.get() and state.set(i) hold
-// the index of the step. alone: whether the page is ours, so that every key is meant for us.
+// mount(el, walk, state, code, alone) shows `walk` in `el`. state.get() and state.set(i) hold the index of the
+// step. code: what computes it anew, if anything does. alone: whether the page is ours, so that every key is meant for us.
 
 const SPEEDS = { "slow": 1600, "normal": 800, "fast": 300, "very fast": 60 };
 const KEYS = [
@@ -14,7 +14,7 @@ const KEYS = [
 const COUNTED = "Steps are counted as they are shown: more detail has more steps. steps[...] in Python counts them all.";
 const SOON = 250;  // milliseconds after which the address follows the step
 
-export function mount(el, walk, state, alone = false) {
+export function mount(el, walk, state, code = null, alone = false) {
   const teller = walk.flow ? firings(walk) : sweeps(walk), last = teller.count - 1, iterations = teller.iterations.length;
   let view = null;      // the step that is shown
   let timer = null;     // of playing
@@ -42,7 +42,8 @@ export function mount(el, walk, state, alone = false) {
   wish.setAttribute("list", offers.id);
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
   const picture = picturing(walk, teller, { clicked, level: () => level, pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
-  const panel = paneling(walk, teller, go);
+  const panel = paneling(walk, teller, go), live = code && teller.count ? teller.live(code) : null;
+  const steered = live && steering(live, followed);
   const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group", "aria-label": "keys and colours" }, make("dl", {},
     ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. " + "Dashed: ready, in the queue. "
@@ -60,7 +61,9 @@ export function mount(el, walk, state, alone = false) {
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 }, make("h2", { class: "ng-heading" }, heading),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, more,
       slider, make("label", {}, "step", typed, total), inPython),
-    tools, sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
+    tools, ...(steered ? [steered.bar] : []), sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
+  if (steered) panel.box.prepend(steered.charts);
+  if (steered) picture.frame.addEventListener("pointerdown", steered.dragged, true);  // before a drag moves the drawing
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
   const heard = (event) => { if (meant(event)) key(event); };
@@ -137,7 +140,7 @@ export function mount(el, walk, state, alone = false) {
   function key(event) {
     const target = event.target, typing = ["SELECT", "TEXTAREA"].includes(target.tagName) || (target.tagName === "INPUT" && target.type !== "range");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (typing && target !== wish && target !== typed) return;
+    if ((typing && target !== wish && target !== typed) || steered?.bar.contains(target)) return;
     if (typing) {
       if (event.key === "Escape") root.focus();
       if (event.key !== "Enter") return;
@@ -173,6 +176,11 @@ export function mount(el, walk, state, alone = false) {
 
   function toggleHelp() {
     help.hidden = !help.hidden;
+  }
+
+  /** Other values: the step at hand is told anew; before any, where the walk leads. */
+  function followed() {
+    go(view.index || last);
   }
 
   // --- finding ---
@@ -239,13 +247,14 @@ export function mount(el, walk, state, alone = false) {
     clearTimeout(linking);
     linking = setTimeout(() => {
       const its = levels.length ? `&level=${level + 1}` : "";
-      try { history.replaceState(null, "", `#step=${number()}${its}`); } catch { /* a frame without an address */ }
+      try { history.replaceState(null, "", `#step=${number()}${its}${steered?.link() ?? ""}`); } catch { /* a frame without an address */ }
     }, SOON);
   }
 
   const linked = () => {
-    const [, wanted, its] = location.hash.match(/^#step=(\d+)(?:&level=([123]))?$/) ?? [];
+    const [, wanted, its, values] = location.hash.match(/^#step=(\d+)(?:&level=([123]))?(?:&leaves=([-+.\de,]+))?$/) ?? [];
     if (!alone || wanted === undefined) return;
+    if (values) steered?.restore(values.split(",").map(Number));
     choose(its ? Number(its) - 1 : 1);  // it counts as the page does that it opens
     jump(Number(wanted));
   };
@@ -273,17 +282,25 @@ export function mount(el, walk, state, alone = false) {
 
 // --- in a notebook ---
 
+/** The code that came with a walk: rules and trainers; null where there is none, or a page lets none in. */
+async function imported(text) {
+  if (!text) return null;
+  const address = URL.createObjectURL(new Blob([`${text}\nexport { rules, trainers };`], { type: "text/javascript" }));
+  try { return await import(address); } catch { return null; } finally { URL.revokeObjectURL(address); }
+}
+
 export default {
   render({ model, el }) {
     let view = null;
     dotReady(model.get("dot") || undefined);
     const moved = () => view?.go(model.get("index"));
     const bytes = model.get("walk");
-    unpacked(bytes.buffer ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes).then((walk) => {
+    const packed = bytes.buffer ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes;
+    Promise.all([unpacked(packed), imported(model.get("live"))]).then(([walk, code]) => {
       view = mount(el, walk, {
         get: () => model.get("index"),
         set: (index) => { model.set("index", index); model.save_changes(); },
-      });
+      }, code);
       // The still picture is not needed while we live. It may come after us, and is back when we are gone.
       el.append(make("style", {}, `[data-ng-still="${CSS.escape(model.get("still"))}"] { display: none; }`));
       model.on("change:index", moved);
@@ -294,11 +311,11 @@ export default {
 
 // --- on a page of its own ---
 
-export async function start() {
+export async function start(code) {
   const root = document.getElementById("stepper");
   if (!window.DecompressionStream) return void (root.textContent = "This page needs a browser of 2023 or later.");
   const text = atob(document.getElementById("walk").textContent), bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
   let index = 0;
-  mount(root, await unpacked(bytes), { get: () => index, set: (to) => { index = to; } }, true);
+  mount(root, await unpacked(bytes), { get: () => index, set: (to) => { index = to; } }, code, true);
 }

@@ -195,6 +195,7 @@ function sweeps(walk) {
   return {
     count, iterations, at, levels: LEVELS, level, meaning, turn, course,
     numbered: replay.numbered, unnumbered: replay.unnumbered,
+    live: (code) => living(walk, replay, code),
     called: (row) => called(casts.find((cast) => cast.stepOf.has(row)), row),
     wishes: [...new Set(["not finite", ...named, ...operators])],
     near: (view) => neighbourhood(castAt(view), view.acting ?? view.focus),

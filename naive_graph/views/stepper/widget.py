@@ -82,5 +82,6 @@ def _widget(walk: PackedWalk) -> Any:
         index = traitlets.Int(0).tag(sync=True)
         still = traitlets.Unicode().tag(sync=True)
         dot = traitlets.Unicode().tag(sync=True)  # of one cell of the notebook
+        live = traitlets.Unicode().tag(sync=True)  # code of ours, made from rules
 
-    return Stepper(walk=walk.blob, still=still_key(walk), dot=copy_for_this_cell())
+    return Stepper(walk=walk.blob, still=still_key(walk), dot=copy_for_this_cell(), live=walk.live)

@@ -27,6 +27,7 @@ from ..drawing.picture import Picture
 from ..drawing.scene import READABLE, sign
 from . import describe
 from .landscape import VALUED, surface_of
+from .live import live_script
 from .mathml import mathml
 from .naming import heading_of, title_of
 from .packing import Packed, PackedWalk, undressed
@@ -61,7 +62,7 @@ class Columns:
         header["surface"] = surface_of(self.log)
         there = self.casts and self.casts[0].is_there() and len(self.casts[0].rows) <= MOST_FOLDED
         still = Picture(self.casts[0].scene(room=False)) if there else None
-        return PackedWalk(self.packed.blob(header), self.title, len(self.log), still)
+        return PackedWalk(self.packed.blob(header), self.title, len(self.log), still, live_script(self.log.runs))
 
     # --- runs ---
 

@@ -23,6 +23,7 @@ class PackedWalk:
     title: str
     count: int
     picture: Picture | None
+    live: str = ""  # JavaScript with which a page computes it anew
 
 
 class Packed:
