@@ -14,7 +14,20 @@ from ..policy import policy
 from ..steps.packing import PackedWalk
 
 DRAWN = ("engine", "stage")  # shared with pictures
-SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "live", "stepper")
+SCRIPTS = (
+    "figures",
+    "columns",
+    "words",
+    "sweeps",
+    "flow",
+    "closeup",
+    "marks",
+    "picture",
+    "charts",
+    "panel",
+    "live",
+    "stepper",
+)
 
 
 @cache
