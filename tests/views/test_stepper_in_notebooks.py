@@ -165,10 +165,14 @@ def test_a_walk_goes_on_when_the_kernel_has_ended(server: Any, browser: Any) -> 
         seen.click("last step")
         seen.at(len(steps) - 1)
         assert seen.sentence == steps[-1].sentence
+        field = seen.root.get_by_role("spinbutton", name="value of x")
+        field.fill("0.5")
+        field.press("Enter")
+        assert seen.sentence == step(chain(0.5))[-1].sentence
 
 
-def chain() -> Any:
-    y: Any = Variable(3.0, name="x")
+def chain(start: float = 3.0) -> Any:
+    y: Any = Variable(start, name="x")
     for _ in range(150):
         y = y.sin()
     y.name = "y"

@@ -10,6 +10,7 @@ marks.js       numbers, signs and values on their way, which are put on a drawin
 picture.js     the drawing: which is shown, what of it is lit, and what part is seen
 charts.js      the loss curve and the contour beside a training loop
 panel.js       beside the drawing: the step in figures, the queue, the program
+live.js        other values of the leaves, from which the walk is computed anew; trainers downhill
 stepper.js     the page around them: moving, finding, keys; stepper.css is its look
 page.html      the frame of a page
 page           a walk as one HTML page

@@ -166,6 +166,9 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     Variable if none is named) flows with the values. feed: numbers for
     PlaceHolders. The walk has columns of its own; the graph stays as it is.
 
+    In the page the leaves can be given other values, by a field, a slider or a
+    drag over their box, or by one of the seven trainers: every number follows.
+
     A tensor is lowered first, and its elements are walked through together;
     what flows back is the gradient of their sum.
 
