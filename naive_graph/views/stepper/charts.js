@@ -83,5 +83,5 @@ function contour({ ends, size, heights, levels, names }, path, chart) {
   const dot = make("svg:circle", { r: 5, class: "ng-here" });
   chart(`the way over ${names[0]} (to the right) and ${names[1]} (up)`, SQUARE, SQUARE, ends, ...lines, make("svg:polyline", { class: "ng-course",
       points: points.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
-  return (at) => place(dot, walked[at][0], walked[at][1]);
+  return Object.assign((at) => place(dot, walked[at][0], walked[at][1]), { to: ([a, b]) => place(dot, across(a), up(b)) });
 }

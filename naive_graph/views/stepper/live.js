@@ -1,7 +1,7 @@
 // Numbers that follow: the leaves get other values, and the walk is computed anew by the code of the rules
 // (see views/steps/live.py). The events stay as they are; only their numbers are written again.
 
-const MOST_FIELDS = 6, MOST_TRAIL = 400, EFFORT = 200_000;  // leaves side by side; points; nodes computed for a chart
+const MOST_FIELDS = 6, MOST_TRAIL = 400, EFFORT = 60_000;  // leaves side by side; points; nodes computed for a chart
 
 /** The only plan of a walk, computed from other values of its leaves. */
 function living(walk, replay, { rules, trainers }) {
@@ -16,7 +16,12 @@ function living(walk, replay, { rules, trainers }) {
   const still = new Set(walk.still[tangent] ?? []);
   if (tangent >= 0) slopes.set(replay.stateAt(replay.starts[tangent + 1] - 1).grads);
 
-  const operands = (step, known) => fed[step].map((each) => known[each]);
+  const rooms = fed.map((each) => new Array(each.length).fill(0));
+  function operands(step, known) {
+    const its = fed[step], room = rooms[step];
+    for (let at = 0; at < its.length; at += 1) room[at] = known[its[at]];
+    return room;
+  }
   function evaluate(known) {
     for (const step of steps) if (rule[step]) [known[step]] = rule[step].value(operands(step, known));
     return targets.reduce((sum, each) => sum + known[each], 0);
@@ -164,13 +169,29 @@ function steering(live, followed) {
 
   // --- the result over one leaf, or over two ---
 
+  let drawn = "";          // of what the chart is
+  let mark = () => {};     // moves the point to where the leaves are now
+  let frame = 0;
+
   function draw() {
-    charts.replaceChildren();
-    if (leaves.length === 2) return surface([...trail, point()]);
-    const [low, high] = ends.get(at), count = Math.round(within(24, EFFORT / live.size, 160));
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => {
+      const isPair = leaves.length === 2, others = isPair ? [] : point().filter((_, place) => leaves[place] !== at);
+      const key = JSON.stringify([isPair ? [...ends] : [at, ends.get(at)], others, isPair && trail]);
+      if (key !== drawn) {
+        charts.replaceChildren();
+        mark = isPair ? surface() : curve();
+        drawn = key;
+      }
+      mark();
+    });
+  }
+
+  function curve() {
+    const [low, high] = ends.get(at), count = Math.round(within(24, EFFORT / live.size, 160)), leaf = at;
     const xs = Array.from({ length: count + 1 }, (_, each) => low + ((high - low) * each) / count);
-    const ys = xs.map((x) => live.result([[at, x]])), finite = [...ys, live.now()].filter(Number.isFinite);
-    if (finite.length < 3) return;
+    const ys = xs.map((x) => live.result([[leaf, x]])), finite = [...ys, live.now()].filter(Number.isFinite);
+    if (finite.length < 3) return () => {};
     const [floor, top] = [Math.min(...finite), Math.max(...finite)];
     const x = (value) => ROOM + ((WIDE - 2 * ROOM) * (value - low)) / (high - low);
     const y = (value) => TALL - ROOM - ((TALL - 2 * ROOM) * (value - floor)) / (top - floor || 1);
@@ -178,21 +199,23 @@ function steering(live, followed) {
     ys.forEach((value, each) => (Number.isFinite(value) ? parts.at(-1).push(`${x(xs[each]).toFixed(1)},${y(value).toFixed(1)}`) : parts.push([])));
     const lines = parts.filter((each) => each.length > 1).map((each) => make("svg:polyline", { class: "ng-course", points: each.join(" ") }));
     const here = make("svg:circle", { r: 5, class: "ng-here" });
-    scaled(charts, `the result over ${live.called(at)}`, WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
-    place(here, x(values[at]), y(live.now()));
+    scaled(charts, `the result over ${live.called(leaf)}`, WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
+    return () => place(here, x(values[leaf]), y(live.now()));
   }
 
-  function surface(dots) {
-    const [across, up] = leaves.map((step) => ends.get(step)), size = Math.round(within(12, Math.sqrt(EFFORT / live.size), 36));
+  function surface() {
+    const [across, up] = leaves.map((step) => ends.get(step)), size = Math.round(within(12, Math.sqrt(EFFORT / live.size), 32));
     const on = ([low, high], each) => low + ((high - low) * each) / (size - 1), heights = [];
     for (let row = 0; row < size; row += 1) for (let column = 0; column < size; column += 1) {
       const height = live.result([[leaves[0], on(across, column)], [leaves[1], on(up, row)]]);
       heights.push(Number.isFinite(height) ? height : null);
     }
     const sorted = heights.filter((each) => each !== null).sort((a, b) => a - b);
+    if (!sorted.length) return () => {};
     const levels = Array.from({ length: 9 }, (_, each) => sorted[Math.floor((sorted.length * (each + 0.5)) / 9)]);
-    const chart = (...drawn) => scaled(charts, ...drawn);
-    if (sorted.length) contour({ ends: [across, up], size, heights, levels, names: leaves.map(live.called) }, dots, chart)(dots.length - 1);
+    const path = [...trail], chart = (...shapes) => scaled(charts, ...shapes);
+    const moved = contour({ ends: [across, up], size, heights, levels, names: leaves.map(live.called) }, path, chart);
+    return () => moved.to(point());
   }
 
   // --- a drag over a leaf in the drawing ---
