@@ -155,7 +155,7 @@ def test_a_link_carries_the_values(opened: Any) -> None:
     for wrong in ("leaves=1", "leaves=1,NaN", "leaves=1,alert(1)", "leaves=1e999,2"):
         seen.view.goto("about:blank")
         seen.view.goto(f"{link.split('&leaves')[0]}&{wrong}")
-        seen.root.wait_for()
+        seen.view.wait_for_selector("[data-step]")
         seen.press("End")
         assert seen_numbers(seen) == expected(hill, 2.0, 0.5)
     assert seen.problems == []
