@@ -38,7 +38,7 @@ from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
 from .fields import Field, fitted, whole
 from .firing import NetworkMachine, in_turn
-from .network import Network
+from .network import Network, numbers_of
 from .schemes import Gradients, Versions, passed
 
 Array = Any
@@ -68,7 +68,7 @@ class Composite(Dataflow):
     def source(self, name: str, values: Iterable[float] | File, push: int = 1) -> None:
         """An operator that puts the numbers of an array or a file (.npy, or a text) into a stream."""
         numbers = _read(values) if isinstance(values, (str, os.PathLike)) else values
-        held = _numbers(name, numbers if isinstance(numbers, np.ndarray) else list(numbers))
+        held = numbers_of(numbers if isinstance(numbers, np.ndarray) else list(numbers), name).ravel()
         made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push)
         self.values[made] = held
 
@@ -89,10 +89,6 @@ class Composite(Dataflow):
         own = name or getattr(work, "__name__", "operator").strip("<>")
         begin = (lambda: partial(work, init())) if init else (lambda: work)
         self._add("own", own, begin, _listed(outputs), _listed(inputs), push, pop, peek)
-
-    def duplicate(self, outputs: Sequence[str], stream: str) -> None:
-        """Every number into each of some streams."""
-        self._add("duplicate", f"split_{stream}", lambda: lambda window: (window,) * len(outputs), outputs, [stream])
 
     def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
         """The first numbers into the first stream, the next into the next, and so on in turns."""
@@ -186,7 +182,7 @@ class Composite(Dataflow):
         if set(feeds or {}) != set(outside):
             told = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
             raise SequentialError("UNDECLARED_STREAM", told, "feeds")
-        held = {name: _numbers(name, values) for name, values in (feeds or {}).items()} | self.values
+        held = {name: numbers_of(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
         queues = {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}
         works = {name: begin() for name, begin in self.begin.items()}
         takes = {name: self._takes(operator) for name, operator in self.operators.items()}
@@ -281,13 +277,6 @@ def _learning(network: Network) -> Work:
         return streams[network.streams.result]
 
     return work
-
-
-def _numbers(who: str, values: Any) -> Array:
-    try:
-        return np.asarray(values, np.float64).ravel()
-    except (TypeError, ValueError):
-        raise SequentialError("ARG_TYPE", f"it carries numbers, not {values!r:.60}.", who) from None
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ from .partitioning import Partition, measured
 from .partitioning import partition as divide
 from .processes import in_processes, staying
 from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
-from .workers import Division, checked, in_threads
+from .workers import Division, WorkerDied, checked, in_threads
 
 RUNNERS = {"threads": in_threads, "processes": in_processes, "dask": on_dask}
 
@@ -208,7 +208,12 @@ class Sequential(Network):
     ) -> Iterator[list[float]]:
         begun = self._begin_with(policy)
         before = begun.ended, self._seen + self._done
-        ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
+        try:
+            ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
+        except WorkerDied as error:
+            self._keep(Begun(policy, error.ran.buffers, error.ran.ended))
+            self._done += (error.ran.ended - begun.ended) * network.batch_size
+            raise
         self._keep(Begun(policy, ran.buffers, ran.ended))
         yield ran.losses
 

@@ -235,7 +235,7 @@ class Network(Model):
 
     def _samples(self, data: Any) -> tuple[Any, bool]:
         """The samples as one array, and whether there was one alone."""
-        array = _numbers(data, "data")
+        array = numbers_of(data, "data")
         for extents in (self.input_shape, *([self.input_shape[:2]] if self.input_shape[2:] == (1,) else [])):
             if array.shape == extents or (array.shape[1:] == extents and len(array)):
                 one = array.shape == extents
@@ -252,7 +252,7 @@ class Network(Model):
 
     def labelled(self, samples: Any, labels: Any) -> Any:
         """The labels of samples: arrays of output_shape, or the numbers of classes."""
-        array = _numbers(labels, "labels")
+        array = numbers_of(labels, "labels")
         count = len(samples)
         classes = self.output_shape[-1]
         if array.shape == (count,) and len(self.output_shape) == 1 and classes > 1:
@@ -352,7 +352,7 @@ def _checked(layers: Any) -> list[Layer]:
     return found
 
 
-def _numbers(value: Any, who: str) -> Any:
+def numbers_of(value: Any, who: str) -> Any:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -7,7 +7,6 @@ best division has the least slowest worker; runs of neighbours are tried, exactl
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
 from collections import defaultdict
@@ -24,9 +23,8 @@ from .fields import is_whole
 from .firing import learning
 from .network import Network
 from .schemes import Gradients, Versions, block_size, blocks, doubled, groups, passed
-from .splitjoin import owned
 
-MESSAGE = 20e-6  # seconds to hand a block to another thread, measured; a process also packs and unpacks it
+MESSAGE = 20e-6  # seconds to hand a block to another worker, measured
 
 
 @dataclass(frozen=True)
@@ -47,25 +45,19 @@ class Costs:
 
 
 def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, processes: bool = False) -> Costs:
-    """The costs on this machine: medians of firings of a random block. processes: streams between processes."""
+    """The costs on this machine: medians of firings of a random block. processes: each has a lock of its own."""
     flow = flow or Network.expand(network)
     size = block_size(network)
-    times: dict[str, list[float]] = {name: [] for name in (*flow.operators, *flow.streams)}
+    times: dict[str, list[float]] = {name: [] for name in flow.operators}
     versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
     for _ in range(1 + repeats):
-        _fire_all(network, flow, versions, times, processes)
-    per_sample = {name: median(taken[1:] or [0.0]) / size for name, taken in times.items()}
-    streams = {name: MESSAGE / size + per_sample[name] for name in flow.streams}
-    return Costs(
-        {name: per_sample[name] for name in flow.operators}, streams, 0.0 if processes else _lock(network, flow)
-    )
+        _fire_all(network, flow, versions, times)
+    work = {name: median(taken[1:]) / size for name, taken in times.items()}
+    return Costs(work, dict.fromkeys(flow.streams, MESSAGE / size), 0.0 if processes else _lock(network, flow))
 
 
-def _fire_all(
-    network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]], packed: bool = False
-) -> None:
-    """Fire every operator for a random block, and note the seconds, with its part of a group's step on the weights;
-    of streams those to pack and unpack."""
+def _fire_all(network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]]) -> None:
+    """Fire every operator for a random block, and note the seconds, with its part of a group's step on the weights."""
     random, size, machine = np.random.default_rng(0), block_size(network), learning(network)
     shapes = {network.streams.data: network.input_shape, network.streams.labels: network.output_shape}
     streams = {name: random.random((size, *shape)) for name, shape in shapes.items()}
@@ -75,12 +67,9 @@ def _fire_all(
         passed(machine, [operator], network.weights, streams, totals, 1)
         fired = time.perf_counter() - start
         if operator.name in totals:
-            mine = owned(network.layers[operator.layer - 1], operator)
-            versions.learn(operator.layer - 1, 0, mine, totals[operator.name], network.batch_size)
+            versions.learn_all(flow, 0, {operator.name: totals[operator.name]}, network.batch_size)
         learned = time.perf_counter() - start - fired
         times[operator.name].append(fired + learned * size / network.batch_size)
-        for each in operator.outputs if packed else ():
-            times[each].append(_passing(streams[each]))
 
 
 def _lock(network: Network, flow: Dataflow, repeats: int = 3) -> float:
@@ -100,13 +89,6 @@ def _lock(network: Network, flow: Dataflow, repeats: int = 3) -> float:
         return time.perf_counter() - start
 
     return min(1.0, max(0.0, seconds(2) / seconds(1) - 1.0))
-
-
-def _passing(array: Any) -> float:
-    """Seconds to pack and unpack a sample."""
-    start = time.perf_counter()
-    pickle.loads(pickle.dumps(array))
-    return time.perf_counter() - start
 
 
 @dataclass(frozen=True)

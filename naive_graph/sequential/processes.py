@@ -1,15 +1,17 @@
-"""The pipeline on processes: the weights lie in shared memory, samples pass through queues between them."""
+"""The pipeline on processes: weights, samples and the blocks in streams lie in memory that they share."""
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import accumulate
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
@@ -17,7 +19,7 @@ import numpy as np
 
 from ..errors import TrainingError
 from .network import Network, Weights
-from .schemes import check_policy
+from .schemes import block_size, check_policy, copied
 from .workers import (
     CAPACITY,
     PATIENCE,
@@ -27,6 +29,7 @@ from .workers import (
     PipelineInput,
     Ran,
     Store,
+    WorkerDied,
     WorkerStopped,
     checked,
     collected,
@@ -38,17 +41,29 @@ Array = Any
 GRACE = 2.0  # seconds for the others to notice that one has failed
 
 
-class Flag:
-    """Whether a worker has failed: a shared number, as an Event."""
+class Channel:
+    """A stream between two processes: places for a few blocks, and how many of them are free and full."""
 
-    def __init__(self, number: Any) -> None:
-        self.number = number
+    def __init__(self, context: Any, shape: tuple[int, ...]) -> None:
+        self.free, self.full = context.Semaphore(CAPACITY), context.Semaphore(0)
+        self.shape = CAPACITY, *shape
+        self.slots: Array = None
+        self.at = 0  # of the next block; the writer and the reader count for themselves
 
-    def set(self) -> None:
-        self.number.value = 1
+    def put(self, block: Array, timeout: float) -> None:
+        if not self.free.acquire(timeout=timeout):
+            raise queue.Full
+        self.slots[self.at % CAPACITY, : len(block)] = block
+        self.at += 1
+        self.full.release()
 
-    def is_set(self) -> bool:
-        return bool(self.number.value)
+    def get(self, timeout: float) -> Array:
+        if not self.full.acquire(timeout=timeout):
+            raise queue.Empty
+        block = self.slots[self.at % CAPACITY].copy()  # of a block that is shorter, its reader takes the beginning
+        self.at += 1
+        self.free.release()
+        return block
 
 
 def in_processes(
@@ -88,15 +103,17 @@ class Team:
         self.network = network
         self.flow, self.parts = checked(network, partition)
         context = multiprocessing.get_context("spawn")  # a fork beside threads may hang
-        memory, self.buffers = stack.enter_context(_shared(network.weights))
+        streams = [(each.name, (block_size(network), *each.shape)) for each in self.flow.crossing(self.parts)]
+        channels = {name: Channel(context, shape) for name, shape in streams}
+        memory, arrays = stack.enter_context(_shared(_shapes(network, channels)))
+        self.buffers = _placed(arrays, network, channels)
         self.ended = context.Array("q", [0] * len(writers(self.flow)), lock=False)
         self.changed = context.Condition()
         # Plain numbers, without locks: one that a killed worker held would never be free.
         self.limit, self.failed = context.Value("q", 0, lock=False), context.Value("b", 0, lock=False)
-        channels = {each.name: context.Queue(CAPACITY) for each in self.flow.crossing(self.parts)}
         self.answers: Any = context.Queue()
         self.courses: list[Any] = [context.Queue() for _ in self.parts]
-        shared = self.ended, self.changed, memory.name, self.limit, self.failed
+        shared = self.flow, self.ended, self.changed, memory.name, self.limit, self.failed
         self.people = [
             context.Process(
                 target=_worker,
@@ -105,7 +122,7 @@ class Team:
             )
             for number, part in enumerate(self.parts)
         ]
-        stack.callback(self._end, [*channels.values(), *self.courses, self.answers])
+        stack.callback(self._end, [*self.courses, self.answers], [arrays, self.buffers, channels])
         for each in self.people:
             each.start()
 
@@ -121,15 +138,21 @@ class Team:
         self.ended[:] = [before[0]] * len(self.ended)
         self.limit.value, started = len(samples), time.time()
         store = Store(self.buffers, self.ended, self.changed, policy, self.network.learning_rate)
-        desk = Desk(self.limit, Flag(self.failed), started)
-        course = PipelineInput(self.flow, samples, labels, before, timed)
-        for each in self.courses:
-            each.put((policy, started, course))
-        with ends_a_group(self.network, store, desk, len(samples), before[0]):
+        desk = Desk(self.limit, self.failed, started)
+        shapes = [samples.shape, labels.shape]
+        with _shared(shapes) as (memory, (x, y)), ends_a_group(self.network, store, desk, len(samples), before[0]):
+            x[...], y[...] = samples, labels
+            for each in self.courses:
+                each.put((policy, started, memory.name, shapes, before, timed))
+            del x, y
             found = _heard(self.people, self.parts, self.answers, desk)
-        return collected(store, desk, self.network, found)
+        try:
+            return collected(store, desk, self.network, found)
+        except WorkerDied as error:
+            error.ran = Ran([copied(each) for each in self.buffers], min(self.ended), [], [])
+            raise
 
-    def _end(self, channels: Sequence[Any]) -> None:
+    def _end(self, channels: Sequence[Any], views: Sequence[Any]) -> None:
         for each in self.people:
             if each.pid:
                 each.kill()
@@ -137,7 +160,8 @@ class Team:
         for channel in channels:
             channel.close()
             channel.cancel_join_thread()
-        self.buffers.clear()  # views into the memory that is given back
+        for each in views:
+            each.clear()  # the memory is given back
 
 
 def _heard(people: Sequence[Any], parts: Sequence[Sequence[str]], answers: Any, desk: Desk) -> dict[int, Any]:
@@ -151,42 +175,43 @@ def _heard(people: Sequence[Any], parts: Sequence[Sequence[str]], answers: Any, 
         except queue.Empty:
             for number, each in enumerate(people):
                 if number not in found and each.exitcode:
-                    found[number] = TrainingError(
+                    found[number] = WorkerDied(
                         f"The worker of {', '.join(parts[number])} died (exit code {each.exitcode}). The weights are "
-                        "those from before the run."
+                        "those of the last whole group; fit(..., resume=True) goes on behind it."
                     )
-                    desk.failed.set()
-        if deadline == float("inf") and desk.failed.is_set():
+                    desk.failed.value = 1
+        if deadline == float("inf") and desk.failed.value:
             deadline = time.monotonic() + GRACE
     return found
 
 
-def _layout(network_weights: Weights) -> Iterator[tuple[int, str, tuple[int, ...], int]]:
-    """Each array: its layer, name, shape, and where it begins, in numbers."""
-    start = 0
-    for layer, held in enumerate(network_weights):
-        for name, array in held.items():
-            yield layer, name, array.shape, start
-            start += array.size
+def _shapes(network: Network, channels: Mapping[str, Channel]) -> list[tuple[int, ...]]:
+    """Of what a team shares: both buffers of weights, and the streams."""
+    weights = [shape for each in network.layers for shape in each.weight_shapes.values()]
+    return [*weights, *weights, *(each.shape for each in channels.values())]
 
 
-def _views(memory: SharedMemory, weights: Weights) -> list[Weights]:
-    """The two buffers, as arrays in the memory."""
-    count = sum(array.size for held in weights for array in held.values())
-    buffers: list[Weights] = [[{} for _ in weights] for _ in range(2)]
-    for number, buffer in enumerate(buffers):
-        for layer, name, shape, start in _layout(weights):
-            buffer[layer][name] = np.ndarray(shape, np.float64, memory.buf, 8 * (number * count + start))
+def _placed(arrays: Iterable[Array], network: Network, channels: Mapping[str, Channel]) -> list[Weights]:
+    """The buffers; the channels get their places."""
+    given = iter(arrays)
+    buffers = [[{name: next(given) for name in each.weight_shapes} for each in network.layers] for _ in range(2)]
+    for channel in channels.values():
+        channel.slots = next(given)
     return buffers
 
 
+def _arrays(memory: SharedMemory, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """One array behind the other."""
+    starts = accumulate((8 * math.prod(shape) for shape in shapes), initial=0)
+    return [np.ndarray(shape, np.float64, memory.buf, start) for shape, start in zip(shapes, starts)]
+
+
 @contextmanager
-def _shared(weights: Weights) -> Iterator[tuple[SharedMemory, list[Weights]]]:
-    """Memory that processes share, and the two buffers in it."""
-    count = sum(array.size for held in weights for array in held.values())
-    memory = SharedMemory(create=True, size=max(8, 16 * count))
+def _shared(shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[SharedMemory, list[Array]]]:
+    """Memory that processes share, as arrays. Nobody may hold one of them at the end."""
+    memory = SharedMemory(create=True, size=max(8, 8 * sum(map(math.prod, shapes))))
     try:
-        yield memory, _views(memory, weights)
+        yield memory, _arrays(memory, shapes)
     finally:
         memory.close()
         memory.unlink()
@@ -206,18 +231,22 @@ def _worker(
     """A process: run the part for each course that comes, and say how it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what a Ctrl-C ends
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    ended, changed, name, limit, failed = shared
+    flow, ended, changed, name, limit, failed = shared
     memory = SharedMemory(name)
-    views = _views(memory, network.weights)
+    buffers = _placed(_arrays(memory, _shapes(network, channels)), network, channels)
     while True:
-        policy, started, course = courses.get()
-        desk = Desk(limit, Flag(failed), time.perf_counter() - (time.time() - started))
+        policy, started, name, shapes, before, timed = courses.get()
+        given = SharedMemory(name)
+        desk = Desk(limit, failed, time.perf_counter() - (time.time() - started))
+        x, y = _arrays(given, shapes)
+        course = PipelineInput(flow, x, y, before, timed)
         try:
-            store = Store(views, ended, changed, policy, network.learning_rate)
+            store = Store(buffers, ended, changed, policy, network.learning_rate)
             answer: Any = Part(network, part, number, channels, store, desk, course).run()
         except BaseException as error:
             known = isinstance(error, (TrainingError, WorkerStopped))
             answer = error if known else TrainingError(f"Worker {number}: {error!r}")
             answer.__cause__ = None  # may be anything, which need not pass through a queue
-            desk.failed.set()
+            desk.failed.value = 1
+        del course, x, y  # before the next memory comes
         answers.put((number, answer))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from operator import add, mul, sub
 from typing import Any, NamedTuple
 
 from ..errors import MissingToolError, SequentialError
@@ -216,6 +217,10 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> Wrong:
     return Wrong(_syntax(says, error.line, error.column), repair)
 
 
+def _calculating(kind: str, calculate: Callable[[Any, Any], Any]) -> Callable[[Any, list[Any]], ParsedExpression]:
+    return lambda _, parts: _calculated(kind, parts, calculate(*map(_number, parts)))
+
+
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
     """Each rule of the grammar as what it becomes. Called by the parser as soon as a rule is complete."""
 
@@ -280,14 +285,9 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         value = -_number(part)
         return ParsedExpression("neg", (part,), value, part.line, max(1, part.column - 1))
 
-    def plus(self, parts: list[Any]) -> ParsedExpression:
-        return _calculated("plus", parts, _number(parts[0]) + _number(parts[1]))
-
-    def minus(self, parts: list[Any]) -> ParsedExpression:
-        return _calculated("minus", parts, _number(parts[0]) - _number(parts[1]))
-
-    def times(self, parts: list[Any]) -> ParsedExpression:
-        return _calculated("times", parts, _number(parts[0]) * _number(parts[1]))
+    plus = _calculating("plus", add)
+    minus = _calculating("minus", sub)
+    times = _calculating("times", mul)
 
     def divide(self, parts: list[Any]) -> ParsedExpression:
         left, right = map(_number, parts)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
 from .schemes import Gradients, Versions, added, block_size, blocks, copied, groups
-from .splitjoin import owned, with_operators
+from .splitjoin import with_operators
 
 Array = Any
 CAPACITY = 4  # blocks that a stream between workers holds
@@ -54,6 +55,12 @@ class WorkerStopped(Exception):
     """Another worker failed, so this one ends."""
 
 
+class WorkerDied(TrainingError):
+    """A process was ended from outside. ran: what the last whole group left."""
+
+    ran: Ran
+
+
 class Store(Versions):
     """The weights of all layers in two buffers that workers share, and how many groups each writer has ended."""
 
@@ -81,11 +88,11 @@ class Desk:
 
     def __init__(self, limit: Any, failed: Any, started: float) -> None:
         self.limit = limit  # .value: the last sample to begin; a Ctrl-C lowers it to the end of a group
-        self.failed = failed  # an Event
+        self.failed = failed  # .value: whether somebody has
         self.started = started
 
     def check(self) -> None:
-        if self.failed.is_set():
+        if self.failed.value:
             raise WorkerStopped
 
 
@@ -126,11 +133,6 @@ class Part:
             for each in self.operators
             if each.kind == "forward"
         }
-        self.mine = {
-            name: owned(network.layers[each.layer - 1], each)
-            for name, each in course.flow.operators.items()
-            if name in self.writers
-        }
         self.size, self.block = network.batch_size, block_size(network)
         self.losses: list[float] = []
         self.bars: list[FiringTime] = []
@@ -146,9 +148,11 @@ class Part:
                 for operator in self.operators:
                     try:
                         self._fire(operator, group, block, inside, totals)
-                        if operator.name in self.mine and block.stop == members.stop:
-                            mine, total = self.mine[operator.name], totals.get(operator.name, {})
-                            self.store.learn(operator.layer - 1, group, mine, total, len(members))
+                        if operator.name in self.writers and block.stop == members.stop:
+                            total = {operator.name: totals.get(operator.name, {})}
+                            # Nobody is more than a group ahead, so that the last whole group is always at hand.
+                            self.store.wait(range(len(self.store.ended)), group + 1, self.desk.check)
+                            self.store.learn_all(self.course.flow, group, total, len(members))
                             self.store.written(self.writers[operator.name])
                     except (WorkerStopped, KeyboardInterrupt):
                         raise
@@ -180,7 +184,7 @@ class Part:
     def _taken(self, stream: str, block: range, inside: dict[str, Array]) -> Array:
         if stream in self.outside and not self.course.flow.streams[stream].writer:
             return self.outside[stream][block.start : block.stop]
-        return inside.pop(stream) if stream in inside else _get(self.channels[stream], self.desk)
+        return inside.pop(stream) if stream in inside else _get(self.channels[stream], self.desk)[: len(block)]
 
 
 def _get(channel: Any, desk: Desk) -> Array:
@@ -221,13 +225,6 @@ def checked(network: Network, division: Division | None) -> tuple[Dataflow, list
     return flow, [list(names) for names in division]
 
 
-class _Cell:
-    """A number that threads share."""
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-
 def in_threads(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
@@ -236,7 +233,7 @@ def in_threads(
     flow, parts = checked(network, partition)
     ended = [before[0]] * len(writers(flow))
     store = Store([copied(each) for each in buffers], ended, threading.Condition(), policy, network.learning_rate)
-    desk = Desk(_Cell(len(samples)), threading.Event(), time.perf_counter())
+    desk = Desk(SimpleNamespace(value=len(samples)), SimpleNamespace(value=0), time.perf_counter())
     channels: dict[str, Any] = {each.name: queue.Queue(CAPACITY) for each in flow.crossing(parts)}
     answers: dict[int, Any] = {}
     course = PipelineInput(flow, samples, labels, before, timed)
@@ -247,7 +244,7 @@ def in_threads(
             answers[worker] = Part(network, parts[worker], worker, channels, store, desk, course).run()
         except BaseException as error:
             answers[worker] = error
-            desk.failed.set()
+            desk.failed.value = 1
 
     threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in range(len(parts))]
     for thread in threads:
@@ -267,7 +264,7 @@ def ends_a_group(network: Network, store: Store, desk: Desk, count: int, before:
         size = network.batch_size
         begun = (min(store.ended) - before + 3) * size  # no worker is further: group g waits for g - 2
         if desk.limit.value <= begun:
-            desk.failed.set()
+            desk.failed.value = 1
         desk.limit.value = min(count, begun)
 
     with interrupts_to(end):
@@ -279,7 +276,7 @@ def collected(store: Store, desk: Desk, network: Network, answers: Mapping[int, 
     for answer in answers.values():
         if isinstance(answer, BaseException) and not isinstance(answer, WorkerStopped):
             raise answer
-    if desk.failed.is_set():
+    if desk.failed.value:
         raise KeyboardInterrupt
     buffers = [[{name: np.array(array) for name, array in each.items()} for each in half] for half in store.buffers]
     losses = [loss for found, _ in answers.values() for loss in found]

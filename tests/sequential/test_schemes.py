@@ -146,25 +146,37 @@ def test_a_failing_operator_is_named(monkeypatch):
     assert same(network.weights, before)
 
 
-def test_a_worker_that_is_killed_is_named():
-    network, x, y = small()
-    many = 40
-    x, y = np.tile(x, (many, 1)), np.tile(y, (many, 1))
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_worker_that_is_killed_is_named_and_the_last_whole_group_stays(monkeypatch, which):
+    started, killed = threading.Event(), []
+
+    class Seen(processes.Team):
+        def __init__(self, *given):
+            super().__init__(*given)
+            killed.append(self)
+            started.set()
 
     def kill():
-        psutil = pytest.importorskip("psutil")
-        for _ in range(600):
-            children = [each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())]
-            if len(children) == 2:  # the first has all that it needs: its launch ended before the second's began
-                os.kill(min(children, key=lambda each: each.create_time()).pid, signal.SIGKILL)
-                return
-            time.sleep(0.05)
+        started.wait(60)
+        while min(killed[0].ended) < 3:
+            time.sleep(0.001)
+        killed[0].people[which].kill()
+        killed.append(time.monotonic())
 
+    monkeypatch.setattr(processes, "Team", Seen)
+    network, x, y = small()
+    whole, _, _ = small()
+    x, y = np.tile(x, (100, 1)), np.tile(y, (100, 1))
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(TrainingError, match=r"The worker of .* died \(exit code -9\)"):
-        in_processes(network, doubled(network.weights), x, y)
+    with pytest.raises(TrainingError, match=r"The worker of .* died \(exit code -9\).* last whole group"):
+        network.fit(x, y, workers="processes", partition=parts(network, 2), progress=False)
     killer.join()
+    assert time.monotonic() - killed[1] < 5.0
+    assert 3 * 13 <= network._done < len(x) and network._done % 13 == 0
+    network.fit(x, y, policy="delayed", resume=True, progress=False)
+    whole.fit(x, y, policy="delayed", progress=False)
+    assert same(network.weights, whole.weights)  # the bits of a training that nobody broke off
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Ctrl-C is sent by signal here")
