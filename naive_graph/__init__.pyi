@@ -30,8 +30,8 @@ from .views.plots.history import History as History
 from .views.steps.record import record as record
 
 add: Variadic; mul: Variadic; logsumexp: Variadic
-sub: Binary; div: Binary; pow: Binary; atan2: Binary; hypot: Binary; maximum: Binary; minimum: Binary; greater: Binary; less: Binary; greater_equal: Binary; less_equal: Binary; equal: Binary; not_equal: Binary
-neg: Unary; square: Unary; sqrt: Unary; reciprocal: Unary; exp: Unary; expm1: Unary; log: Unary; log1p: Unary; sin: Unary; cos: Unary; tan: Unary; asin: Unary; acos: Unary; atan: Unary; sinh: Unary; cosh: Unary; tanh: Unary; asinh: Unary; acosh: Unary; atanh: Unary; sigmoid: Unary; softplus: Unary; erf: Unary; relu: Unary; abs: Unary; sign: Unary; heaviside: Unary; total: Unary; mean: Unary
+sub: Binary; div: Binary; pow: Binary; atan2: Binary; hypot: Binary; mod: Binary; maximum: Binary; minimum: Binary; greater: Binary; less: Binary; greater_equal: Binary; less_equal: Binary; equal: Binary; not_equal: Binary
+neg: Unary; square: Unary; sqrt: Unary; reciprocal: Unary; exp: Unary; expm1: Unary; log: Unary; log1p: Unary; sin: Unary; cos: Unary; tan: Unary; asin: Unary; acos: Unary; atan: Unary; sinh: Unary; cosh: Unary; tanh: Unary; asinh: Unary; acosh: Unary; atanh: Unary; sigmoid: Unary; softplus: Unary; erf: Unary; relu: Unary; abs: Unary; sign: Unary; heaviside: Unary; floor: Unary; total: Unary; mean: Unary
 where: Ternary
 def elu(x: Number, alpha: float = 1.0, *, name: str | None = None) -> Number: ...
 def gelu(x: Number, approximate: Literal['none', 'tanh'] = 'none', *, name: str | None = None) -> Number: ...

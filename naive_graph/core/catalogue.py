@@ -138,6 +138,11 @@ abs: Rule = define("abs", builtins.abs, [lambda a, y: sign(a)],
 sign: Rule = define("sign", ieee.sign, [None],
     kink=lambda a: a, tex=r"\operatorname{sign}", onnx="Sign", tensorflow=("Sign",))
 heaviside: Rule = define("heaviside", ieee.heaviside, [None], kink=lambda a: a, tex="H")
+floor: Rule = define("floor", ieee.floor, [None], kink=lambda a: sin(math.pi * a),
+    tex=r"\left\lfloor {0} \right\rfloor", onnx="Floor", tensorflow=("Floor",))
+# The rest is b itself where b is infinite, and of the other sign.
+mod: Rule = define("mod", ieee.mod, [lambda a, b, y: 1.0, lambda a, b, y: where(equal(y, b), 1.0, -floor(div(a, b)))],
+    kink=lambda a, b: sin(math.pi * div(a, b)), tex=r"\operatorname{mod}")
 maximum: Rule = define("maximum", ieee.maximum, [lambda a, b, y: precedence(a, b), lambda a, b, y: precedence(b, a)],
     kink=lambda a, b: a - b, symbol="max", tex=r"\max", onnx="Max", tensorflow=("Maximum",))
 minimum: Rule = define("minimum", ieee.minimum, [lambda a, b, y: precedence(b, a), lambda a, b, y: precedence(a, b)],
@@ -213,8 +218,8 @@ BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
 
 UNARY = tuple(
     rule.name for rule in (
-        neg, abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
-        sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
+        neg, abs, sign, heaviside, floor, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos,
+        atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
     )
 )
 

@@ -15,13 +15,16 @@ from ..errors import PropertyError
 from .catalogue import (
     abs,
     div,
+    equal,
     erf,
     expm1,
+    floor,
     greater,
     less,
     less_equal,
     maximum,
     minimum,
+    mod,
     reciprocal,
     relu,
     sigmoid,
@@ -186,6 +189,29 @@ def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
     """min(max(x, low), high); a bound that is None is none."""
     bounded = x if min is None else maximum(x, min)
     return bounded + 0.0 if max is None and min is None else bounded if max is None else minimum(bounded, max)
+
+
+# --- steps: no gradient -------------------------------------------------------
+
+
+@composed
+def ceil(x: Value) -> Value:
+    """The smallest whole number that is not below x."""
+    return -floor(-x)
+
+
+@composed
+def round(x: Value) -> Value:
+    """The nearest whole number; of two the even one."""
+    low = floor(x)
+    above, odd = x - low, low - 2.0 * floor(0.5 * low)
+    return low + where(greater(above, 0.5), 1.0, where(equal(above, 0.5), odd, 0.0))
+
+
+@composed
+def fmod(a: Value, b: Value) -> Value:
+    """What is left of a divided by b, with the sign of a, as in C; mod has that of b."""
+    return where(less(a, 0.0), -mod(-a, abs(b)), mod(a, abs(b)))
 
 
 # --- comparisons: 1 where it holds, else 0; no gradient -----------------------

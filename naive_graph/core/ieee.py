@@ -92,6 +92,17 @@ def sign(a: float) -> float:
     return a if a != a else float((a > 0) - (a < 0))
 
 
+def floor(a: float) -> float:
+    """The largest whole number that is not above a."""
+    return a if a - a != 0.0 or a == 0.0 else math.floor(a) + 0.0
+
+
+def mod(a: float, b: float) -> float:
+    """a % b: what is left of a, with the sign of b; NaN for a division by 0."""
+    rest = nan if a - a != 0.0 or b == 0.0 else math.fmod(a, b)
+    return rest + b if (rest < 0.0 and b > 0.0) or (rest > 0.0 and b < 0.0) else rest
+
+
 def heaviside(a: float) -> float:
     """1 if a > 0, else 0; NaN for NaN."""
     return a if a != a else float(a > 0)

@@ -13,6 +13,7 @@ NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
     "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+    "remainder": "mod",
 }  # fmt: skip
 
 # A rule, given something besides, that has the digits of NumPy's function.
@@ -50,7 +51,7 @@ INSTEAD = {
     "equal": "Write equal(x, 2.0) for a node, or compare the numbers: x.value == 2.0",
     "not_equal": "Write not_equal(x, 2.0) for a node, or compare the numbers: x.value != 2.0",
     "conjugate": "A node is a real number: write x",
-    **dict.fromkeys(("floor", "ceil", "rint", "trunc", "floor_divide", "remainder", "fmod", "divmod"), _STEPS),
+    **dict.fromkeys(("ceil", "rint", "trunc", "floor_divide", "fmod", "divmod"), _STEPS),
     **dict.fromkeys(("logical_and", "logical_or", "logical_not"), _LOGIC),
     **dict.fromkeys(("isnan", "isinf", "isfinite", "signbit"), _ASKS),
 }

@@ -339,6 +339,12 @@ class Arithmetic:
     def __rpow__(self, other: Any) -> Any:
         return RULES["pow"](other, self)
 
+    def __mod__(self, other: Any) -> Any:
+        return RULES["mod"](self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return RULES["mod"](other, self)
+
     def __gt__(self, other: Any) -> Any:
         return RULES["greater"](self, other)
 
@@ -365,11 +371,11 @@ class Arithmetic:
 
     def __floordiv__(self, other: Any) -> NoReturn:
         raise OperandError(
-            "A graph has no // and no %: they are steps, whose slope is 0 or does not exist. "
-            "Write x / y, or compute with the numbers: x.value // y."
+            "A graph has no //: it goes in steps, whose slope is 0 or does not exist. "
+            "Write x / y, or floor(x / y) if steps are meant."
         )
 
-    __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
+    __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
 
     def __bool__(self) -> bool:
         raise OperandError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,13 @@ class Call:
         self.within: Call | None = None  # the innermost application that gave the same node
 
 
+class Direct(NamedTuple):
+    """How an array is computed at once from those of other tensors."""
+
+    sources: tuple[TensorNode, ...]
+    compute: Callable[..., Any]
+
+
 if TYPE_CHECKING:  # with the methods that rows and other files of this room give it
     from ._methods import TensorMethods as _Methods
 else:
@@ -60,6 +67,8 @@ class TensorNode(_Methods):
     call: Call | None = None  # what the node is the result of, if that has a name
     _elsewhere = OF_TENSOR
     structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
+    flat = False  # whether it moves with nothing, whatever it is made of
+    direct: Direct | None = None  # how its array is found at once, if single numbers go another way
     holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
@@ -98,6 +107,11 @@ class TensorNode(_Methods):
     def size(self) -> int:
         """The number of entries."""
         return size_of(self.shape)
+
+    @property
+    def reads(self) -> tuple[TensorNode, ...]:
+        """The tensors whose arrays its own array is computed from."""
+        return self.direct.sources if self.direct else self.sources
 
     @property
     def home(self) -> Tables:

@@ -19,7 +19,7 @@ from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
 from .evaluation.arrays import Array
 from .evaluation.entries import Entries
-from .evaluation.evaluate import Arrays, check_fed, computed
+from .evaluation.evaluate import Arrays, check_fed, computed, written_out
 from .evaluation.recipes import missing, recipes
 from .evaluation.reducing import first_largest
 from .nodes import LeafNode, LeafType, NonlinearNode
@@ -146,12 +146,13 @@ class _TensorLoss:
     def _signs(self, values: Values) -> list[Array]:
         """Arrays that change their sign where a rule's slope jumps."""
         return [
-            each for node in self.kinked for each in _kinks(node, [_array(values, source) for source in node.sources])
+            each for node in self.kinked for each in _kinks(node, [self._array(values, each) for each in node.sources])
         ]
 
-
-def _array(values: Values, node: TensorNode) -> Array:
-    return node.dense() if isinstance(node, SelectionNode) else values[node]
+    def _array(self, values: Values, node: TensorNode) -> Array:
+        if node not in values and not isinstance(node, SelectionNode):  # arrays may go another way
+            values |= self.apart(node, values)
+        return written_out(values.get(node, node))
 
 
 def _known(leaf: TensorNode) -> bool:

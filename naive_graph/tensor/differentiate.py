@@ -39,7 +39,7 @@ def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode]) -> set[Te
     """Those of the nodes (sources first) that are wanted, or depend on one that is."""
     found = set(wanted)
     for node in nodes:
-        if any(source in found for source in node.sources):
+        if not node.flat and any(source in found for source in node.sources):
             found.add(node)
     return found
 

@@ -13,13 +13,13 @@ multiply is not computed at all, neither on arrays nor on scalars.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import checked_shape, size_of
+from .base import Direct, TensorNode, checked_shape, size_of
 from .evaluation.arrays import Array
 from .index import Shape
 from .nodes import LeafNode, LeafType
@@ -45,6 +45,17 @@ class Picker(NamedTuple):
             along[place] = -1
             picks = picks + stride * np.arange(extents[place]).reshape(along)
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
+
+    def along(self, shared: Sequence[int], shape: Shape) -> tuple[Picker, Shape, Shape]:
+        """What it picks in the axis flattened behind some of its own axes, the shape of that, and their extents."""
+        picks, start = self.picks(shape), 0
+        for each in shared:
+            steps = [-1 if each == at else 1 for at in range(picks.ndim)]
+            start = start * picks.shape[each] + np.arange(picks.shape[each]).reshape(steps)
+        lead, axes = tuple(picks.shape[each] for each in shared), tuple(range(picks.ndim))
+        table = np.where(picks < 0, -1, start * shape[self.axis] + picks)
+        whole = (*picks.shape, size_of(lead) * shape[self.axis])
+        return Picker(axes, picks.ndim, (0,) * picks.ndim, table=table), whole, lead
 
     def dense(self, shape: Shape) -> Array:
         """Its zeros and ones, of extent 1 along the axes of other pickers."""
@@ -98,6 +109,24 @@ class SelectionNode(LeafNode):
         for picker in self.pickers if pickers is None else pickers:
             full = full * picker.dense(self.shape)
         return np.broadcast_to(full, self.shape) if pickers is None else full
+
+
+def chosen_by(source: TensorNode, node: TensorNode, axis: int, picks: Callable[[Array], Array]) -> TensorNode:
+    """The node as a selection that is known only when it is computed: 1 for what is chosen of an axis, else 0.
+
+    The node says how single numbers find it. On arrays it is a table: `picks`
+    gives, from the source's array, the index along `axis` for each position of the
+    other axes, or -1 for none. So what is not chosen costs nothing.
+    """
+    axes = tuple(each for each in range(node.rank) if each != axis)
+
+    def selection(array: Array) -> SelectionNode:
+        table = picks(np.asarray(getattr(array, "detach", lambda: array)()))
+        return SelectionNode(node.shape, [Picker(axes, axis, (0,) * len(axes), table=table)])
+
+    node.structural = node.flat = True
+    node.direct = Direct((source,), selection)
+    return node
 
 
 def identity(shape: Shape, name: str | None = None) -> SelectionNode:

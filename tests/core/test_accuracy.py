@@ -2,6 +2,7 @@
 
 import math
 import random
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -79,7 +80,14 @@ def above(a, b):
 
 
 zero, one = (lambda x: mp.mpf(0)), (lambda *xs: mp.mpf(1))
+
+
 # name: (how operands are drawn, the exact value, the exact derivative along each operand)
+def rest(a, b):
+    found = Fraction(float(a)) % Fraction(float(b))
+    return mp.mpf(found.numerator) / found.denominator
+
+
 UNARY = {
     "neg": (real, lambda x: -x, lambda x: mp.mpf(-1)),
     "abs": (real, abs, mp.sign),
@@ -111,6 +119,7 @@ UNARY = {
             lambda x: 2 / mp.sqrt(mp.pi) * exp(-x * x)),
     "sign": (real, mp.sign, zero),
     "heaviside": (real, lambda x: mp.mpf(x > 0), zero),
+    "floor": (real, mp.floor, zero),
 }  # fmt: skip
 BINARY = {
     "add": (pair, lambda a, b: a + b, one, one),
@@ -121,6 +130,7 @@ BINARY = {
     "atan2": (pair, mp.atan2, lambda a, b: b / (a * a + b * b), lambda a, b: -a / (a * a + b * b)),
     "hypot": (pair, mp.hypot, lambda a, b: a / mp.hypot(a, b), lambda a, b: b / mp.hypot(a, b)),
     "logsumexp": (logits, larger, lambda a, b: share(a - b), lambda a, b: share(b - a)),
+    "mod": (pair, rest, one, lambda a, b: -mp.mpf(Fraction(float(a)) // Fraction(float(b)))),
     "maximum": (pair, max, above, lambda a, b: above(b, a)),
     "minimum": (pair, min, lambda a, b: above(b, a), above),
 }

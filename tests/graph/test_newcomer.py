@@ -219,7 +219,17 @@ def test_an_array_times_a_node_is_no_node():
         np.ones(2) * Variable(1.0)
 
 
-@pytest.mark.parametrize("call", [lambda x: x // 2, lambda x: 7 % x, lambda x: divmod(x, 2)])
+@pytest.mark.parametrize("a, b", [(5.3, -2.0), (-5.3, 2.0), (7.0, 0.75), (-6.0, 3.0)])
+def test_the_rest_of_a_division_is_pythons_and_moves_with_both(a, b):
+    x, y = Variable(a), Variable(b)
+    rest = x % y
+    Graph.forward()
+    Graph.backward(rest)
+    assert rest.value == pytest.approx(a % b)
+    assert (x.grad, y.grad) == (1.0, -(a // b))
+
+
+@pytest.mark.parametrize("call", [lambda x: x // 2, lambda x: 7 // x, lambda x: divmod(x, 2)])
 def test_floor_division_says_why_a_graph_has_none(call):
     with pytest.raises(OperandError, match="Write x / y"):
         call(Variable(1.0))

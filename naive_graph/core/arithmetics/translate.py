@@ -39,12 +39,12 @@ class Language(NamedTuple):
 
 
 # The same in both, also at poles and outside their domains.
-SHARED = "exp expm1 log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 hypot"
+SHARED = "exp expm1 log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 hypot floor"
 BOTH = tuple(SHARED.split())
 
 C = Language(
     "c",
-    {name: name for name in [*BOTH, "pow", "erf", "copysign", "isinf"]} | {"abs": "fabs"},
+    {name: name for name in [*BOTH, "pow", "erf", "copysign", "fmod", "isinf"]} | {"abs": "fabs"},
     {}, "INFINITY", "NAN", "const double", "double",
 )  # fmt: skip
 
@@ -53,6 +53,7 @@ JAVASCRIPT = Language(
     {name: f"Math.{name}" for name in [*BOTH, "abs"]},
     {
         "isinf": "function ng_isinf(a) {\n    return Math.abs(a) == Infinity;\n}",
+        "fmod": "function ng_fmod(a, b) {\n    return a % b;\n}",
         "copysign": "function ng_copysign(a, b) {\n"
         "    return Math.abs(a) * (b < 0 || Object.is(b, -0) ? -1 : 1);\n}",
         # 1 to any power is 1 in IEEE 754, and NaN here; so with -1 to an infinite one.

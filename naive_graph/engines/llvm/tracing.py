@@ -22,7 +22,7 @@ C_LIBRARY = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp", "expm1", "fmod", "hypot",
     "log", "log1p", "pow", "sin", "sinh", "tan", "tanh",
 )  # fmt: skip
-KNOWN_TO_LLVM = {"sqrt": "llvm.sqrt.f64", "copysign": "llvm.copysign.f64", "fabs": "llvm.fabs.f64"}
+KNOWN_TO_LLVM = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "fabs", "floor")}
 
 
 def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -134,6 +134,10 @@ class ArrayFunctions:
         slope = small / large
         return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
 
+    def remainder(self, a: Any, b: Any) -> Any:
+        rest = BuilderArray(entrywise(self.builder, "Mod", [a, b], fmod=1))
+        return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
+
     def arctan2(self, a: Any, b: Any) -> Any:
         left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
         right = self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b))

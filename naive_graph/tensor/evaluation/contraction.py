@@ -13,7 +13,7 @@ import opt_einsum
 from ..index import Ids, Shape
 from ..selection import Picker, SelectionNode
 from .arrays import Array, like, namespace, together
-from .picking import gather, scatter
+from .picking import gather, gather_along, permuted, scatter, scatter_along
 from .ways import way
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
@@ -152,19 +152,30 @@ class Pick(NamedTuple):
         shape, picker, many, one = self
         with_one = [place for place, ids in enumerate(lying) if one in ids]
         with_many = [place for place, ids in enumerate(lying) if any(each in ids for each in many)]
-        if one not in kept and len(with_one) == 1 and with_one[0] not in with_many:
+        if one not in kept and len(with_one) == 1:
             place, ids = with_one[0], lying[with_one[0]]
-            axis = ids.index(one)
-            return _moved(
-                lying, place, (*ids[:axis], *many, *ids[axis + 1 :]), lambda x: gather(x, axis, picker, shape)
-            )
+            axis, shared = ids.index(one), [each for each in many if each in ids]
+            rest = tuple(each for each in ids if each not in (one, *shared))
+            if not shared:
+                return _moved(
+                    lying, place, (*ids[:axis], *many, *ids[axis + 1 :]), lambda x: gather(x, axis, picker, shape)
+                )
+            if picker.table is not None:
+                order = [ids.index(each) for each in (*shared, one, *rest)]
+                along = picker.along([many.index(each) for each in shared], shape)
+                return _moved(lying, place, (*many, *rest), lambda x: gather_along(permuted(x, order), *along))
+            return None
         if not many and lying and not with_one:
             with_many = [0]  # a picker of no axes puts an array at one place of a new axis
-        if len(with_many) == 1 and with_many[0] not in with_one and not kept.intersection(many):
+        shared = [each for each in many if each in kept]
+        if len(with_many) == 1 and with_many[0] not in with_one and (picker.table is not None or not shared):
             place, ids = with_many[0], lying[with_many[0]]
             if all(each in ids for each in many):
                 axes, rest = tuple(ids.index(each) for each in many), tuple(each for each in ids if each not in many)
-                return _moved(lying, place, (one, *rest), lambda x: scatter(x, axes, picker, shape))
+                if not shared:
+                    return _moved(lying, place, (one, *rest), lambda x: scatter(x, axes, picker, shape))
+                along = picker.along([many.index(each) for each in shared], shape)
+                return _moved(lying, place, (*shared, one, *rest), lambda x: scatter_along(x, axes, *along))
         return None
 
 

@@ -221,6 +221,7 @@ for _name, _theirs in {
     "square": "square", "sqrt": "sqrt", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin",
     "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "abs": "abs",
-    "maximum": "maximum", "minimum": "minimum", "atan2": "arctan2", "hypot": "hypot",
+    "maximum": "maximum", "minimum": "minimum", "floor": "floor",
+    "mod": "remainder", "atan2": "arctan2", "hypot": "hypot",
 }.items():  # fmt: skip
     VALUES[_name] = lambda xp, *xs, theirs=_theirs: getattr(xp, theirs)(*spread(xp, *xs))

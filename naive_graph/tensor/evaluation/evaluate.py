@@ -161,6 +161,8 @@ def value_of(node: TensorNode) -> Array:
 def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     """The array of one node, from what `value` gives for those that it reads."""
     node, algebra = recipe.node, Arrays()
+    if node.direct:
+        return node.direct.compute(*map(value, node.direct.sources))
     if isinstance(node, LinearNode) and node.op == OpType.mul:
         return _multiplied(node, recipe.factors, value)
     if isinstance(node, LinearNode):
@@ -277,8 +279,9 @@ def commit(
     branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
     if not all(is_finite(found[each]) for each in found if branched or not each.sources):
         found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
-    blank = {each: _kept_value(each) for each in wanted.difference(found) if not isinstance(each, SelectionNode)}
-    grads = {**found, **{each: namespace(array).full_like(array, 0.0) for each, array in blank.items()}}
+    zero = ones_like(value_of(output)).reshape(()) * 0.0
+    blank = {each: namespace(zero).broadcast_to(zero, each.shape) for each in wanted.difference(found)}
+    grads = {**blank, **found}
     run, home = object(), output.home
     with uninterrupted():  # a Ctrl-C comes before or after
         for each in nodes:

@@ -36,7 +36,7 @@ def _holed(node: TensorNode) -> bool:
         return node.structural
     if isinstance(node, TransformNode):
         return bool(node.sources[0].holes)
-    if not isinstance(node, LinearNode):
+    if not isinstance(node, LinearNode) or node.direct:
         return False
     if node.op != OpType.mul:
         return all(source.holes for source in node.sources)

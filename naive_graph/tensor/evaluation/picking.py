@@ -71,6 +71,17 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
     return _collected(x.reshape((size_of(x.shape[: len(axes)]), *others)), picker.picks(shape).ravel(), size)
 
 
+def gather_along(x: Array, picker: Picker, shape: Shape, lead: Shape) -> Array:
+    """A gather along the axis after the first ones, which the picker's axes have as well; see Picker.along."""
+    return gather(x.reshape((shape[-1], *x.shape[len(lead) + 1 :])), 0, picker, shape)
+
+
+def scatter_along(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape, lead: Shape) -> Array:
+    """A scatter that leaves some of the picker's axes where they are, placed first; see Picker.along."""
+    found = scatter(x, axes, picker, shape)
+    return found.reshape((*lead, shape[-1] // size_of(lead), *found.shape[1:]))
+
+
 def _is_sliding(picker: Picker, extents: Shape) -> bool:
     """Whether the picker is a window that a few strided slices can cover."""
     return any(picker.strides) and size_of(extents[: len(picker.axes)]) <= MOST * extents[_longest(picker, extents)]

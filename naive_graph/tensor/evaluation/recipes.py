@@ -27,7 +27,7 @@ class Recipe(NamedTuple):
     @property
     def reads(self) -> list[TensorNode]:
         """The tensors whose arrays it needs, each once."""
-        return list(dict.fromkeys([source for source, _ in self.factors] or self.node.sources))
+        return list(dict.fromkeys([source for source, _ in self.factors] or self.node.reads))
 
 
 def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[TensorNode]:
@@ -38,7 +38,7 @@ def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[Te
         each = waiting.pop()
         if each not in found and not valued(each):
             found[each] = None
-            waiting.extend(each.sources)
+            waiting.extend(each.reads)
     return sorted(found, key=lambda each: each.serial)
 
 
@@ -70,7 +70,7 @@ def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode
     """Products used by one other product only, which become part of that one's contraction."""
     users: dict[TensorNode, list[TensorNode]] = {}
     for node in nodes:
-        for source in node.sources:
+        for source in node.reads:
             users.setdefault(source, []).append(node)
     return {
         node
@@ -80,7 +80,7 @@ def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode
 
 
 def _multiplies(node: TensorNode) -> bool:
-    return isinstance(node, LinearNode) and node.op == OpType.mul
+    return isinstance(node, LinearNode) and node.op == OpType.mul and not node.direct
 
 
 def _unfolded(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:

@@ -212,7 +212,7 @@ def conv2d_transpose(
     y = _expanded(image, w, groups)  # ..., p, i, q, j, f
     for axis, at in ((y.rank - 5, 0), (y.rank - 4, 1)):
         before, out = landing[at]
-        y = _landed(y, axis, Picker((0, 1), 2, (strides[at], dilations[at]), -before), out)
+        y = landed(y, axis, Picker((0, 1), 2, (strides[at], dilations[at]), -before), out)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
@@ -231,7 +231,7 @@ def _expanded(image: TensorNode, w: TensorNode, groups: int) -> TensorNode:
     return reshape(y, (*y.shape[:-2], y.shape[-2] * y.shape[-1])) if groups > 1 else y
 
 
-def _landed(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
+def landed(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
     """Overlapping windows added up: the axes position and place become the one that the window slid along."""
     ids = [*range(1, axis + 1), -(axis + 1), -(axis + 2), *range(axis + 3, y.rank + 1)]
     new = y.rank + 1

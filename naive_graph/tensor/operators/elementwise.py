@@ -88,6 +88,12 @@ clip: Row = kinked(
     tensorflow=TensorFlow("ClipByValue", min=Input(1), max=Input(2)),
 )(compositions.clip)  # fmt: skip
 
+ceil: Row = kinked(onnx=Onnx("Ceil"), tensorflow=TensorFlow("Ceil"))(compositions.ceil)
+round: Row = kinked(onnx=Onnx("Round", since=11), tensorflow=[TensorFlow("Round"), TensorFlow("Rint")])(
+    compositions.round
+)
+fmod: Row = kinked()(compositions.fmod)
+
 # --- logic: 1 where it holds, else 0; no gradient ---------------------------
 
 logical_and: Row = kinked(onnx=Onnx("And"), tensorflow=TensorFlow("LogicalAnd"))(compositions.logical_and)

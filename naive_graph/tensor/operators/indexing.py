@@ -19,6 +19,7 @@ from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode
+from ..selection import chosen_by
 from .entrywise import entry
 from .examples import example
 from .kinds import place
@@ -47,8 +48,15 @@ def indicator(places_: TensorNode, extent: int, structural: bool = True) -> Tens
 
     spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
     hot = entry(of_place, spread, arithmetic.broadcast(counted, shape))
-    hot.structural = structural
-    return hot
+    if not structural:
+        return hot
+
+    def picks(table: Any) -> Any:
+        table = np.where(table < 0, table + extent, table)
+        there = (table == np.floor(table)) & (table >= 0) & (table < extent)
+        return np.where(there, table, -1).astype(np.int64)
+
+    return chosen_by(places_, hot, places_.rank, picks)
 
 
 def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:

@@ -8,7 +8,9 @@ from typing import Any
 
 from ...errors import ShapeError
 from .. import arithmetic, picks
-from ..base import TensorNode
+from ..base import Direct, TensorNode
+from ..evaluation.arrays import namespace, together
+from ..evaluation.evaluate import written_out
 from .examples import example
 from .kinds import place, places
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
@@ -35,10 +37,17 @@ def _joined(tensors: list[Extents], axis: int) -> Extents:
 )  # fmt: skip
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Tensors one after the other along an axis."""
-    at = place(axis, tensors[0].rank)
+    at, given = place(axis, tensors[0].rank), tuple(tensors)
     while len(tensors) > TOGETHER:  # so that no number is moved as often as there are tensors
         tensors = [_added(tensors[first : first + TOGETHER], at) for first in range(0, len(tensors), TOGETHER)]
-    return _added(tensors, at)
+    whole = _added(tensors, at)
+    whole.direct = Direct(given, lambda *arrays: _side_by_side(arrays, at))
+    return whole
+
+
+def _side_by_side(arrays: Sequence[Any], at: int) -> Any:
+    arrays = together([*map(written_out, arrays)])
+    return namespace(arrays[0]).concatenate(arrays, at)
 
 
 def _added(tensors: Sequence[TensorNode], at: int) -> TensorNode:

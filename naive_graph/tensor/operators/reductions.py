@@ -13,8 +13,9 @@ from ...errors import ShapeError
 from .. import reduce
 from ..arithmetic import broadcast, expand_dims
 from ..base import TensorNode
-from ..nodes import LeafNode, TransformNode
+from ..nodes import LeafNode, LinearNode, TransformNode
 from ..picks import pick
+from ..selection import chosen_by
 from .entrywise import entry
 from .examples import example
 from .kinds import place, reduced_shape
@@ -205,65 +206,77 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
 
     The place that an entry takes is the number of those that go before it. So
     values are sums of entries, each times whether it takes the place: they are
-    differentiable, and places are not. It takes n * n comparisons along an axis of n.
-    NaN is larger than any number.
+    differentiable, and places are not. So n single numbers take n * n comparisons;
+    arrays are sorted. NaN is larger than any number.
     """
     at, rank = place(axis, x.rank), x.rank
-    beside = expand_dims(x, rank)  # x[..., i, ..., j] for all pairs along the axis
-    pairs = (*x.shape, x.shape[at])
-    own, other = broadcast(beside, pairs), _pairwise(x, at)
-    earlier = broadcast(LeafNode.constant(_before(x.shape, at)), pairs)
     better = greater if largest else less
-    wild = entry(lambda x: 1.0 - equal(x, x), x)
+    wild, numbers = entry(lambda x: 1.0 - equal(x, x), x), _counted(x, at)
 
-    def goes_before(a: Any, b: Any, a_wild: Any, b_wild: Any, e: Any) -> Any:
-        wilder = where(a_wild - b_wild, better(b_wild, a_wild), e)
+    def goes_before(a: Any, b: Any, a_wild: Any, b_wild: Any, i: Any, j: Any) -> Any:
+        wilder = where(a_wild - b_wild, better(b_wild, a_wild), less(j, i))
         return where(greater(a, b) + less(a, b), better(b, a), wilder)
 
-    wilds = broadcast(expand_dims(wild, rank), pairs), _pairwise(wild, at)
-    ranks = reduce.sum(entry(goes_before, own, other, *wilds, earlier), rank)
-    wanted = LeafNode.constant(np.arange(float(k)))
-    takes = _matches(expand_dims(ranks, rank), broadcast(wanted, (*x.shape, k)))
-    chosen = [broadcast(expand_dims(each, rank), takes.shape) for each in (x, _counted(x, at))]
-    return [_to_place(entry(lambda t, v: where(t, v, 0.0), takes, each), at) for each in chosen]
+    pairs = [pair for each in (x, wild, numbers) for pair in _pairs(each, at)]
+    ranks, wanted = reduce.sum(entry(goes_before, *pairs), rank), LeafNode.constant(np.arange(float(k)))
+    sources = [broadcast(each, (*x.shape, k)) for each in (expand_dims(ranks, rank), wanted)]
+
+    def picks(x: Any) -> Any:
+        keys = (-x, x == x) if largest else (x, x != x)  # NaN is larger than any
+        return np.moveaxis(np.lexsort(keys, at).take(range(k), at), at, -1)
+
+    takes = chosen_by(x, equal(*sources), at, picks)
+    ids = [-(each + 1) if each == at else each + 1 for each in range(rank)]
+    dst = [rank + 1 if each == at else each + 1 for each in range(rank)]
+    return [LinearNode("mul", dst, ids, (*ids, rank + 1), each, takes) for each in (x, numbers)]
 
 
-def _pairwise(x: TensorNode, axis: int) -> TensorNode:
-    """All pairs along an axis: for each entry i, the entries j along a new last axis."""
-    last = x.rank + 1
+def _pairs(x: TensorNode, axis: int) -> list[TensorNode]:
+    """All pairs along an axis, and along a new last one: the first of each, and the second."""
+    last, shape = x.rank + 1, (*x.shape, x.shape[axis])
     src = [last if at == axis else at + 1 for at in range(x.rank)]
     dst = [-1 if at == axis else at + 1 for at in range(x.rank)] + [last]
-    return TransformNode(dst, src, x, shape=(*x.shape, x.shape[axis]))
+    return [broadcast(expand_dims(x, x.rank), shape), TransformNode(dst, src, x, shape=shape)]
 
 
-def _before(shape: tuple[int, ...], axis: int) -> Any:
-    n = shape[axis]
-    table = (np.arange(n)[None, :] < np.arange(n)[:, None]).astype(float)
-    return table.reshape([n if at == axis else 1 for at in range(len(shape))] + [n])
+# --- running sums and products ------------------------------------------------
 
-
-def _to_place(chosen: TensorNode, axis: int) -> TensorNode:
-    """Sum over the axis; the last axis, the place taken, stands there instead."""
-    rank = chosen.rank - 1
-    src = [-1 if at == axis else at + 1 for at in range(rank)] + [rank + 1]
-    dst = [rank + 1 if at == axis else at + 1 for at in range(rank)]
-    return TransformNode(dst, src, chosen)
-
-
-# --- running sums -------------------------------------------------------------
+RUNNING: dict[str, Any] = {
+    "shape": same_along,
+    "examples": [
+        example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True),
+    ],
+}  # fmt: skip
+RUN_IN_ONNX: dict[str, Any] = {
+    "axis": Input(1, adapt=single), "exclusive": Attribute("exclusive", 0, truth),
+    "reverse": Attribute("reverse", 0, truth),
+}  # fmt: skip
+RUN_IN_TENSORFLOW: dict[str, Any] = {
+    "axis": Input(1), "exclusive": Attribute("exclusive", False), "reverse": Attribute("reverse", False),
+}  # fmt: skip
 
 
 @tensor_operator(
-    shape=same_along,
-    examples=[example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)],
-    onnx=Onnx("CumSum", axis=Input(1, adapt=single), exclusive=Attribute("exclusive", 0, truth),
-              reverse=Attribute("reverse", 0, truth), since=11),
-    tensorflow=TensorFlow("Cumsum", axis=Input(1), exclusive=Attribute("exclusive", False),
-                          reverse=Attribute("reverse", False)),
-)  # fmt: skip
+    **RUNNING, onnx=Onnx("CumSum", **RUN_IN_ONNX, since=11), tensorflow=TensorFlow("Cumsum", **RUN_IN_TENSORFLOW)
+)
 def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The sum of the entries up to each, or (exclusive) before each; from the end, if reversed."""
     at = place(axis, x.rank)
+    return reduce.sum(_run(x, at, exclusive, reverse), at + 1)
+
+
+@tensor_operator(
+    **RUNNING, onnx=Onnx("CumProd", **RUN_IN_ONNX, since=26), tensorflow=TensorFlow("Cumprod", **RUN_IN_TENSORFLOW)
+)
+def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+    """The product of the entries up to each, or (exclusive) before each; from the end, if reversed."""
+    at, one = place(axis, x.rank), LeafNode.constant(np.ones(x.shape))
+    beyond: Any = 1.0 - _run(one, at, exclusive, reverse)
+    return reduce.prod(_run(x, at, exclusive, reverse) + beyond, at + 1)
+
+
+def _run(x: TensorNode, at: int, exclusive: bool, reverse: bool) -> TensorNode:
+    """For each place of an axis all entries up to it, along an axis behind; 0 for those that are not there."""
     n = x.shape[at]
     first = (1 if exclusive else 0) if reverse else 1 - n - (1 if exclusive else 0)
-    return reduce.sum(pick(x, at, (n, n), (1, 1), first), at + 1)
+    return pick(x, at, (n, n), (1, 1), first)

@@ -7,18 +7,18 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ...core.catalogue import maximum, minimum
-from ...errors import ShapeError
+from ...core.catalogue import maximum, minimum, where
+from ...errors import PropertyError, ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
 from ..selection import Picker, SelectionNode
 from .examples import example
-from .indexing import at_nd, elements, in_reach, places_nd
+from .indexing import at_nd, elements, in_reach, indicator, places_nd
 from .kinds import place
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
-from .properties import Axis, KnownPlaces, Tensor, one_of
+from .properties import Axis, KnownPlaces, Places, Tensor, one_of
 from .table import composition
 
 Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
@@ -78,15 +78,37 @@ def _scattered(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
                reduction=Attribute("reduction", "none", since=16), since=11),
           Onnx("Scatter", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0), since=9, until=10)],
 )  # fmt: skip
-def scatter_elements(
-    x: Tensor, updates: Tensor, places: KnownPlaces, axis: Axis = 0, reduction: Reduction = "none"
-) -> Any:
-    """x with updates put at places of their own line along the axis, or joined with what is there."""
+def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0, reduction: Reduction = "none") -> Any:
+    """x with updates put at places of their own line along the axis, or joined with what is there.
+
+    Places that are a tensor are all different, unless what is put there is added.
+    """
     at = place(axis, x.rank)
+    if isinstance(places, TensorNode):
+        return _put_at_run_time(x, updates, places, at, reduction)
     table = in_reach(places, x.shape[at], "places")
     where_ = list(np.indices(table.shape))
     where_[at] = table
     return _put(x, updates, numbered(x.shape)[tuple(where_)], reduction)
+
+
+def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, at: int, reduction: str) -> TensorNode:
+    if reduction not in ("none", "add"):
+        raise PropertyError(f"scatter_elements: reduction={reduction!r} needs places that are known. Take 'add'.")
+    hot, new = indicator(places, x.shape[at]), x.rank + 1
+    ids = [-each if each == at + 1 else each for each in range(1, new)]
+    dst = [new if each < 0 else each for each in ids]
+
+    def landed(values: TensorNode) -> TensorNode:
+        found: TensorNode = LinearNode("mul", dst, ids, (*ids, new), values, hot)
+        for each, extent in enumerate(x.shape):
+            found = picks.padded(found, each, 0, extent - found.shape[each]) if extent > found.shape[each] else found
+        return found
+
+    if reduction == "add":
+        return arithmetic.elementwise(OpType.add, x, landed(updates))
+    taken = landed(LeafNode.constant(np.ones(updates.shape)))
+    return NonlinearNode(where, taken, landed(updates), x)
 
 
 def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:

@@ -27,7 +27,7 @@ from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..selection import SelectionNode
 
-OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources")  # what a node computes with
+OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "direct")  # what a node computes with
 DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # what an operator is defined with
 
 

@@ -24,21 +24,21 @@ ROWS = sorted({operators()[name].name for name in operators()})
 # torch takes 0 * inf, or inf - inf, on its way to a number that exists, and is NaN: a zero that is padded times an
 # infinite weight, a hidden score of attention, a branch that is not taken, 0 / 0 at a row of zeros, a share of inf.
 NAN_OF_TORCH = {
-    "atan2", "attention", "conv2d", "conv2d_transpose", "depthwise_conv2d", "global_lp_pool2d", "hard_swish", "huber",
-    "hypot", "log_loss", "log_poisson", "logsumexp", "lp_norm", "lp_pool2d", "nll_loss", "prelu", "reduce_l2",
-    "reduce_logsumexp", "reduce_prod", "scatter_elements", "sigmoid_cross_entropy", "softmax_cross_entropy_loss",
-    "sparse_softmax_cross_entropy", "weighted_cross_entropy_with_logits",
+    "atan2", "attention", "conv2d", "conv2d_transpose", "cumprod", "depthwise_conv2d", "global_lp_pool2d",
+    "hard_swish", "huber", "hypot", "log_loss", "log_poisson", "logsumexp", "lp_norm", "lp_pool2d", "mod",
+    "nll_loss", "prelu", "reduce_l2", "reduce_logsumexp", "reduce_prod", "scatter_elements", "sigmoid_cross_entropy",
+    "softmax_cross_entropy_loss", "sparse_softmax_cross_entropy", "weighted_cross_entropy_with_logits",
 }  # fmt: skip
 # torch has a slope beside a value that is NaN: that of log at -1, of abs, relu or clip at NaN. Ours is NaN there.
 SLOPE_OF_TORCH = {
-    "abs", "absolute_difference", "acosh", "atanh", "attention", "celu", "clip", "elu", "hard_sigmoid", "hinge", "log",
-    "log1p", "log_loss", "maximum", "mean_pairwise_squared_error", "minimum", "reduce_l1", "reduce_log_sum", "relu",
-    "relu6", "selu",
+    "abs", "absolute_difference", "acosh", "atanh", "attention", "celu", "clip", "cumprod", "elu", "fmod",
+    "hard_sigmoid", "hinge", "log", "log1p", "log_loss", "maximum", "mean_pairwise_squared_error", "minimum",
+    "reduce_l1", "reduce_log_sum", "relu", "relu6", "selu",
 }  # fmt: skip
 # torch divides the product by an entry to have that of the others, squares, and takes means; denormals vanish there.
 NO_DENORMALS = {
-    "atan2", "batch_norm", "global_lp_pool2d", "group_norm", "hypot", "instance_norm", "layer_norm", "lp_norm",
-    "lp_pool2d", "mean_variance_norm", "reduce_l2", "reduce_prod", "rms_norm", "scatter_elements",
+    "atan2", "batch_norm", "cumprod", "fmod", "global_lp_pool2d", "group_norm", "hypot", "instance_norm", "layer_norm",
+    "lp_norm", "lp_pool2d", "mean_variance_norm", "mod", "reduce_l2", "reduce_prod", "rms_norm", "scatter_elements",
 }  # fmt: skip
 # torch's clamp has the slope 1 where an entry lies on a bound; ours has 1/2 there, as maximum and minimum have.
 ON_A_BOUND = {"clip"}

@@ -288,12 +288,16 @@ def gather(x, places, axis, batch_dims):
     )
 
 
-def cumsum(x, axis, exclusive, reverse):
-    x = x.flip(axis) if reverse else x
-    y = x.cumsum(axis)
-    if exclusive:
-        y = torch.cat([torch.zeros_like(x.narrow(axis, 0, 1)), y.narrow(axis, 0, x.shape[axis] - 1)], axis)
-    return y.flip(axis) if reverse else y
+def running(total, first):
+    def function(x, axis, exclusive, reverse):
+        x = x.flip(axis) if reverse else x
+        y = total(x, axis)
+        if exclusive:
+            begin = torch.full_like(x.narrow(axis, 0, 1), first)
+            y = torch.cat([begin, y.narrow(axis, 0, x.shape[axis] - 1)], axis)
+        return y.flip(axis) if reverse else y
+
+    return function
 
 
 def extreme(x, axis, keepdims, select_last_index):
@@ -468,6 +472,9 @@ TORCH = {
     "not_equal": lambda a, b: (a != b).double(),
     "greater_equal": lambda a, b: (a >= b).double(),
     "less_equal": lambda a, b: (a <= b).double(),
+    "ceil": torch.ceil,
+    "round": torch.round,
+    "fmod": torch.fmod,
     "softmax": torch.softmax,
     "log_softmax": torch.log_softmax,
     "reduce_sum": reduce(torch.sum),
@@ -485,7 +492,8 @@ TORCH = {
     "top_k": lambda x, k, axis, largest: [  # not topk: which of two equal entries that names is by chance
         each.narrow(axis, 0, k).double() for each in x.sort(dim=axis, descending=largest, stable=True)
     ],
-    "cumsum": cumsum,
+    "cumsum": running(torch.cumsum, 0.0),
+    "cumprod": running(torch.cumprod, 1.0),
     "reshape": lambda x, shape: x.reshape(shape),
     "transpose": lambda x, axes: x.permute(axes or tuple(range(x.ndim))[::-1]),
     "squeeze": lambda x, axis: x.squeeze() if axis is None else x.squeeze(axis),
@@ -565,6 +573,7 @@ KEYWORDS = {"conv2d", "conv2d_transpose", "nll_loss", "softmax_cross_entropy_los
 RULES = {
     "equal": torch.eq,
     "heaviside": lambda x: torch.where(x.isnan(), x.detach(), x > 0),
+    "mod": torch.remainder,
     "logsumexp": lambda a, b: torch.logsumexp(torch.stack([a, b]), 0),
     "sign": lambda x: torch.where(x.isnan(), 0.0 * x, x.sign()),  # torch's own of NaN is 0
     "softplus": F.softplus,
