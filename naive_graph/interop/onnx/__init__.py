@@ -3,7 +3,8 @@
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
 folding                     what is known is computed at once
 values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
-preparing, resizing, bodies operators that need more, or are spelt out
+preparing, windows, resizing, sampled, waves, quantized    operators that need more
+unrolled, bodies            graphs inside a step; what ONNX itself spells out
 network                     `from_onnx`, and what it gives
 own                         our own operators in a file, which come back as what they were
 model_builder, graph_builder  what is being written: all graphs of a model; one graph
@@ -20,8 +21,7 @@ from ...core.imports import door
 with door("ONNX files need", "onnx"):
     import onnx as _onnx  # noqa: F401
 
-from . import preparing as _preparing  # noqa: F401 - enters operators
-from . import resizing as _resizing  # noqa: F401
+from . import preparing, quantized, resizing, sampled, unrolled, waves, windows  # noqa: F401 - enter operators
 from .layers_in import sequential_from_onnx
 from .network import OnnxNetwork, from_onnx
 from .writing import to_onnx

@@ -13,15 +13,14 @@ from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
-from .inlining import Application
+from .inlining import Application, taken
 
 MOST_ENTRIES = 2**27  # of one tensor
 FEW = 1_000  # entries in all, from which no operator but a growing one makes many
 GROWING = {"ConstantOfShape", "EyeLike", "Expand", "OneHot", "Pad", "Range", "Tile"}
 # Operators that make shapes, masks and places out of others: they are known, or they cannot be.
 KNOWN_ONLY = GROWING - {"Expand", "OneHot", "Pad", "Tile"} | {
-    "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Ceil", "Compress", "Floor", "IsInf", "IsNaN",
-    "Mod", "NonZero", "Round", "Unique",
+    "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "NonZero", "Unique",
 }  # fmt: skip
 
 
@@ -37,15 +36,11 @@ def schema_of(op: str, opset: int) -> Any:
 def is_foldable(step: Application) -> bool:
     """Whether onnx computes a step right: not by chance, and not as in another opset than the step's."""
     flattened = step.opset < 13 and step.op in ("Softmax", "LogSoftmax", "Hardmax")  # of which it has the present form
-    return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened and not _reads_outside(step)
-
-
-def _reads_outside(step: Application) -> bool:
-    """Whether a graph that a step has takes more than it makes, from the graph around."""
-    graphs = [each.g for each in step.attributes.values()]
-    made = {name for graph in graphs for node in (*graph.node, *graph.initializer) for name in
-            (node.output if isinstance(node, NodeProto) else [node.name])}  # fmt: skip
-    return any(name and name not in made for graph in graphs for node in graph.node for name in node.input)
+    return (
+        step.op not in ("Constant", "Bernoulli", "Dropout")
+        and not flattened
+        and not any(taken(each.g) for each in step.attributes.values())
+    )
 
 
 def folded(step: Application, arrays: Sequence[Any], hold: Callable[[int, str], None]) -> list[Any]:
@@ -55,7 +50,8 @@ def folded(step: Application, arrays: Sequence[Any], hold: Callable[[int, str], 
     """
     node = helper.make_node(step.op, step.inputs, step.outputs)
     node.attribute.extend(bound(step.attributes))
-    given = {name: array for name, array in zip(step.inputs, arrays) if name}
+    given = {name: array.reshape(()) if step.op == "Range" and array.size == 1 else array
+             for name, array in zip(step.inputs, arrays) if name}  # fmt: skip
     if step.op in GROWING or sum(each.size for each in given.values()) > FEW:
         hold(_checked_size(step, node, given), step.label)
     opsets = [helper.make_opsetid("", step.opset)]

@@ -48,11 +48,17 @@ class _Body(NamedTuple):
 Key = tuple[str, str]  # a function's domain and name
 
 
-def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int]) -> list[Application]:
-    """One step for each node, functions replaced by what they are made of. Raises ImportModelError."""
+def inlined(
+    nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int], names: Mapping[str, str] = {},
+    prefix: str = "",
+) -> list[Application]:  # fmt: skip
+    """One step for each node, functions replaced by what they are made of. Raises ImportModelError.
+
+    names: what values are called; prefix: before the names of all others.
+    """
     known = {(each.domain, each.name): each for each in functions}
     _check_size(nodes, known)
-    stack = [_Body(iter(nodes), {}, "", {}, opsets)]
+    stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
     found: list[Application] = []
     while stack:
         body = stack[-1]
@@ -126,10 +132,27 @@ def _apart(attribute: Any, called: Callable[[str], str]) -> Any:
     """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
-    inside = {name for node in copied.g.node for name in node.output} | {each.name for each in copied.g.initializer}
-    for node in copied.g.node:
-        node.input[:] = [name if name in inside else called(name) for name in node.input]
+    _call(copied.g, {name: called(name) for name in taken(copied.g)})
     return copied
+
+
+def taken(graph: Any) -> set[str]:
+    """The names of what a graph takes from the graph around."""
+    own = {each.name for each in (*graph.input, *graph.initializer)}
+    own |= {name for node in graph.node for name in node.output}
+    inner = {name for node in graph.node for each in node.attribute for name in taken(each.g)}
+    read = {name for node in graph.node for name in node.input} | {each.name for each in graph.output}
+    return {name for name in (read | inner) - own if name and text(name)}
+
+
+def _call(graph: Any, names: Mapping[str, str]) -> None:
+    """Call what a graph takes from outside by these names."""
+    for node in graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        for each in node.attribute:
+            _call(each.g, names)
+    for each in graph.output:
+        each.name = names.get(each.name, each.name)
 
 
 def _called(function: Any, call: Application) -> _Body:

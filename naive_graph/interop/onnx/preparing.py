@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from ...errors import ImportAttributeError, UnknownOperatorError
+from ...errors import ImportAttributeError
 from ...tensor import arithmetic, reduce
-from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .arrays import REFUSED, array_of, type_name
-from .building import OnnxBuilder, cast_to, prepared, unsupported
-from .inlining import Application, inlined
+from .building import OnnxBuilder, cast_to, prepared
+from .inlining import Application
 from .mapped import plain
 
+WIDE = {TensorProto.INT64, TensorProto.INT32}
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
@@ -55,7 +55,7 @@ def size(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @prepared("Cast", "CastLike")
 def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Entries are float64 whatever they are there. What rounds, or wraps around, has no counterpart."""
+    """Entries are float64 whatever they are there; those that become whole numbers lose their fractions."""
     x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
     if type_name(new) in REFUSED:
         raise ImportAttributeError(step.label, "to", type_name(new), "Numbers and truth values are read.")
@@ -65,9 +65,17 @@ def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x = builder.operand(step, 0)
     if new == TensorProto.BOOL:
         return [x if old == new else TABLE["not_equal"](x, 0.0, name=step.name)]
-    if new in FLOATS or old == TensorProto.BOOL or (old not in FLOATS and new == TensorProto.INT64):
+    if new in FLOATS or old == TensorProto.BOOL or old == new or (old not in FLOATS and new in WIDE):
         return [x]
-    raise ImportAttributeError(step.label, "to", type_name(new), "Entries with fractions stay what they are.")
+    if old in FLOATS:
+        return [x - TABLE["fmod"](x, 1.0)]
+    raise ImportAttributeError(step.label, "to", type_name(new), "Numbers that wrap around have none.")
+
+
+@prepared("Mod")
+def rest(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    row = TABLE["fmod" if attributes_of(step).get("fmod") else "mod"]
+    return [row(builder.operand(step, 0), builder.operand(step, 1), name=step.name)]
 
 
 # --- shapes -------------------------------------------------------------------
@@ -120,44 +128,6 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     none = () if said.get("noop_with_empty_axes") else None
     step = without(step, "noop_with_empty_axes")._replace(inputs=step.inputs[:1])
     return builder.by_row(step, axis=none)
-
-
-# --- windows along one axis ---------------------------------------------------
-
-PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1}
-
-
-@prepared("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool",
-          "GlobalLpPool", "DepthToSpace", "SpaceToDepth")  # fmt: skip
-def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """A sequence is an image of one row; what has more than two axes of space has no counterpart."""
-    x = builder.operand(step, 0)
-    if x.rank == 4:
-        return builder.by_row(step)
-    if x.rank != 3:
-        raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences and images are read.")
-    return along_one_axis(builder, step, x)
-
-
-def along_one_axis(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
-    changed = {}
-    for name, each in step.attributes.items():
-        copied = type(each)()
-        copied.CopyFrom(each)
-        if name in PAIRED:
-            copied.ints[:] = [PAIRED[name], *each.ints]
-        elif name == "pads":
-            if len(each.ints) != 2:
-                raise ImportAttributeError(step.label, name, list(each.ints), "A number before and one after are due.")
-            copied.ints[:] = [0, each.ints[0], 0, each.ints[1]]
-        changed[name] = copied
-    inner = step._replace(attributes=changed, inputs=tuple(f"{each}/image" if each else each for each in step.inputs))
-    for place, name in enumerate(inner.inputs):
-        if name:
-            value = builder.operand(step, place)
-            builder.values[name] = arithmetic.expand_dims(value, 2) if place < 2 else value
-    (y, *_) = builder.by_row(inner)
-    return [arithmetic.squeeze(y, 2)]
 
 
 # --- layers with several results ----------------------------------------------
@@ -220,15 +190,3 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return builder.applied(
         step, TABLE["gather"], {"x": flat, "places": builder.known(step, 1).nonzero()[0], "axis": at}
     )
-
-
-@prepared("If")
-def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """The branch that a known condition chooses."""
-    chosen = step.attributes["then_branch" if builder.known(step, 0).all() else "else_branch"].g
-    builder.values |= {each.name: array_of(each) for each in chosen.initializer}
-    for each in inlined(chosen.node, (), {"": step.opset}):
-        if unsupported(each):
-            raise UnknownOperatorError(f"There is nothing here for {each.op}, in a branch of {step.label}.")
-        builder.take(each)
-    return [builder.value(each.name) for each in chosen.output]

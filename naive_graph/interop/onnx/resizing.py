@@ -64,9 +64,17 @@ def _straight(way: Any, said: Mapping[str, Any]) -> Any:
 
 def _cubic(way: Any, said: Mapping[str, Any]) -> Any:
     a, way = said["cubic_coeff_a"], abs(way)
-    near = ((a + 2.0) * way - (a + 3.0)) * way * way + 1.0
-    far = ((a * way - 5.0 * a) * way + 8.0 * a) * way - 4.0 * a
-    return np.where(way <= 1.0, near, np.where(way < 2.0, far, 0.0))
+    return np.where(way <= 1.0, near(a, way), np.where(way < 2.0, far(a, way), 0.0))
+
+
+def near(a: float, way: Any) -> Any:
+    """What the cubic kernel weighs at a way of up to 1."""
+    return ((a + 2.0) * way - (a + 3.0)) * way * way + 1.0
+
+
+def far(a: float, way: Any) -> Any:
+    """What the cubic kernel weighs at a way from 1 to 2."""
+    return ((a * way - 5.0 * a) * way + 8.0 * a) * way - 4.0 * a
 
 
 REACH = {"linear": (1, _straight), "cubic": (2, _cubic)}

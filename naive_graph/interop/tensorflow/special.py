@@ -104,6 +104,9 @@ def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @special("FloorDiv", "FloorMod", "Mod")
 def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    if step.op != "FloorDiv" and any(isinstance(builder.input(step, at), TensorNode) for at in (0, 1)):
+        row = TABLE["mod" if step.op == "FloorMod" else "fmod"]
+        return builder.applied(step, row, {"a": builder.input(step, 0), "b": builder.input(step, 1)})
     a, b = builder.known(step, 0), builder.known(step, 1)
     if not b.all() or a.size > 1 < b.size:
         raise ImportModelError(f"{label(step)} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")

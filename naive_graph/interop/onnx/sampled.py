@@ -1,0 +1,80 @@
+"""GridSample: entries between the entries of an image or a volume, at places that are a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import product
+from operator import add, mul
+from typing import Any
+
+from ...core.catalogue import floor, less, maximum, minimum, where
+from ...core.compositions import mod, round
+from ...errors import ImportAttributeError
+from ...tensor import arithmetic, picks
+from ...tensor.operators.entrywise import entry
+from ...tensor.operators.table import TABLE
+from .building import OnnxBuilder, prepared
+from .inlining import Application
+from .preparing import attributes_of
+from .resizing import far, near
+
+CUBIC = -0.75
+Tap = tuple[Any, Any]  # places along an axis, and what they weigh; None for 1
+
+
+@prepared("GridSample")
+def grid_sample(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    x, grid = builder.operand(step, 0), builder.operand(step, 1)
+    said = {"mode": "linear", "padding_mode": "zeros", "align_corners": 0, **attributes_of(step)}
+    for name, some in (("mode", {"bilinear": "linear", "bicubic": "cubic"} | {each: each for each in TAPS}),
+                       ("padding_mode", {each: each for each in ("zeros", "border", "reflection")})):  # fmt: skip
+        if said[name] not in some:
+            raise ImportAttributeError(step.label, name, said[name], f"There are {', '.join(some)}.")
+        said[name] = some[said[name]]
+    axes, flat, stride = [], picks.reshape(x, (*x.shape[:2], -1)), 1
+    for at, extent in enumerate(reversed(x.shape[2:])):  # the grid names columns first
+        one = picks.entry(grid, grid.rank - 1, at)
+        axes.append([_reached(tap, extent, stride, said) for tap in _taps(one, extent, said)])
+        stride *= extent
+    terms = []
+    for taps in product(*axes):
+        found = TABLE["gather"](flat, reduce(add, [place for place, _ in taps]), axis=2, batch_dims=1)
+        weights = [weight for _, weight in taps if weight is not None]
+        terms.append(found * arithmetic.expand_dims(reduce(mul, weights), 1) if weights else found)
+    return [TABLE["identity"](reduce(add, terms), name=step.name)]
+
+
+def _taps(one: Any, extent: int, said: dict[str, Any]) -> list[Tap]:
+    """The entries along an axis that count, for coordinates from -1 to 1."""
+    half, first = ((extent - 1) / 2, 0.0) if said["align_corners"] else (extent / 2, -0.5)
+    return TAPS[said["mode"]](entry(lambda a: (a + 1.0) * half + first, one))
+
+
+def _linear(spot: Any) -> list[Tap]:
+    low = floor(spot)
+    return [(low, 1.0 - (spot - low)), (low + 1.0, spot - low)]
+
+
+def _cubic(spot: Any) -> list[Tap]:
+    low = floor(spot)
+    way = spot - low
+    weights = far(CUBIC, way + 1.0), near(CUBIC, way), near(CUBIC, 1.0 - way), far(CUBIC, 2.0 - way)
+    return [(low + float(step), weight) for step, weight in zip(range(-1, 3), weights)]
+
+
+TAPS = {"linear": _linear, "nearest": lambda spot: [(round(spot), None)], "cubic": _cubic}
+
+
+def _reached(tap: Tap, extent: int, stride: int, said: dict[str, Any]) -> Tap:
+    """A tap inside the axis, as a step in the flattened image."""
+    place, weight = tap
+    last, low = extent - 1.0, 0.0 if said["align_corners"] else -0.5
+    if said["padding_mode"] == "zeros":
+        inside = entry(lambda p: where(less(p, 0.0), 0.0, where(less(last, p), 0.0, 1.0)), place)
+        weight = inside if weight is None else weight * inside
+    elif said["padding_mode"] == "reflection":
+        width = max(last - 2.0 * low, 1.0)
+        back = entry(lambda p: mod(p - low, 2.0 * width), place)
+        place = entry(lambda b: where(less(width, b), 2.0 * width - b, b) + low, back)
+    return entry(lambda p: minimum(maximum(p, 0.0), last) * float(stride), place), weight

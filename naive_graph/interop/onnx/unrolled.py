@@ -1,0 +1,101 @@
+"""Graphs inside a step: the branch of an If, and the turns of a Loop or a Scan, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from ...errors import ImportModelError, UnknownOperatorError
+from ...tensor import picks
+from ...tensor.operators.table import TABLE
+from .arrays import array_of
+from .building import OnnxBuilder, prepared, unsupported
+from .inlining import MOST_STEPS, Application, inlined, taken, text
+from .preparing import attributes_of
+
+
+def inside(
+    builder: OnnxBuilder, step: Application, graph: Any, turn: int | str, given: Sequence[Any] = (),
+    types: Sequence[int] = (),
+) -> list[Any]:  # fmt: skip
+    """The results of a graph, for these values of its inputs. Its values are called after the step and the turn."""
+    prefix = f"{step.name}/{turn}/"
+    outer = {name: name for name in taken(graph)}
+    builder.values |= {prefix + text(each.name): array_of(each) for each in graph.initializer}
+    if len(graph.input) != len(given):
+        raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(given)}.")
+    for each, value, type_ in zip(graph.input, given, types):
+        builder.values[prefix + text(each.name)], builder.types[prefix + each.name] = value, type_
+    for each in inlined(graph.node, (), {"": step.opset}, outer, prefix):
+        if unsupported(each):
+            raise UnknownOperatorError(f"There is nothing here for {each.op}, in a graph of {step.label}.")
+        builder.take(each)
+    return [builder.value(outer.get(each.name, prefix + each.name)) for each in graph.output]
+
+
+@prepared("If")
+def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """The branch that a known condition chooses."""
+    chosen = "then_branch" if builder.known(step, 0).all() else "else_branch"
+    return inside(builder, step, step.attributes[chosen].g, chosen)
+
+
+@prepared("Loop")
+def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """As many turns as are known beforehand."""
+    body, most, going = step.attributes["body"].g, builder.known(step, 0), builder.known(step, 1)
+    states, seen, turn = [builder.input(step, at) for at in range(2, len(step.inputs))], list[Any](), 0
+    count = len(states)
+    types = [TensorProto.INT64, TensorProto.BOOL, *(builder.type(step, at) for at in range(2, len(step.inputs)))]
+    while (most is None or turn < most) and (going is None or going.all()):
+        _check(step, body, turn)
+        going, *found = inside(builder, step, body, turn, [np.array(turn), np.array(True), *states], types)
+        if not isinstance(going, np.ndarray):
+            raise ImportModelError(f"{step.label}: how often it turns must be known before the network runs.")
+        states, turn = found[:count], turn + 1
+        seen.append(found[count:])
+    return [*states, *(_stacked(builder, step, each, 0) for each in zip(*seen))]
+
+
+@prepared("Scan")
+def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """A turn for each entry along an axis of what is gone through."""
+    said, body = attributes_of(step), step.attributes["body"].g
+    many = said["num_scan_inputs"]
+    values = [builder.input(step, at) for at in range(len(step.inputs))]
+    types = [builder.type(step, at) for at in range(len(step.inputs))]
+    states, through = values[: len(values) - many], values[len(values) - many :]
+    if step.opset < 9 or not through:
+        raise ImportModelError(f"{step.label} is read from opset 9 on, with something to go through.")
+    count, results = len(states), len(body.output) - len(states)
+    axes, back = (said.get(f"scan_input_{name}", [0] * many) for name in ("axes", "directions"))
+    seen = []
+    for turn in range(through[0].shape[axes[0]]):
+        _check(step, body, turn)
+        parts = [_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
+        found = inside(builder, step, body, turn, [*states, *parts], types)
+        states = found[:count]
+        seen.append(found[count:])
+    axes, back = (said.get(f"scan_output_{name}", [0] * results) for name in ("axes", "directions"))
+    return [*states, *(_stacked(builder, step, each[::-1] if turned else each, axis)
+                       for each, axis, turned in zip(zip(*seen), axes, back))]  # fmt: skip
+
+
+def _check(step: Application, body: Any, turn: int) -> None:
+    if turn * len(body.node) > MOST_STEPS:
+        raise ImportModelError(f"{step.label} makes more than {MOST_STEPS:,} nodes, turn after turn.")
+
+
+def _entry(x: Any, axis: int, place: int) -> Any:
+    return np.take(x, place, axis) if isinstance(x, np.ndarray) else picks.entry(x, axis % x.rank, place)
+
+
+def _stacked(builder: OnnxBuilder, step: Application, values: Sequence[Any], axis: int) -> Any:
+    if all(isinstance(each, np.ndarray) for each in values):
+        return np.stack(values, axis)
+    nodes = [builder.node(f"{step.name}/{at}", each) if isinstance(each, np.ndarray) else each
+             for at, each in enumerate(values)]  # fmt: skip
+    return TABLE["stack"](nodes, axis)

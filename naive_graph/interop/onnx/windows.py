@@ -1,0 +1,153 @@
+"""Windows over sequences, images and volumes: what the rows of images say of one axis more, or one less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import ImportAttributeError
+from ...tensor import arithmetic, picks
+from ...tensor.base import TensorNode
+from ...tensor.calculus import Calculus, Nodes
+from ...tensor.differentiate import ancestors, forward
+from ...tensor.nodes import LeafNode
+from ...tensor.operators.convolution import landed
+from ...tensor.operators.scattering import moved_to
+from ...tensor.selection import Picker
+from ...tensor.sliding import window
+from .building import OnnxBuilder, prepared
+from .inlining import Application
+from .preparing import attributes_of
+
+PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
+POOLS = ("MaxPool", "AveragePool", "LpPool")
+
+
+@prepared("Conv", "ConvTranspose", *POOLS, "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "DepthToSpace",
+          "SpaceToDepth")  # fmt: skip
+def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """A sequence is an image of one row; a volume is a batch of images, whose depth is gone along apart."""
+    x = builder.operand(step, 0)
+    if not 3 <= x.rank <= 5 or (x.rank != 4 and "Space" in step.op):
+        raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read.")
+    for name, each in step.attributes.items():
+        if name in PAIRED and len(each.ints) != (x.rank - 2) * (1 + (name == "pads")):
+            raise ImportAttributeError(step.label, name, list(each.ints), f"There are {x.rank - 2} axes of space.")
+    found = (
+        builder.by_row(step) if x.rank == 4
+        else _in_line(builder, step, x) if x.rank == 3
+        else _of_volume(builder, step, x)
+    )  # fmt: skip
+    if step.op == "MaxPool" and any(step.outputs[1:]):
+        return [found[0], _places(x, found[0], attributes_of(step).get("storage_order", 0))]
+    return found
+
+
+def _in_line(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
+    weights = [builder.operand(step, place) for place in range(1, len(step.inputs))]
+    given = [arithmetic.expand_dims(x, 2), *(arithmetic.expand_dims(each, 2) for each in weights[:1]), *weights[1:]]
+    return [arithmetic.squeeze(_image(builder, step, [None, 0], given), 2)]
+
+
+def _image(builder: OnnxBuilder, step: Application, axes: Sequence[int | None], given: Sequence[Any]) -> TensorNode:
+    """The step with what is given, over two of its axes of space; None is a new one of extent 1."""
+    changed = {}
+    for name, each in step.attributes.items():
+        changed[name] = copied = type(each)()
+        copied.CopyFrom(each)
+        if name in PAIRED:
+            count = len(each.ints) // (1 + (name == "pads"))
+            starts = range(0, len(each.ints), count)
+            copied.ints[:] = [PAIRED[name] if at is None else each.ints[first + at] for first in starts for at in axes]
+    names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, given)]
+    builder.values |= {name: value for name, value in zip(names, given) if name}
+    return builder.by_row(step._replace(attributes=changed, inputs=tuple(names), outputs=step.outputs[:1]))[0]  # type: ignore[no-any-return]
+
+
+# --- volumes ------------------------------------------------------------------
+
+
+def _of_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
+    n, c, depth, *image = x.shape
+    if step.op in POOLS:  # of images first, and of what that gives along the depth
+        flat = _image(builder, step, [1, 2], [picks.reshape(x, (n, c * depth, *image))])
+        after = flat.shape[2:]
+        deep = _image(builder, step, [0, None], [picks.reshape(flat, (n, c, depth, prod(after)))])
+        return [picks.reshape(deep, (n, c, deep.shape[2], *after))]
+    if step.op.startswith("Global"):
+        whole = _image(builder, step, [1, 2], [picks.reshape(x, (n, c, depth * image[0], image[1]))])
+        return [picks.reshape(whole, (n, c, 1, 1, 1))]
+    w, bias = builder.operand(step, 1), builder.operand(step, 2)
+    found = (_spread if step.op == "ConvTranspose" else _convolved)(builder, step, x, w)
+    return [found if bias is None else found + picks.reshape(bias, (bias.size, 1, 1, 1))]
+
+
+def _depth(said: Mapping[str, Any], x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
+    """Along the depth: places of the window, its step, how far apart what it sees lies, and zeros before."""
+    stride, dilation = (said.get(name, [1])[0] for name in ("strides", "dilations"))
+    pads, auto = said.get("pads", [0] * 6), said.get("auto_pad", "NOTSET")
+    padding = (pads[0], 0, pads[3], 0) if auto == "NOTSET" else auto
+    found = window(x.shape[2], w.shape[2], stride, padding, dilation)
+    return found.out, stride, dilation, found.before
+
+
+def _convolved(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
+    """What a window sees along the depth are channels of an image."""
+    n, _, _, *image = x.shape
+    out, stride, dilation, before = _depth(attributes_of(step), x, w)
+    seen = picks.pick(x, 2, (out, w.shape[2]), (stride, dilation), -before)
+    images = picks.reshape(arithmetic.transpose(seen, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
+    y = _image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    return arithmetic.transpose(picks.reshape(y, (n, out, *y.shape[1:])), 0, 2, 1, 3, 4)
+
+
+def _spread(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
+    """Channels of an image are spread along the depth."""
+    said, (n, _, depth, *image) = attributes_of(step), x.shape
+    if "output_shape" in said or said.get("auto_pad", "NOTSET") != "NOTSET":
+        raise ImportAttributeError(step.label, "output_shape", said.get("output_shape"), "Say pads.")
+    stride, dilation, more = (said.get(name, [usual])[0] for name, usual in
+                              (("strides", 1), ("dilations", 1), ("output_padding", 0)))  # fmt: skip
+    pads = said.get("pads", [0] * 6)
+    out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + more - pads[0] - pads[3]
+    images = picks.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
+    y = _image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    y = picks.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
+    y = landed(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, Picker((0, 1), 2, (stride, dilation), -pads[0]), out)
+    return arithmetic.transpose(y, 0, 2, 1, 3, 4)
+
+
+# --- places -------------------------------------------------------------------
+
+
+def _places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
+    """Where the largest of each window stood: how y moves if each entry of x moves by its place."""
+    *lead, rows, columns = x.shape
+    numbers = np.arange(float(x.size)).reshape(x.shape)
+    if columns_first:
+        numbers = numbers.reshape(*lead, columns, rows).swapaxes(-1, -2)
+    calculus = Calculus(Nodes(), (), lambda node: node)
+    return forward(calculus, ancestors([y], x.serial), x, LeafNode.constant(numbers))[y]  # type: ignore[no-any-return]
+
+
+@prepared("Col2Im")
+def image_of_columns(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """Windows laid down where they were taken; where they overlap they are added."""
+    x, (image, block) = builder.operand(step, 0), ([int(n) for n in builder.known(step, at)] for at in (1, 2))
+    said, rank = attributes_of(step), len(block)
+    strides, dilations, pads = (said.get(name, [usual] * rank * 2) for name, usual in
+                                (("strides", 1), ("dilations", 1), ("pads", 0)))  # fmt: skip
+    target: Any = np.zeros((1,) * 2 * rank, int)
+    for at in range(rank):
+        slid = window(image[at], block[at], strides[at], (pads[at], 0, pads[at + rank], 0), dilations[at])
+        spots = np.arange(slid.size)[:, None] * slid.dilation + np.arange(slid.out) * slid.stride - slid.before
+        spots = np.where((spots >= 0) & (spots < image[at]), spots, -1)
+        spots = spots.reshape([spots.shape[each // rank] if each % rank == at else 1 for each in range(2 * rank)])
+        target = np.where((target < 0) | (spots < 0), -1, target * image[at] + spots)
+    shape = (x.shape[0], x.shape[1] // prod(block), *image)
+    first = np.arange(shape[0] * shape[1])[:, None] * prod(image)
+    table = np.where(target.ravel() < 0, -1, first + target.ravel())
+    return [moved_to(x, table.ravel(), shape)]
