@@ -135,7 +135,7 @@ class ArrayFunctions:
         return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
 
     def remainder(self, a: Any, b: Any) -> Any:
-        rest = BuilderArray(entrywise(self.builder, "Mod", [a, b], fmod=1))
+        rest: Any = BuilderArray(entrywise(self.builder, "Mod", [a, b], fmod=1))
         return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
 
     def arctan2(self, a: Any, b: Any) -> Any:

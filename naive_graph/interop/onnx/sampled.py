@@ -8,8 +8,8 @@ from itertools import product
 from operator import add, mul
 from typing import Any
 
-from ...core.catalogue import floor, less, maximum, minimum, where
-from ...core.compositions import mod, round
+from ...core.catalogue import floor, less, maximum, minimum, mod, where
+from ...core.compositions import round
 from ...errors import ImportAttributeError
 from ...tensor import arithmetic, picks
 from ...tensor.operators.entrywise import entry
