@@ -38,7 +38,8 @@ from types import ModuleType as _Module
 from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
-from .core.catalogue import abs, pow
+from .core.catalogue import STEPS as _STEPS
+from .core.catalogue import abs, floor, mod, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
 from .core.progress import progress
 from .core.rooms import handed_out as _handed_out
@@ -87,9 +88,11 @@ progress.alone = lambda: _import_module(".classroom.notebook", __name__).progres
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS, "abs", "errors", "pow"})
+    return sorted({*__all__, *_ROOMS, *_STEPS, "abs", "errors", "pow"})
 
 
-# All but the rooms themselves, and but `abs` and `pow`, which Python has names of its own for.
+# All but the rooms themselves, and but `abs` and `pow`, which Python has names of its own for, and steps.
 _here = [name for name, thing in globals().items() if not name.startswith("_") and not isinstance(thing, _Module)]
-__all__ = sorted([*(name for name in _here if not hasattr(_builtins, name)), *_lazily, "__version__"])
+__all__ = sorted(
+    [*(name for name in _here if not hasattr(_builtins, name) and name not in _STEPS), *_lazily, "__version__"]
+)

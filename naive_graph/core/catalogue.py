@@ -243,4 +243,8 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
 add_methods(UNARY, OVER_A_BATCH)
 
 # What `from naive_graph import *` brings: not `abs` and `pow`, which Python has names of its own for.
-__all__ = [*(name for name, rule in RULES.items() if not rule.helper and not hasattr(builtins, name)), "softmax"]
+STEPS = ("floor", "mod")  # which nodes write x.floor() and x % y
+__all__ = [
+    *(name for name, rule in RULES.items() if not rule.helper and not hasattr(builtins, name) and name not in STEPS),
+    "softmax",
+]

@@ -372,7 +372,7 @@ class Arithmetic:
     def __floordiv__(self, other: Any) -> NoReturn:
         raise OperandError(
             "A graph has no //: it goes in steps, whose slope is 0 or does not exist. "
-            "Write x / y, or floor(x / y) if steps are meant."
+            "Write x / y, or (x / y).floor() if steps are meant."
         )
 
     __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
