@@ -36,6 +36,21 @@ QUICK_FILES = {
 }  # fmt: skip
 
 
+# Seconds each, beside quicker tests of the same rooms: `.ci/run` has them, the README's command does not.
+THOROUGH = {
+    "test_a_limit_of_time_holds_whatever_is_caught",
+    "test_a_run_goes_on_with_the_bits_of_one_that_did_not_stop_and_a_save_changes_none",
+    "test_disturbed",
+    "test_every_mutant_of_a_solution_is_rejected_or_the_same",
+    "test_hostile_submissions",
+    "test_objects_and_arrays_are_as_many_after_many_samples_as_after_few",
+    "test_pairs_of_mistakes_are_recognised_or_look_like_one",
+    "test_seven_trainers_walk_on_every_surface",
+    "test_where_ctrl_c_is_ignored_and_nothing_is_kept_the_tests_run_as_well",
+    "test_without_a_tool_all_names_are_there_and_say_how_to_get_it",
+}
+
+
 # A worker takes a whole file. These take longest, so they begin first, and no worker is left with one in the end.
 LONG_FILES = ("test_building", "test_judge", "test_in_jupyterlab", "test_operator_laws", "test_sandbox", "test_grading")
 
@@ -55,6 +70,10 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: ([*LONG_FILES, item.path.stem]).index(item.path.stem))
     for item in items:
+        if {item.path.stem, getattr(item, "originalname", "")} & THOROUGH:
+            item.add_marker("thorough")
+        if item.get_closest_marker("thorough"):
+            item.add_marker("slow")
         engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
         of_a_room = item.path.parent.name in QUICK_ROOMS and engine in (None, "reference")
         if (of_a_room or item.path.stem in QUICK_FILES) and not item.get_closest_marker("slow"):

@@ -29,6 +29,8 @@ def bound(name, xs, y):
         return 4.0 * max(1.0, max(map(abs, filter(math.isfinite, xs))) / abs(y), 1 / abs(y))  # it adds log and largest
     if name == "softmax_share":  # a quotient of two exp, which have few digits where they are subnormal
         return 4.0 if xs[0] - max(xs[1:], default=xs[0]) < 700 else 1024.0
+    if name == "sigmoid_slope":  # its exp stands in it three times
+        return 4.0
     if name in ("inverse_radius", "hypot_share"):  # Python's hypot is not C's, and is divided by, twice
         return 4.0
     return 2.0  # one function of the C library, and a few operations

@@ -14,13 +14,16 @@ LESSONS = sorted(FOLDER.glob("*.ipynb"))
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
 # Drawings, plots and walks: every kind of picture that a lesson shows is in these.
 QUICKLY_SEEN = ("03_", "05_")
-every_lesson_some_quickly = pytest.mark.parametrize(
-    "lesson",
-    [
-        pytest.param(each, id=each.stem, marks=[] if each.name.startswith(QUICKLY_SEEN) else [pytest.mark.slow])
-        for each in LESSONS
-    ],
-)
+
+
+def _others(mark):
+    """Every lesson, and a mark on those that are not seen quickly."""
+    marks = {each: [] if each.name.startswith(QUICKLY_SEEN) else [mark] for each in LESSONS}
+    return pytest.mark.parametrize("lesson", [pytest.param(each, id=each.stem, marks=marks[each]) for each in LESSONS])
+
+
+every_lesson_some_quickly = _others(pytest.mark.slow)
+every_lesson_some_always = _others(pytest.mark.thorough)
 
 
 def builder_in(folder: Path = FOLDER) -> Any:

@@ -20,7 +20,7 @@ from lesson_files import (
     FOLDER,
     ROOT,
     builder_in,
-    every_lesson,
+    every_lesson_some_always,
     every_lesson_some_quickly,
     nbformat,
     notebook,
@@ -48,14 +48,21 @@ def run_build(builder: Any, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.fixture(scope="module")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Any]]]:
-    """A folder in which all lessons were built anew, and for each lesson the cells that solved it afterwards.
+def executed(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> tuple[Path, dict[str, list[Any]]]:
+    """A folder in which the lessons that are asked for were built anew, and of each the cells that solved it then.
 
     Each lesson has a fresh kernel and an empty folder. It runs as it is; then the same kernel is given the answers.
     """
     folder = tmp_path_factory.mktemp("rebuilt")
     builder = builder_in()
-    sources = sorted(builder.SOURCES.glob("*.md"))
+    ours = [
+        item.callspec.params
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    ]
+    sources = sorted({builder.SOURCES / f"{each['lesson'].stem}.md" for each in ours if "lesson" in each})
     lessons = [(source.stem, book := builder.read(source), answered(book.cells)) for source in sources]
 
     def run(lesson: tuple[str, Any, list[Any]]) -> tuple[str, list[Any]]:
@@ -76,7 +83,7 @@ def rebuilt(executed: tuple[Path, dict[str, list[Any]]]) -> Path:
     return executed[0]
 
 
-@every_lesson
+@every_lesson_some_always
 def test_a_lesson_stands_alone_and_shows_what_was_committed(lesson: Path, rebuilt: Path, build: Any) -> None:
     fresh, committed = (
         [build.without_pictures(cell) for cell in notebook(path).cells] for path in (rebuilt / lesson.name, lesson)
@@ -216,7 +223,7 @@ def answered(cells: list[Any]) -> list[Any]:
     return [nbformat().v4.new_code_cell(text) for text in texts]
 
 
-@every_lesson
+@every_lesson_some_always
 def test_a_lesson_is_solved_wrong_first_and_then_right(lesson: Path, executed: Any) -> None:
     cells = executed[1][lesson.stem]
     shown: dict[str, list[str]] = {"check": [], "predict": []}
