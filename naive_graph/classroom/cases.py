@@ -24,6 +24,7 @@ class Twin:
     """A node without the library: its operands, its consumers, its value, and its partials by position."""
 
     def __init__(self, value: float = 0.0) -> None:
+        self.name = ""
         self.last: list[Twin] = []
         self.next: list[Twin] = []
         self.value = value
@@ -52,9 +53,35 @@ class GraphRecipe(NamedTuple):
             waiting.extend(new)
         return found
 
+    def in_order(self) -> list[int]:
+        """The places, operands first; without those that are on a cycle or behind one."""
+        waits = [len(self.operands(place)) for place in range(self.size)]
+        consumers: list[list[int]] = [[] for _ in waits]
+        for place in range(self.size):
+            for operand in self.operands(place):
+                consumers[operand].append(place)
+        found = [place for place, count in enumerate(waits) if not count]
+        for place in found:
+            for consumer in consumers[place]:
+                waits[consumer] -= 1
+                if not waits[consumer]:
+                    found.append(consumer)
+        return found
+
     @property
     def cyclic(self) -> bool:
-        return any(operand >= place for place in range(self.size) for operand in self.operands(place))
+        return len(self.in_order()) < self.size
+
+    def shuffled(self, seed: int) -> tuple[GraphRecipe, list[int]]:
+        """The same graph with its operators in another order, so that no order of rows or names is an answer.
+
+        Also the new place of each place.
+        """
+        first, count = len(self.leaves), len(self.operators)
+        mixed = random.Random(seed).sample(range(count), count) if count > 2 else list(range(count))[::-1]
+        new = [*range(first), *(first + place for place in mixed)]
+        operators = [(name, tuple(new[each] for each in operands)) for name, operands in self.operators]
+        return GraphRecipe(self.leaves, tuple(operators[mixed.index(place)] for place in range(count))), new
 
     def text(self) -> str:
         """The graph in words: a = 3.0, b = a * a."""
@@ -66,30 +93,36 @@ class GraphRecipe(NamedTuple):
 
     def twins(self) -> list[Twin]:
         twins = [Twin(value) for value in self.leaves] + [Twin() for _ in self.operators]
-        for place, (name, operands) in enumerate(self.operators, len(self.leaves)):
-            twin, values = twins[place], [twins[i].value for i in operands]
-            twin.value, twin.partials = _computed(name, values)
-            twin.last = [twins[i] for i in operands]
-            for operand in twin.last:
-                operand.next.append(twin)
+        for place, twin in enumerate(twins):
+            twin.name = called(place)
+        for place, (_, operands) in enumerate(self.operators, len(self.leaves)):
+            twins[place].last = [twins[i] for i in operands]
+            for operand in twins[place].last:
+                operand.next.append(twins[place])
+        for place in self.in_order()[len(self.leaves) :]:
+            twin, name = twins[place], self.operators[place - len(self.leaves)][0]
+            twin.value, twin.partials = _computed(name, [operand.value for operand in twin.last])
         return twins
 
-    def nodes(self) -> list[Any]:
-        """The graph in the library's nodes, named and computed. Call it inside Graph.scratch()."""
+    def nodes(self, twins: Sequence[Twin] = ()) -> list[Any]:
+        """The graph in the library's nodes, named, with the values of their twins. Call it inside Graph.scratch()."""
+        nodes = self._drawn()
+        for place in [] if self.cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
+            nodes[place].tables.write(nodes[place].row, (twins or (twins := self.twins()))[place].value)
+        return nodes
+
+    def _drawn(self) -> list[Any]:
         nodes: list[Any] = [Graph.Variable(value, name=called(i)) for i, value in enumerate(self.leaves)]
         if self.size > LARGE:
             for _, operands in self.operators:
                 nodes.append(nodes[operands[0]].sin())
                 nodes[-1].name = called(len(nodes) - 1)
-            Graph.forward(engine="reference")
             return nodes
         first = len(nodes)
         nodes += [Graph.Operator(name, name=called(first + i)) for i, (name, _) in enumerate(self.operators)]
         for node, (_, operands) in zip(nodes[first:], self.operators):
             for operand in operands:
                 nodes[operand].build_edge(node)
-        if nodes and not self.cyclic:
-            Graph.forward(engine="reference")
         return nodes
 
 
@@ -111,10 +144,11 @@ def _computed(name: str, values: list[float]) -> tuple[float, list[float]]:
 
 
 class ExerciseCall(NamedTuple):
-    """The arguments of one call, and the nodes among them in the order of the recipe."""
+    """The arguments of a call, the nodes among them in the order of the recipe, and what `partials` was called with."""
 
     arguments: tuple[Any, ...]
     nodes: list[Any]
+    visited: Sequence[Any] = ()
 
 
 class ExerciseCase(NamedTuple):
@@ -125,6 +159,7 @@ class ExerciseCase(NamedTuple):
     features: frozenset[str] = frozenset()
     recipe: GraphRecipe | None = None
     due: frozenset[int] = frozenset()  # the places that y depends on
+    most: float = math.inf  # calls of partials
 
 
 def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
@@ -153,8 +188,12 @@ def list_cases(
     """Cases over plain arguments with these names. features: what is special, each with when it is."""
     for row in rows:
         told = ";".join(text for text, holds in (features or {}).items() if holds(*row))
-        text = ", ".join(f"{name} = {value!r}" for name, value in zip(names.split(), row))
+        text = ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names.split(), row))
         yield plain_case(text, *row, features=told)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 
 
 def graph_case(
@@ -167,12 +206,19 @@ def graph_case(
     def ask(real: bool) -> ExerciseCall:
         twins = kept[0] if kept else recipe.twins()
         kept[:] = [twins]
-        nodes: list[Any] = recipe.nodes() if real else twins
+        nodes: list[Any] = recipe.nodes(twins) if real else twins
         table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
-        return ExerciseCall(arrange(nodes, lambda node: list(table[id(node)])), nodes)
+        visited: list[Any] = []
+
+        def partials(node: Any) -> list[float]:
+            visited.append(node)
+            return list(table[id(node)])
+
+        return ExerciseCall(arrange(nodes, partials), nodes, visited)
 
     due = frozenset() if target is None else frozenset(recipe.reached(target))
-    return ExerciseCase(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due)
+    most = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
+    return ExerciseCase(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due, most)
 
 
 # --- the graphs -----------------------------------------------------------------
@@ -218,6 +264,26 @@ def chain(length: int) -> GraphRecipe:
     return GraphRecipe((0.5,), tuple(("sin", (i,)) for i in range(length - 1)))
 
 
+def many_roads() -> list[GraphRecipe]:
+    """Twenty levels of x = x * x, and thirty diamonds: few nodes, and more roads than anybody drives."""
+    diamonds: list[tuple[str, tuple[int, ...]]] = []
+    for top in range(0, 90, 3):
+        diamonds += [("sin", (top,)), ("sin", (top,)), ("add", (top + 1, top + 2))]
+    return [GraphRecipe((1.0,), tuple(("mul", (i, i)) for i in range(20))), GraphRecipe((0.5,), tuple(diamonds))]
+
+
+ROADS = "roads lead through"  # a feature says how many
+
+
+def roads_told(recipe: GraphRecipe) -> set[str]:
+    """How many roads lead from the results to the leaves, if they are many."""
+    roads = [1] * len(recipe.leaves) + [0] * len(recipe.operators)
+    for place in recipe.in_order()[len(recipe.leaves) :]:
+        roads[place] = sum(roads[operand] for operand in recipe.operands(place))
+    most = max(roads, default=0)
+    return {f"{most:,} {ROADS} {recipe.size} nodes"} if most > 100_000 else set()
+
+
 CYCLES = (
     GraphRecipe((3.0,), (("mul", (0, 2)), ("sin", (1,)))),
     GraphRecipe((), (("sin", (1,)), ("sin", (0,)))),
@@ -245,7 +311,7 @@ def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
         told["y is not the last node"] = target < recipe.size - 1
         told["there is a node that y does not depend on"] = len(recipe.reached(target)) < recipe.size
         told["y is a leaf"] = target < len(recipe.leaves)
-    return {feature for feature, holds in told.items() if holds}
+    return {feature for feature, holds in told.items() if holds} | roads_told(recipe)
 
 
 def targets(recipe: GraphRecipe) -> Sequence[int]:

@@ -110,7 +110,8 @@ class Exercise:
         return same(value, self.wanted[place].value)
 
     def right(self, place: int, given: AnswerOutcome) -> bool:
-        return given.kind == "gave" and not given.changed and self.accepts(place, given.value)
+        done = given.kind == "gave" and not given.changed and given.visits <= self.cases[place].most
+        return done and self.accepts(place, given.value)
 
     def agree(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake. Whoever raises agrees with whoever raises, blunders aside."""

@@ -121,7 +121,8 @@ def _did(given: AnswerOutcome) -> str:
         "refused": f"calls {given.error}, which it is to do without",
         "crashed": "makes Python itself give up",
     }[given.kind]
-    return told + (" and changes what it was given" if given.changed else "")
+    visits = f", after {given.visits:,} calls of partials" if given.visits > 100 else ""
+    return told + visits + (" and changes what it was given" if given.changed else "")
 
 
 def _right(exercise: Exercise, place: int, given: AnswerOutcome) -> str:

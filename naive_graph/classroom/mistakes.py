@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 from .asking import AnswerOutcome, Asked, plain
-from .cases import ExerciseCase, called
+from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Switches, same
 
 NEARLY_ALL = 0.985
@@ -23,7 +23,7 @@ class Mistake(NamedTuple):
 
 def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
     """The mistakes that explain a wrong answer; none if nothing does."""
-    for general in (_uses_library, _keeps_state, _returns_nothing, _unfinished, _only_changes, _wrong_shape):
+    for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
             return [only]
     found = [Mistake(value.split(":")[0], exercise.switches[name][value]) for name, value in fitting(exercise, asked)]
@@ -69,6 +69,8 @@ def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool],
 
 # --- mistakes that belong to no exercise ----------------------------------------
 
+SLOW = ("endless", "crashed")
+ONCE = "Each node is to have its turn once: keep what is known of it."
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
 
 
@@ -128,6 +130,22 @@ def _only_changes(exercise: Exercise, asked: Asked) -> Mistake | None:
     return (
         Mistake("changes_argument", "The result is right, but " + CHANGES[0].lower() + CHANGES[1:]) if right else None
     )
+
+
+def _takes_too_long(exercise: Exercise, asked: Asked) -> Mistake | None:
+    """Whether only the work is too much: it drives every road, or walks the whole graph again and again."""
+    told = None
+    for i, (first, _) in enumerate(asked):
+        roads = next((each for each in exercise.cases[i].features if ROADS in each), "")
+        if first.kind in SLOW and roads:
+            visits = f" after {first.visits:,} visits" * (first.visits > 0)
+            return Mistake("drives_every_road", f"It drives every road: {roads}. It was stopped{visits}. {ONCE}")
+        if first.visits > exercise.cases[i].most and exercise.right(i, first._replace(visits=0)):
+            size = getattr(exercise.cases[i].recipe, "size", 0)
+            told = Mistake("sweeps_again", f"It asks for partials {first.visits:,} times for {size} nodes. {ONCE}")
+        elif not exercise.right(i, first):
+            return None
+    return told
 
 
 def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
@@ -274,6 +292,11 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("an operation gives something that is no Dual.", _no_dual),
     ("rows and columns are exchanged.", _transposed),
 ]
+
+
+GENERAL = [
+    _takes_too_long, _uses_library, _keeps_state, _returns_nothing, _unfinished, _only_changes, _wrong_shape,
+]  # fmt: skip
 
 
 # --- showing values -------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, graph_case, random_graphs, shape_features, small_graphs, targets
+from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs, targets
 from ..exercise import Exercise
 
 
@@ -98,14 +98,13 @@ def _kept(keys: str, grads: dict[Any, float], order: list[Any], y: Any) -> dict[
 
 
 def _backward_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(40)]:
-        for target in targets(recipe):
+    for recipe in [*small_graphs(), *random_graphs(40), *many_roads()]:
+        for target in targets(recipe) if recipe.size < 21 else [recipe.size - 1]:
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (list(nodes), nodes[target], partials)
 
-            told = f", y = {'abcdefghijklmnopqrstuvwxyz'[target]}"
-            yield graph_case(recipe, arrange, told, target, shape_features(recipe, target))
+            yield graph_case(recipe, arrange, f", y = {called(target)}", target, shape_features(recipe, target))
 
 
 BACKWARD = Exercise(backward, _backward_cases)

@@ -8,10 +8,13 @@ from typing import Any
 
 from ..cases import (
     CYCLES,
+    LARGE,
     ExerciseCase,
     GraphRecipe,
+    called,
     chain,
     graph_case,
+    many_roads,
     random_graphs,
     shape_features,
     small_graphs,
@@ -70,6 +73,7 @@ SHORTCUTS = {
     "sorts_by_operands": lambda nodes: sorted(nodes, key=lambda node: len(node.last)),
     "sorts_by_consumers": lambda nodes: sorted(nodes, key=lambda node: -len(node.next)),
     "sorts_by_value": lambda nodes: sorted(nodes, key=lambda node: node.value),
+    "sorts_by_name": lambda nodes: sorted(nodes, key=lambda node: (len(node.name), node.name)),
 }
 
 
@@ -126,11 +130,13 @@ def _listed(value: Any, due: Set[int]) -> str | None:
 
 
 def _kahn_cases() -> Iterator[ExerciseCase]:
-    for seed, recipe in enumerate([GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40)]):
+    asked = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_roads()]
+    for seed, recipe in enumerate(asked):
+        recipe, _ = recipe.shuffled(seed)
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
-        names = ", ".join("abcdefghijklmnopqrstuvwxyz"[place] for place in order)
+        names = ", ".join(map(called, order[:26])) + ", ..." * (recipe.size > 26)
 
         def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
             return ([nodes[place] for place in order],)
@@ -211,9 +217,10 @@ def _depended_on(case: ExerciseCase, value: Any) -> str | None:
 
 
 def _depends_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(40), chain(5000)]:
-        for target in targets(recipe) if recipe.size < 999 else [recipe.size - 1]:
-            told = "" if recipe.size > 999 else f", y = {'abcdefghijklmnopqrstuvwxyz'[target]}"
+    for seed, known in enumerate([*small_graphs(), *random_graphs(40), *many_roads(), chain(5000)]):
+        recipe, new = known.shuffled(seed) if known.size < LARGE else (known, range(known.size))
+        for target in [new[place] for place in (targets(known) if known.size < 40 else [known.size - 1])]:
+            told = "" if recipe.size > LARGE else f", y = {called(target)}"
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (nodes[target],)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
-from ..cases import ExerciseCase, list_cases, plain_case
+from ..cases import ROADS, ExerciseCase, list_cases, plain_case
 from ..exercise import Exercise
 
 
@@ -167,6 +168,8 @@ def _plans() -> Iterator[list[Any]]:
             name = chance.choice(("mul", "sub", "sin"))
             plan.append((name, *(int(chance.random() * len(plan)) for _ in range(1 if name == "sin" else 2))))
         yield plan
+    levels = [("sin", 3 * place) for place in range(30)]
+    yield [LEAF, *chain.from_iterable((each, each, ("mul", each[1] + 1, each[1] + 2)) for each in levels)]
 
 
 def _plan_cases() -> Iterator[ExerciseCase]:
@@ -176,13 +179,16 @@ def _plan_cases() -> Iterator[ExerciseCase]:
         special += ["a row is read by nobody but the last" * (len(read) < len(plan) - 1)]
         special += ["two rows are written alike" * (len({*plan} - {LEAF}) < len([row for row in plan if row != LEAF]))]
         special += ["there are several leaves" * (plan.count(LEAF) > 1)]
-        yield plain_case(f"plan = {plan}", plan, features=";".join(special))
+        special += [f"{2**30:,} {ROADS} {len(plan)} rows" * (len(plan) > 90)]
+        text = f"plan = {plan}" if len(plan) < 90 else f"plan = {plan[:7]}, and so on: {len(plan)} rows"
+        yield plain_case(text, plan, features=";".join(special))
 
 
 def _filled() -> Iterator[tuple[Any, ...]]:
     """Plans with values for their leaves; in the last ones a leaf stands behind an operator."""
     late = [LEAF, ("sin", 0), LEAF, ("sub", 2, 1)], [LEAF, LEAF, ("add", 0, 1), LEAF, ("mul", 2, 3), ("sub", 4, 0)]
-    for plan in [*(each for each in _plans() if not {row[0] for row in each} & {"cos", "exp"}), *late]:
+    short = [each for each in _plans() if len(each) < 90]
+    for plan in [*(each for each in short if not {row[0] for row in each} & {"cos", "exp"}), *late]:
         yield plan, [0.5 + 1.25 * place for place in range(plan.count(LEAF))]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, GraphRecipe, called, graph_case, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -34,7 +34,7 @@ def tangents(
 
 
 def _tangent_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(25)]:
+    for recipe in [*small_graphs(), *random_graphs(25), *many_roads()]:
         for place in {0, recipe.size // 2}:
 
             def arrange(nodes: list[Any], partials: Any, place: int = place) -> tuple[Any, ...]:
@@ -77,8 +77,7 @@ def _chosen(operands: list[Any], first_operand: str) -> list[Any]:
 
 
 def _road_cases() -> Iterator[ExerciseCase]:
-    squares = GraphRecipe((1.0,), tuple(("mul", (place, place)) for place in range(30)))
-    for recipe in [*small_graphs(), *random_graphs(25), squares]:
+    for recipe in [*small_graphs(), *random_graphs(25), *many_roads()]:
         for y, x in sorted({(recipe.size - 1, 0), (recipe.size - 1, recipe.size // 2), (recipe.size // 2, 0)}):
 
             def arrange(nodes: list[Any], partials: Any, y: int = y, x: int = x) -> tuple[Any, ...]:

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from ..cases import ExerciseCase, called, graph_case, list_cases, random_graphs, shape_features, small_graphs
+from ..cases import (
+    ROADS,
+    ExerciseCase,
+    called,
+    graph_case,
+    list_cases,
+    many_roads,
+    random_graphs,
+    shape_features,
+    small_graphs,
+)
 from ..exercise import Exercise
 
 
@@ -39,10 +49,10 @@ def is_order(
 
 def _order_cases() -> Iterator[ExerciseCase]:
     chance = random.Random(5)
-    for recipe in [*small_graphs(), *random_graphs(12)]:
-        right = list(range(recipe.size))
+    for seed, known in enumerate([*small_graphs(), *random_graphs(12), *many_roads()]):
+        recipe, right = known.shuffled(seed)
         mixed = sorted(right, key=lambda place: chance.random())
-        orders = [right, right[::-1], mixed, right[:-1], [*right, right[-1]]]
+        orders = [right, right[::-1], mixed, right[:-1], [*right, right[-1]]] if known.size < 21 else [right]
         for order in orders:
 
             def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
@@ -50,7 +60,8 @@ def _order_cases() -> Iterator[ExerciseCase]:
 
             special = shape_features(recipe) | ({"a node is missing"} if set(order) < set(right) else set())
             special |= {"a node is listed twice"} if len(order) > recipe.size else set()
-            yield graph_case(recipe, arrange, f", order = [{', '.join(map(called, order))}]", None, special)
+            names = ", ".join(map(called, order[:26])) + ", ..." * (len(order) > 26)
+            yield graph_case(recipe, arrange, f", order = [{names}]", None, special)
 
 
 def finish_times(
@@ -90,9 +101,20 @@ def _recipes() -> Iterator[tuple[Any, ...]]:
             steps = [f"step {called(place)}" for place in range(count)]
             needed = [[before for before in steps[:place] if chance.random() < 0.45] for place in range(count)]
             yield {step: float(1 + int(chance.random() * 9)) for step in steps}, dict(zip(steps, needed))
+    yield _diamonds(30)
+
+
+def _diamonds(count: int) -> tuple[Any, ...]:
+    """Two steps that need one, and one that needs both, again and again."""
+    needs: dict[str, list[str]] = {"wash": []}
+    for place in range(count):
+        before, chop, fry = list(needs)[-1], f"chop {place}", f"fry {place}"
+        needs |= {chop: [before], fry: [before], f"stir {place}": [chop, fry]}
+    return dict.fromkeys(needs, 2.0), needs
 
 
 TIME_FEATURES = {
+    f"{2**30:,} {ROADS} 91 steps": lambda minutes, needs: len(minutes) > 90,
     "there are no steps": lambda minutes, needs: not minutes,
     "a step needs another": lambda minutes, needs: any(needs.values()),
     "a step needs several": lambda minutes, needs: any(len(each) > 1 for each in needs.values()),

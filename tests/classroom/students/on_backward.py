@@ -56,7 +56,7 @@ def with_numpy(order, y, partials):
     return {node: grads[i] for node, i in where.items()}
 
 
-@right("backward")
+@wrong("backward", "drives_every_road")
 def by_paths(order, y, partials):
     def reach(node):
         if node is y:
@@ -362,3 +362,36 @@ def one_step(order, y, partials):
     for o, p in zip(y.last, partials(y)):
         g[o] += p
     return g
+
+
+@wrong("backward", "sweeps_again")
+def one_forward_sweep_for_each_node(order, y, partials):
+    slopes = {}
+    for x in order:
+        reached = dict.fromkeys(order, 0.0)
+        reached[x] = 1.0
+        for node in order:
+            for operand, partial in zip(node.last, partials(node)):
+                reached[node] += reached[operand] * partial
+        slopes[x] = reached[y]
+    return slopes
+
+
+@wrong("backward", "keeps_state")
+def into_the_nodes(order, y, partials):
+    y.grad = 1.0
+    for node in reversed(order):
+        for operand, partial in zip(node.last, partials(node)):
+            operand.grad = (operand.grad or 0.0) + (node.grad or 0.0) * partial
+    return {node: node.grad or 0.0 for node in order}
+
+
+@right("backward")
+def into_nodes_that_were_cleared(order, y, partials):
+    for node in order:
+        node.grad = 0.0
+    y.grad = 1.0
+    for node in reversed(order):
+        for operand, partial in zip(node.last, partials(node)):
+            operand.grad += node.grad * partial
+    return {node: node.grad for node in order}

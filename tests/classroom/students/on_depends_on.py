@@ -331,3 +331,15 @@ def like_a_tree_of_two(y):
             left, right_one = n.last
             todo += [left, right_one]
     return list(found)
+
+
+@wrong("depends_on", "drives_every_road", "recurses")
+def every_road(y):
+    found, waiting = [y], [y]
+    while waiting:
+        node = waiting.pop()
+        for operand in node.last:
+            waiting.append(operand)
+            if operand not in found:
+                found.append(operand)
+    return found

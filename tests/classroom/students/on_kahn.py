@@ -414,6 +414,11 @@ def depth_first_blind_to_cycles(nodes):
     return out
 
 
+@wrong("kahn", "sorts_by_name", "no_cycle_check", "all_on_cycle")
+def by_the_alphabet(nodes):
+    return sorted(nodes, key=lambda node: node.name)
+
+
 @wrong("kahn", "sorts_by_operands", "no_cycle_check", "all_on_cycle")
 def sorted_by_length(nodes):
     return sorted(nodes, key=lambda n: n.in_deg)

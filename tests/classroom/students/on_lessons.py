@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 
-from . import RIGHT, right
+from . import RIGHT, right, wrong
 
 SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
@@ -580,7 +580,7 @@ def share_by_search(plan):
     return same
 
 
-@right("share")
+@wrong("share", "drives_every_road")  # the texts double with each level
 def share_by_texts(plan):
     texts = []
     for row, (name, *operands) in enumerate(plan):
@@ -714,3 +714,21 @@ def run_by_match(plan, leaves):
             case (name, a, b):
                 v[i] = v[a] + v[b] * (1 if name == "add" else -1)
     return [v[i] for i in range(len(plan))]
+
+
+@wrong("finish_times", "drives_every_road")
+def finish_again_and_again(minutes, needs):
+    def finish(step):
+        return minutes[step] + max((finish(need) for need in needs[step]), default=0.0)
+
+    return {step: finish(step) for step in minutes}
+
+
+@wrong("share", "drives_every_road")
+def share_by_trees(plan):
+    def tree(row):
+        name, *operands = plan[row]
+        return (row,) if name == "leaf" else (name, *map(tree, operands))
+
+    trees = [tree(row) for row in range(len(plan))]
+    return [trees.index(each) for each in trees]
