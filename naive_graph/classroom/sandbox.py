@@ -16,23 +16,28 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
 from .answers import Trouble
-from .asking import MOST, AnswerOutcome, Asked, paired, schedule
+from .asking import MOST, REFUSED_FILES, REFUSED_ROOMS, AnswerOutcome, Asked, paired, patience, schedule
 from .exercise import Exercise
 from .judging import Verdict, verdict
 from .mistakes import Mistake
 from .needed import imported, needed, used
-from .sandbox_child import ROOM, WORK
+from .sandbox_child import ANSWER, ROOM, WORK
 
 HOUSE = Path(__file__).resolve().parents[1]
 EXERCISES = HOUSE / "classroom" / "exercises"
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 DEEPEST = 40  # lists inside lists
+CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "progress_file", "trees")
+ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
+ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
+ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
 INSTEAD = "Grade with --trust if you have read what was handed in: then it runs with all your rights."
 
 
@@ -93,6 +98,15 @@ class _Asking(ast.NodeTransformer):
         return None if node.module == "exercise" else node
 
 
+def _absent_files() -> list[str]:
+    """Where that lies which is not there, as text or translated."""
+    places = [HOUSE.parent.joinpath(*each.split(".")) for each in [*ABSENT, ROOM]]
+    found = [
+        place.parent.glob(each) for place in places for each in (f"{place.name}.py", f"__pycache__/{place.name}.*")
+    ]
+    return [str(each) for each in [*filter(Path.is_dir, places), *chain(*found)]]
+
+
 def _folders() -> list[str]:
     """Where Python and its packages are, but not what lies beside them."""
     path = [os.path.realpath(each) for each in sys.path if os.path.isdir(each) or each.endswith(".zip")]
@@ -117,7 +131,9 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     task = {
         "cells": cells, "asked": [(each.name, each.number, expression) for each, expression in asked],
         "questions": questions(), "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
-        "show": _folders(), "hide": [str(EXERCISES), *map(os.path.realpath, hide)], **limits._asdict(),
+        "show": _folders(), "hide": [*_absent_files(), *map(os.path.realpath, hide)], "absent": ABSENT,
+        "patience": patience() if hasattr(os, "fork") else 0.0,
+        **limits._asdict(),
     }  # fmt: skip
     settings = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "LANG": "C.UTF-8"}
     settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), WORK)
@@ -150,6 +166,11 @@ def _judged(exercise: Exercise, texts: list[str], lines: str, end: str) -> Verdi
     """What is said of the lines that came home. Whatever they are, this ends with a verdict."""
     if texts != [case.text for case in exercise.cases]:
         raise LessonError(f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance.")
+    attempts = [_attempt(exercise, each, end) for each in f"\n{lines}".split(f"\n{ANSWER}")[1:] or [""]]
+    return next((each for each in attempts if each.passed), attempts[0])
+
+
+def _attempt(exercise: Exercise, lines: str, end: str) -> Verdict:
     first, _, rest = lines.partition("\n")
     try:
         trouble = json.loads(first)
@@ -182,10 +203,11 @@ def _paired(exercise: Exercise, lines: str, end: str) -> Asked:
 
 def _outcome(line: str, size: int) -> AnswerOutcome:
     """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
-    kind, value, changed, printed, error, where = json.loads(line)
-    if kind not in KINDS or type(error) is not str or type(where) is not str:
+    kind, value, changed, printed, error, where, visits = json.loads(line)
+    if kind not in KINDS or type(error) is not str or type(where) is not str or type(visits) is not int:
         raise ValueError
-    return AnswerOutcome(kind, _plain(value, size), changed is not False, printed is True, error[:300], where[:300])
+    given = _plain(value, size), changed is not False, printed is True, error[:300], where[:300], visits
+    return AnswerOutcome(kind, *given)
 
 
 def _plain(thing: Any, size: int, depth: int = 0) -> Any:

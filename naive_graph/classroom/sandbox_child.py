@@ -5,7 +5,7 @@ processes, and a root of its own, where only Python can be seen, read-only, and
 /handed-in, a small folder that ends with it. Then one process for each exercise,
 without rights, without more processes, with little memory and time: there the
 learner's code runs, and what the answer gives in each case goes home as plain
-data. What is right is not known here. Nothing that the code can do says more
+data. What is right is not known here, and what would compute it is not there. Nothing that the code can do says more
 than what its answer gives.
 """
 
@@ -29,8 +29,8 @@ from types import ModuleType
 from typing import Any
 
 ROOM = "naive_graph.classroom.exercises"
-PATIENCE = 20.0  # seconds without a word
 MOST_BYTES = 1 << 24  # that are read of one answer
+ANSWER = "answer: "  # begins a line: here begins what may be the answer
 WORK = "/handed-in"  # a name that no package is installed under
 NOBODY = 65534
 # What Python and the packages that it loads need of a system, where it is there.
@@ -96,6 +96,8 @@ def _build(base: str, show: list[str], hide: list[str]) -> None:
     for place in hide:
         if os.path.isdir(jail + place):
             _call("mount", "tmpfs", jail + place, "tmpfs", NOSUID | NODEV, "size=4k,mode=755")
+        elif os.path.exists(jail + place):
+            _call("mount", "/dev/null", jail + place, None, BIND, None)
     attributes = (ctypes.c_uint64 * 4)(READ_ONLY, 0, 0, 0)
     _call(
         "syscall",
@@ -166,29 +168,61 @@ class SandboxQuestion:
         self.cases: list[Any] = []
 
 
-class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Loads, instead of the exercises, what was left of them."""
+class Absent:
+    """What stands here for what would answer: a learner's cells may use it, to no effect; an answer may not."""
 
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.texts = texts
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(name)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        watch = sys.modules["naive_graph.classroom.asking"].AnswerWatch.now
+        return self if watch is None else watch.refuse(self._name)
+
+    __enter__ = __getitem__ = __call__
+
+    def __exit__(self, *_: Any) -> None: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __mro_entries__(self, _: Any) -> tuple[()]:
+        return ()
+
+
+class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads, instead of the exercises, what was left of them; and nothing instead of what would answer."""
+
+    def __init__(self, texts: dict[str, str], absent: list[str]) -> None:
+        self.texts, self.absent = texts, absent
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name not in self.texts:
+        absent = any(f"{name}.".startswith(f"{each}.") for each in self.absent)
+        if name not in self.texts and not absent:
             return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=name == ROOM)
+        return importlib.machinery.ModuleSpec(name, self, is_package=name == ROOM or absent)
 
     def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ not in self.texts:
+            vars(module)["__getattr__"] = Absent(module.__name__).__getattr__
+            if module.__name__.endswith(".notebook"):  # there is no solution to go on with
+                vars(module)["working"] = lambda name, answer: answer
+            return
         vars(module)["Exercise"] = SandboxQuestion
-        exec(compile(self.texts[module.__name__], module.__name__, "exec"), vars(module))
+        file = os.path.join(os.path.dirname(__file__), "exercises", f"{module.__name__.rpartition('.')[2]}.py")
+        exec(compile(self.texts[module.__name__], file, "exec"), vars(module))  # its lines are none of the learner's
 
 
 def questions(names: list[str]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
-    from naive_graph.classroom import answers, notebook  # noqa: F401 - before the first process starts
+    from naive_graph.classroom import answers  # noqa: F401 - before the first process starts
     from naive_graph.classroom.cases import ExerciseCase
     from naive_graph.classroom.exercises import EXERCISES
 
-    vars(notebook)["working"] = lambda name, answer: answer  # there is no solution to go on with
     found: dict[str, Any] = {each.name: each for each in EXERCISES}
     for name in names:
         cases = list(found[name].make_cases())
@@ -201,17 +235,20 @@ def questions(names: list[str]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
 
 def answered(question: SandboxQuestion, known_as: list[str], expression: str, cells: list[str], tell: Tell) -> None:
     """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
-    from naive_graph.classroom.answers import defined  # loaded before, by `questions`
+    from naive_graph.classroom.answers import defined, expressions  # loaded before, by `questions`
     from naive_graph.classroom.asking import in_turn, schedule
 
-    trouble, answer = defined(cells, set(known_as), expression)
-    tell(json.dumps(trouble))
-    if trouble is None:
-        for given in in_turn(question, answer, schedule(question)):
-            tell(json.dumps(given))
+    for each in expressions(cells, set(known_as), expression):
+        trouble, answer = defined(cells, set(known_as), each)
+        tell(f"{ANSWER}{json.dumps(trouble)}")
+        if trouble is None:
+            for given in in_turn(question, answer, schedule(question)):
+                tell(json.dumps(given))
 
 
-def in_a_process(enclosed: bool, megabytes: int, seconds: int, run: Callable[[Tell], None]) -> list[str]:
+def in_a_process(
+    enclosed: bool, megabytes: int, seconds: int, patience: float, run: Callable[[Tell], None]
+) -> list[str]:
     """What is told in a process of its own, and how it ended: "crashed", also if all was told, or "endless"."""
     out, into = os.pipe()
     child = os.fork()
@@ -229,7 +266,7 @@ def in_a_process(enclosed: bool, megabytes: int, seconds: int, run: Callable[[Te
         finally:
             os._exit(0)
     os.close(into)
-    heard = _heard(out, 3 * seconds)
+    heard = _heard(out, 3 * seconds, patience)
     os.close(out)
     os.kill(child, signal.SIGKILL)
     used = os.wait4(child, 0)[2]
@@ -242,10 +279,10 @@ def _send(line: bytes) -> None:
         line = line[os.write(3, line) :]
 
 
-def _heard(out: int, seconds: float) -> list[str]:
+def _heard(out: int, seconds: float, patience: float) -> list[str]:
     heard, until = bytearray(), time.monotonic() + seconds
     while len(heard) < MOST_BYTES:
-        left = min(PATIENCE, until - time.monotonic())
+        left = min(patience if heard else until, until - time.monotonic())  # the cells have all the time there is
         if left <= 0 or not select.select([out], [], [], left)[0]:
             return [heard.decode(errors="replace"), "endless"]
         if not (more := os.read(out, 1 << 16)):
@@ -270,10 +307,10 @@ def main() -> None:
     if task["enclosed"]:
         enclose(task["base"], task["show"], task["hide"])
     sys.path[:] = task["path"]
-    sys.meta_path.insert(0, Questions(task["questions"]))
+    sys.meta_path.insert(0, Questions(task["questions"], task["absent"]))
     if task["enclosed"]:
         refuse_calls()
-    limits = task["enclosed"], task["megabytes"], task["seconds"]
+    limits = task["enclosed"], task["megabytes"], task["seconds"], task["patience"]
     told: list[Any] = []
     for question, texts in questions([name for name, *_ in task["asked"]]):
         name, number, expression = task["asked"][len(told)]
