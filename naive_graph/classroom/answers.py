@@ -8,12 +8,13 @@ import linecache
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from itertools import groupby
 from typing import Any, NamedTuple
 
-from .asking import AnswerWatch, Stopped
+from .asking import AnswerWatch, Stopped, place_of, told_error
 from .needed import needed
 
+CELLS = 10, 10**12, False  # times the seconds of a call, any number of lines, and what they call is their own affair
+MOST_NAMES = 3  # of one answer
 MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
 
 
@@ -53,29 +54,54 @@ def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
                 yield str(part.args[0].value), part.args[1]
 
 
+def expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
+    """What may be the answer: what is asked for; then what the notebook's own checks name, the last one first."""
+    own = [ast.unparse(answer) for cell in cells for name, answer in checks(cell) if name in known_as]
+    return list(dict.fromkeys([expression, *reversed(own)]))[:MOST_NAMES]
+
+
 def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
-    """Run what the answer needs of a notebook's cells, down to the last that checks it. Trouble, or the answer."""
+    """Run what the answer needs of a notebook's cells, down to the last that checks it. Trouble, or the answer.
+
+    As in a notebook, what raises does not keep the rest from running.
+    """
     wanted = {part.id for part in ast.walk(ast.parse(expression)) if isinstance(part, ast.Name)}
     home, unread = _statements(cells, known_as)
     scope: dict[str, Any] = {"__name__": "__main__"}
-    try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(10):
-            for place, part in groupby(needed(home, wanted), home.__getitem__):
-                exec(_code(cells[place], list(part), f"<cell {place + 1}>"), scope)
+    raised: list[BaseException] = []
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(*CELLS) as watch:
+        try:
+            for statement in needed(home, wanted):
+                _run(cells, home[statement], statement, scope, raised)
             answer = eval(expression, scope)
-    except NameError as error:
-        if error.name in wanted:
-            return Trouble("missing", unread or f"There is no {error.name} in the notebook."), None
-        return Trouble("does_not_run", f"The cells cannot be run: {error}."), None
-    except NotImplementedError:
-        return Trouble("unfinished", "It is not written yet: it raises NotImplementedError."), None
-    except Stopped:
-        return Trouble("does_not_run", "The cells do not end when they are run; they were stopped."), None
-    except BaseException as error:
-        return Trouble("does_not_run", f"The cells cannot be run: {type(error).__name__}: {error}."), None
+        except Stopped:
+            told = "do not end when they are run; they were stopped"
+            return Trouble("does_not_run", f"The cells {told}{watch.where and f' in {watch.where}'}."), None
+        except BaseException as error:
+            return _trouble(raised, error, unread, wanted), None
     if not callable(answer):
         return Trouble("does_not_run", f"{expression} is no function, but of type {type(answer).__name__}."), None
     return None, answer
+
+
+def _run(cells: list[str], place: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]) -> None:
+    try:
+        exec(_code(cells[place], [statement], f"<cell {place + 1}>"), scope)
+    except Stopped:
+        raise
+    except BaseException as error:
+        raised.append(error)
+
+
+def _trouble(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> Trouble:
+    """Why there is no answer: what was raised first, where, or that nothing is there."""
+    if any(isinstance(each, NotImplementedError) for each in raised):
+        return Trouble("unfinished", "It is not written yet: it raises NotImplementedError.")
+    if not raised and isinstance(error, NameError) and error.name in wanted:
+        return Trouble("missing", unread or f"There is no {error.name} in the notebook.")
+    first = [*raised, error][0]
+    where = place_of(first)
+    return Trouble("does_not_run", f"The cells cannot be run: {told_error(first)}{where and f' ({where})'}.")
 
 
 def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:

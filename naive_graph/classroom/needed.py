@@ -8,20 +8,26 @@ where answers run, never what solves.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator
 from symtable import symtable
+from typing import Any
 
 MAKERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+ROUNDABOUT = {"exec", "globals", "setattr"}  # nobody knows what they bind
+HOUSE = __name__.partition(".")[0]
 
 
 def needed(statements: Iterable[ast.stmt], names: set[str]) -> list[ast.stmt]:
-    """The statements, in their order, that these names need. `import *` always stays: nobody knows what it binds.
+    """The statements, in their order, that these names need. `import *` and settings always stay.
 
     >>> program = ast.parse("import math; a = 2; b = a; c = b; b += math.pi; print(c)")
     >>> [ast.unparse(each) for each in needed(program.body, {"b"})]
     ['import math', 'a = 2', 'b = a', 'b += math.pi']
     """
     parts = [(each, set(bound(each)), set(used(each))) for each in statements]
+    _add_side_effects(parts)
     wanted, kept = {"*", *names}, -1
     while kept < len(wanted):
         kept = len(wanted)
@@ -29,10 +35,55 @@ def needed(statements: Iterable[ast.stmt], names: set[str]) -> list[ast.stmt]:
     return [each for each, binds, _ in parts if binds & wanted]
 
 
+def _add_side_effects(parts: list[tuple[ast.stmt, set[str], set[str]]]) -> None:
+    """Add what statements bind by calling the notebook's own functions, and "*" to settings. Our library stays."""
+    brought = {name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _brought(each)}
+    ours = {name for name, module in brought.items() if module == HOUSE}
+    changed = {each.name: uses & _touched(each) for each, _, uses in parts if isinstance(each, MAKERS)}
+    for _ in changed:  # what functions change that call each other
+        for each, _, uses in parts:
+            if isinstance(each, MAKERS):
+                changed[each.name].update(*(changed[name] for name in uses & changed.keys()))
+    for each, binds, uses in parts:
+        if isinstance(each, IMPORTS):
+            continue
+        binds -= ours
+        for name, call in _called(each):
+            if name in changed:
+                binds |= changed[name]
+                binds.update(part for given in getattr(call, "args", []) for part in _root(given))
+        settings = uses & (brought.keys() - ours) and uses <= (brought.keys() - ours) | vars(builtins).keys()
+        if settings or uses & ROUNDABOUT:
+            binds.add("*")
+
+
+def _brought(part: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """The names that an import binds, each with the package that it comes from."""
+    for each in part.names:
+        name = (each.asname or each.name).partition(".")[0]
+        yield name, (getattr(part, "module", None) or each.name).partition(".")[0]
+
+
+def _touched(function: ast.stmt) -> set[str]:
+    """The names that a function's lines bind or whose objects they change, its own names included."""
+    inner = (part for part in ast.walk(function) if isinstance(part, ast.stmt) and part is not function)
+    return {name for part in inner for name in bound(part)}
+
+
+def _called(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """The functions that a statement calls by their names, as decorators too."""
+    calls: list[Any] = [part for part in _outside_functions(statement) if isinstance(part, ast.Call)]
+    for part in [*calls, *getattr(statement, "decorator_list", [])]:
+        yield from ((name, part) for name in _root(getattr(part, "func", part)))
+
+
 def bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement binds, or whose object it seems to change: x = 1, x[0] = 1, x.append(1)."""
     if isinstance(statement, MAKERS):
         yield statement.name
+        for each in statement.decorator_list:
+            function = each.func if isinstance(each, ast.Call) else each
+            yield from _root(function) if isinstance(function, ast.Attribute) else ()
         return
     for part in _outside_functions(statement):
         if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load):
@@ -42,7 +93,7 @@ def bound(statement: ast.stmt) -> Iterator[str]:
                 yield from _root(part.value.func)
         elif isinstance(part, ast.alias):
             yield (part.asname or part.name).partition(".")[0]
-        elif isinstance(part, (*MAKERS, ast.ExceptHandler)) and part.name:
+        elif isinstance(part, (*MAKERS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and part.name:
             yield part.name
 
 
