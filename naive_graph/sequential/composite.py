@@ -69,7 +69,7 @@ class Composite(Dataflow):
         """An operator that puts the numbers of an array or a file (.npy, or a text) into a stream."""
         numbers = _read(values) if isinstance(values, (str, os.PathLike)) else values
         held = numbers_of(numbers if isinstance(numbers, np.ndarray) else list(numbers), name).ravel()
-        made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push)
+        made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push=push)
         self.values[made] = held
 
     def operator(
@@ -88,19 +88,19 @@ class Composite(Dataflow):
             raise SequentialError("ARG_TYPE", f"{says}, not {work!r:.60}.", "work")
         own = name or getattr(work, "__name__", "operator").strip("<>")
         begin = (lambda: partial(work, init())) if init else (lambda: work)
-        self._add("own", own, begin, _listed(outputs), _listed(inputs), push, pop, peek)
+        self._add("own", own, begin, _listed(outputs), _listed(inputs), push=push, pop=pop, peek=peek)
 
     def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
         """The first numbers into the first stream, the next into the next, and so on in turns."""
         push = _rates("rates", rates, len(outputs))
         divide = partial(np.split, indices_or_sections=np.cumsum(push)[:-1])
-        self._add("roundrobin", f"split_{stream}", lambda: divide, outputs, [stream], push, sum(push))
+        self._add("roundrobin", f"split_{stream}", lambda: divide, outputs, [stream], push=push, pop=sum(push))
 
     def join(self, output: str, streams: Sequence[str], rates: Rates = 1) -> None:
         """Some numbers of each stream, in turns: what a roundrobin divided, put together again."""
         pop = _rates("rates", rates, len(streams))
         put = sum(pop)
-        self._add("join", f"join_{output}", lambda: lambda *parts: np.concatenate(parts), [output], streams, put, pop)
+        self._add("join", f"join_{output}", lambda: _joined, [output], streams, push=put, pop=pop)
 
     def network(self, output: str, network: Network, data: str, labels: str) -> None:
         """A network that learns, sample by sample and group by group; it puts out the gradients at its data.
@@ -111,7 +111,8 @@ class Composite(Dataflow):
             raise SequentialError("ARG_TYPE", f"it is a Sequential, not {network!r:.60}.", "network")
         sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
         begin, reads = partial(_learning, network), [data, labels]
-        self.networks[self._add("network", f"sequential_{output}", begin, [output], reads, sizes[0], sizes)] = network
+        made = self._add("network", f"sequential_{output}", begin, [output], reads, push=sizes[0], pop=sizes)
+        self.networks[made] = network
 
     def sink(self, stream: str, file: File | None = None) -> None:
         """The end of a stream, whose numbers `run` gives, and writes into a file (.npy, or a text) if one is named."""
@@ -123,7 +124,7 @@ class Composite(Dataflow):
     # --- building --------------------------------------------------------------
 
     def _add(
-        self, kind: str, name: str, begin: Callable[[], Work], outputs: Sequence[str], inputs: Sequence[str],
+        self, kind: str, name: str, begin: Callable[[], Work], outputs: Sequence[str], inputs: Sequence[str], *,
         push: Rates = 1, pop: Rates = 1, peek: Rates = 0,
     ) -> str:  # fmt: skip
         """The name of an operator that is there now, with its streams. Raises SequentialError, and nothing is added."""
@@ -309,3 +310,8 @@ def _write(path: Path, numbers: Array) -> None:
         (np.save if path.suffix == ".npy" else np.savetxt)(path, numbers)
     except OSError as error:
         raise SequentialError("BAD_FILE", f"it cannot be written: {error}", str(path)) from None
+
+
+def _joined(*parts: Any) -> Any:
+    """What a join puts out: one reader's window after the other."""
+    return np.concatenate(parts)

@@ -19,6 +19,8 @@ Firings = dict[str, int]  # of each operator, in an order in which all their num
 
 def repetitions(flow: Dataflow) -> Firings:
     """How often each operator fires in a period. Raises SequentialError where no numbers balance all streams."""
+    if not isinstance(flow, Dataflow):
+        raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {flow!r:.60}.", "flow")
     times: dict[str, Fraction] = {}
     beside: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
     for each in inner(flow):
@@ -56,10 +58,11 @@ def inner(flow: Dataflow) -> list[Stream]:
 
 def steady(flow: Dataflow) -> tuple[Firings, Firings]:
     """The firings before the first period, which fill what readers only see, and those of every period."""
+    period = repetitions(flow)
     before = dict.fromkeys(flow.operators, 0)
     for name in reversed(flow.operators):
         for each in map(flow.streams.__getitem__, flow.operators[name].outputs):
             if each.reader:
                 wanted = before[each.reader] * each.pop + each.peek - each.pop
                 before[name] = max(before[name], -(-wanted // each.push))
-    return {name: count for name, count in before.items() if count}, repetitions(flow)
+    return {name: count for name, count in before.items() if count}, period

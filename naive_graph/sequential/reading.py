@@ -56,7 +56,7 @@ class Repair(NamedTuple):
     instead: str
 
 
-class Wrong(Exception):
+class TextMistake(Exception):
     """A mistake of the text, and its repair if one is likely to be meant."""
 
     def __init__(self, error: SequentialError, repair: Repair | None = None) -> None:
@@ -98,7 +98,7 @@ class Reading:
         while self.tree is None and len(self.mistakes) < MOST_MISTAKES:
             try:
                 self.tree = _tree(self.repaired)
-            except Wrong as wrong:
+            except TextMistake as wrong:
                 self.add(wrong.error)
                 if wrong.repair is None:
                     break
@@ -135,7 +135,7 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def _tree(text: str) -> ProgramTree:
-    """The tree of a text. Raises Wrong for its first mistake."""
+    """The tree of a text. Raises TextMistake for its first mistake."""
     try:
         found = _parser().parse(text)
     except lark.UnexpectedToken as error:
@@ -143,9 +143,9 @@ def _tree(text: str) -> ProgramTree:
     except lark.UnexpectedCharacters as error:
         raise _strange(text, error) from None
     except lark.exceptions.VisitError as error:  # of our own, from a calculation
-        raise Wrong(error.orig_exc) from None  # type: ignore[arg-type]
+        raise TextMistake(error.orig_exc) from None  # type: ignore[arg-type]
     except SequentialError as error:
-        raise Wrong(error) from None
+        raise TextMistake(error) from None
     assert isinstance(found, ProgramTree)
     return found
 
@@ -167,19 +167,19 @@ def _syntax(says: str, line: int, column: int, about: str = "") -> SequentialErr
     return SequentialError("SyntaxError", says, about, line=line, column=column)
 
 
-def _unexpected(text: str, error: lark.UnexpectedToken) -> Wrong:
+def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
     wanted = sorted(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
     ended = token.type == "$END"
     start = len(text) if ended else token.start_pos
     if text.startswith("/*", start):
-        return Wrong(_syntax("a comment begins here and does not end. Close it: */", error.line, error.column))
+        return TextMistake(_syntax("a comment begins here and does not end. Close it: */", error.line, error.column))
     word = stack[-1] if wanted == ["EQUAL"] and stack else token
     if getattr(word, "type", "") == "ID" and (word is not token or "STRING" in wanted):
         one = {"True": "1", "False": "0"}.get(str(word))
         says = f"{one} is meant: flags are 0 or 1." if one else f'a word stands in quotes: "{word}".'
         repair = Repair(word.start_pos, word.end_pos, one or f'"{word}"')
-        return Wrong(_syntax(says, word.line, word.column, str(word)), repair)
+        return TextMistake(_syntax(says, word.line, word.column, str(word)), repair)
     named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower())}`" for each in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if ended else f"`{str(token)[:30]}`"
@@ -189,12 +189,12 @@ def _unexpected(text: str, error: lark.UnexpectedToken) -> Wrong:
     place = behind if ended or wanted == ["SEMICOLON"] else start
     line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     sign = next((SIGNS[each] for each in wanted if token.type in MISSING_BEFORE.get(each, ())), "")
-    return Wrong(
+    return TextMistake(
         _syntax(f"expected {expected}, got {got}", line, column), Repair(behind, behind, sign) if sign else None
     )
 
 
-def _strange(text: str, error: lark.UnexpectedCharacters) -> Wrong:
+def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
     """A character that begins nothing; what is likely to be meant by it."""
     at, char = error.pos_in_stream or 0, error.char
     plain = unicodedata.normalize("NFKC", char)
@@ -214,7 +214,7 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> Wrong:
     else:
         file = " A program is its text, not the name of its file." * (char in ".~\\")
         says = f"`{char}` ({name}) is no sign of the language. Take it out.{file}"
-    return Wrong(_syntax(says, error.line, error.column), repair)
+    return TextMistake(_syntax(says, error.line, error.column), repair)
 
 
 def _calculating(kind: str, calculate: Callable[[Any, Any], Any]) -> Callable[[Any, list[Any]], ParsedExpression]:
