@@ -13,7 +13,7 @@ pytest.importorskip("tensorboard")
 from onnx_models import INT64, mlp, model_of, node, stored  # noqa: E402
 from test_onnx_out import off, run_by_reference, run_by_runtime  # noqa: E402
 
-from naive_graph import AdamTrainer, gradients  # noqa: E402
+from naive_graph import AdamTrainer, fit, gradients  # noqa: E402
 from naive_graph.errors import TrainingError  # noqa: E402
 from naive_graph.interop import from_onnx, from_tensorflow  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
@@ -52,6 +52,27 @@ def test_weights_are_saved_and_loaded(name, tmp_path):
     assert np.array_equal(again(*given), due) and not np.array_equal(network(*given), due)
     again.model.load(path)
     assert np.array_equal(again(*given), network(*given))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_network_is_fitted_whichever_framework_it_came_from(name):
+    network = imported(name)
+    whole = arrays_for(network, 4)
+    samples = [*zip(*whole)]
+    if len({len(each) for each in whole}) > 1 or len(samples) != 4:
+        samples = [tuple(whole)]  # its first axis is no batch
+
+    def loss_of(chosen):
+        network(*(whole if len(samples) == 1 else map(np.stack, zip(*chosen))))
+        (y,) = network.outputs.values()
+        losses.append((y * y).mean())
+        return losses[-1]
+
+    losses = []
+    before = {key: each.value.copy() for key, each in network.parameters.items()}
+    fit(AdamTrainer(network.model, 0.001), loss_of, samples, epochs=3, batch_size=4)
+    assert losses[-1].eval() < losses[0].eval()
+    assert any((each.value != before[key]).any() for key, each in network.parameters.items())
 
 
 @pytest.mark.parametrize(

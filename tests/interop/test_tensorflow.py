@@ -186,6 +186,17 @@ def test_what_an_output_does_not_need_is_not_looked_at():
     assert from_tensorflow(g.graph, outputs="probabilities")(np.ones((1, 4))).shape == (1, 3)
 
 
+def test_a_node_that_is_given_is_not_computed():
+    g = mlp()
+    whole, x = from_tensorflow(g.graph, outputs=["hidden/Relu", "probabilities"]), np.ones((2, 4))
+    both = whole(x)
+    rest = from_tensorflow(g.graph, inputs="hidden/Relu", outputs="probabilities")
+    np.testing.assert_array_equal(rest(both["hidden/Relu"]), both["probabilities"])
+    assert [*rest.inputs] == ["hidden/Relu"] and rest.content.slots[0].extents is None
+    with pytest.raises(ImportModelError, match=r"no node 'hidden/Rel' in this graph\. Did you mean 'hidden/Relu'"):
+        from_tensorflow(g.graph, inputs=["hidden/Rel"])
+
+
 def test_consts_of_floats_with_an_axis_are_learned_or_those_that_are_named():
     g = Drawn()
     x = g.placeholder((1, 2, 2, 3), "x")

@@ -7,6 +7,7 @@ preparing, windows, resizing, sampled, waves, quantized    operators that need m
 unrolled, bodies            graphs inside a step; what ONNX itself spells out
 network                     `from_onnx`, and what it gives
 own                         our own operators in a file, which come back as what they were
+ml                          what scikit-learn writes, spelt out
 model_builder, graph_builder  what is being written: all graphs of a model; one graph
 whole, drawn                as a message when it is written; rules on it
 stated, arranged            a row's mapping read backwards, and what stands otherwise there

@@ -82,7 +82,12 @@ class OnnxBuilder(Values):
         if is_foldable(step) and not any(isinstance(each, TensorNode) for each in inputs):
             return folded(step, inputs, self.hold)
         if step.op in PREPARED:
-            return PREPARED[step.op](self, step)
+            try:
+                return PREPARED[step.op](self, step)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                if isinstance(error, NaiveGraphError):
+                    raise
+                raise ImportModelError(f"{step.label} does not say what {step.op} needs: {error!r:.80}.") from None
         if step.op in KNOWN_ONLY:
             raise ImportModelError(f"{step.label} works on what is known before the network runs, not on tensors.")
         return self.by_row(step) if mapping_of(step.op, step.opset) else self.by_body(step)

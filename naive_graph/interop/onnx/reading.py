@@ -13,12 +13,14 @@ from ...errors import ImportModelError
 from ..asked import learnable, near, texts
 from ..learned import learned, use_of
 from ..network import Port
-from . import own
+from . import ml, own
 from .arrays import array_of, type_name
 from .inlining import Application, inlined, needed, ordered, text
 from .mapped import mapping_of
 
 OLDEST = 7  # opset
+OLDEST_OF_ML = 13  # where a file says none, since it has no operator of ONNX's own
+FLOAT = onnx.TensorProto.FLOAT
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
 PASSING = ("Cast", "CastLike")  # which stand for nothing here, where all numbers are of one type
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # by which PyTorch says what a weight was to it
@@ -55,10 +57,14 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
         )
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
-    weights = {text(each.name): array_of(each, folder) for each in graph.initializer}
+    nodes, held = ml.spelt(graph.node)
+    weights = {text(each.name): array_of(each, folder) for each in graph.initializer} | held
     fed = [_slot(each) for each in graph.input if each.name not in weights]
-    steps = inlined(graph.node, model.functions, opsets)
-    asked = [_slot(each) for each in graph.output]
+    steps = inlined(nodes, model.functions, opsets)
+    shares = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
+    asked = [Port(each.name, FLOAT, None) if each.name in shares else _slot(each) for each in graph.output]
+    if outputs is None and ml.DOMAIN in opsets and any(each.type not in ml.LABELS for each in asked):
+        outputs = [each.name for each in asked if each.type not in ml.LABELS]
     if not asked:
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
@@ -85,7 +91,7 @@ def _part(
         for each in wanted:
             if each not in made:
                 raise ImportModelError(f"{what}: there is no value {each!r} in this graph.{near(each, made)}")
-        return [stated.get(each, Port(each, onnx.TensorProto.FLOAT, None)) for each in wanted]
+        return [stated.get(each, Port(each, FLOAT, None)) for each in wanted]
 
     given, results = ports(inputs, [], "inputs"), ports(outputs, asked, "outputs")
     steps, read_too = needed(steps, {each.name for each in given}, [each.name for each in results])
@@ -151,6 +157,8 @@ def _seems(begin: bytes) -> str:
 def opsets_of(imports: Any) -> dict[str, int]:
     """The opset of each domain; ONNX's own by the name ''. Raises ImportModelError."""
     found = {"" if each.domain in DEFAULT else each.domain: each.version for each in imports}
+    if ml.DOMAIN in found:
+        found.setdefault("", OLDEST_OF_ML)
     own = found.get("", OLDEST)
     if not OLDEST <= own <= defs.onnx_opset_version():
         raise ImportModelError(f"The file is of opset {own}; {OLDEST} to {defs.onnx_opset_version()} are read.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -17,7 +17,7 @@ from ...tensor.nodes import LeafNode
 from ...tensor.operators.convolution import landed
 from ...tensor.operators.scattering import moved_to
 from ...tensor.selection import Picker
-from ...tensor.sliding import window
+from ...tensor.sliding import SAME, window
 from .building import OnnxBuilder, prepared
 from .inlining import Application
 from .preparing import attributes_of
@@ -85,10 +85,13 @@ def _of_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequen
     return [found if bias is None else found + picks.reshape(bias, (bias.size, 1, 1, 1))]
 
 
-def _depth(said: Mapping[str, Any], x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
+def _depth(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
     """Along the depth: places of the window, its step, how far apart what it sees lies, and zeros before."""
+    said = attributes_of(step)
     stride, dilation = (said.get(name, [1])[0] for name in ("strides", "dilations"))
     pads, auto = said.get("pads", [0] * 6), said.get("auto_pad", "NOTSET")
+    if auto not in ("NOTSET", "VALID", *SAME) or min(stride, dilation, 1 + min(pads)) < 1:
+        raise ImportAttributeError(step.label, "auto_pad", auto, "Or its numbers are too small.")
     padding = (pads[0], 0, pads[3], 0) if auto == "NOTSET" else auto
     found = window(x.shape[2], w.shape[2], stride, padding, dilation)
     return found.out, stride, dilation, found.before
@@ -97,7 +100,7 @@ def _depth(said: Mapping[str, Any], x: TensorNode, w: TensorNode) -> tuple[int, 
 def _convolved(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
     """What a window sees along the depth are channels of an image."""
     n, _, _, *image = x.shape
-    out, stride, dilation, before = _depth(attributes_of(step), x, w)
+    out, stride, dilation, before = _depth(step, x, w)
     seen = picks.pick(x, 2, (out, w.shape[2]), (stride, dilation), -before)
     images = picks.reshape(arithmetic.transpose(seen, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
     y = _image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])

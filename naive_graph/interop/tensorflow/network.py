@@ -84,6 +84,7 @@ def _known_by(results: Sequence[Any]) -> Any:
 def from_tensorflow(
     source: Any,
     *,
+    inputs: str | Sequence[str] | None = None,
     outputs: str | Sequence[str] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     parameters: Iterable[str] | None = None,
@@ -93,6 +94,7 @@ def from_tensorflow(
 
     outputs: which nodes are asked for, as `dense/Softmax` or `split:1`; without
     it, those that no other node takes. What they do not need is not looked at.
+    inputs: nodes that are given, in place of what they would be computed from.
     shapes: of Placeholders that the file leaves open; without them the nodes are
     made when the network is first called, for the arrays that it is given, and
     made anew for arrays of another shape; the parameters stay the same.
@@ -107,7 +109,7 @@ def from_tensorflow(
     UnknownOperatorError, which names all operators that are missing.
     """
     name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
-    return network_of(read(source, outputs, shapes, parameters), name, {}, most)
+    return network_of(read(source, outputs, shapes, parameters, inputs), name, {}, most)
 
 
 def network_of(

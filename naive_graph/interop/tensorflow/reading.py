@@ -31,10 +31,17 @@ class TensorFlowContent(NamedTuple):
     outputs: dict[str, tuple[str, int]]  # the node and the place among its results, as an output is written
 
 
-def read(source: Any, outputs: Any = None, shapes: Any = None, parameters: Any = None) -> TensorFlowContent:
+def read(
+    source: Any, outputs: Any = None, shapes: Any = None, parameters: Any = None, inputs: Any = None
+) -> TensorFlowContent:
     """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
+    for each in texts([] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"):
+        if each not in steps:
+            raise ImportModelError(f"There is no node {each!r} in this graph.{near(each, steps)}")
+        kind = steps[each].attributes.get("dtype", steps[each].attributes.get("T", Type(1)))
+        steps[each] = GraphStep(each, "Placeholder", (), {"dtype": kind})
     wanted = _wanted(steps, [node.name for node in graph.node], outputs)
     order = ordered(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
     given = _shapes(steps, shapes)

@@ -1,0 +1,69 @@
+"""scikit-learn's models (the domain ai.onnx.ml) spelt out: operators of ONNX's own, with weights beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper
+
+DOMAIN = "ai.onnx.ml"
+LABELS = (TensorProto.INT64, TensorProto.STRING)  # types of what a classifier says besides its shares
+AFTER = {b"NONE": "", b"LOGISTIC": "Sigmoid", b"SOFTMAX": "Softmax"}
+Arrays = dict[str, Any]
+Spelt = tuple[list[NodeProto], Arrays]
+
+
+def spelt(nodes: Iterable[NodeProto]) -> Spelt:
+    """The nodes with those of scikit-learn's spelt out, and the weights that these held. What is unknown stays."""
+    found, weights = list[NodeProto](), Arrays()
+    for node in nodes:
+        how = SPELT.get(node.op_type) if node.domain == DOMAIN else None
+        said = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+        parts = how(node, said) if how else None
+        new, arrays = parts or ([node], {})
+        found += new
+        weights |= arrays
+    return found, weights
+
+
+def _linear(node: NodeProto, said: Mapping[str, Any]) -> Spelt | None:
+    """x C^T + b, and a sigmoid or a softmax of it."""
+    after, result = AFTER.get(said.get("post_transform", b"NONE")), node.output[-1]
+    rows = len(said.get("intercepts", ())) or said.get("targets", 1)
+    if after is None or not rows or len(said["coefficients"]) % rows or (rows == 1 and len(node.output) > 1):
+        return None
+    weights = np.array(said["coefficients"], np.float32).reshape(rows, -1)
+    bias = np.array(said.get("intercepts", [0.0] * rows), np.float32)
+    names = [f"{node.name or result}.{each}" for each in ("coefficients", "intercepts")]
+    scores = f"{result}/scores" if after else result
+    nodes = [helper.make_node("Gemm", [node.input[0], *names], [scores], node.name, transB=1)]
+    nodes += [helper.make_node(after, [scores], [result], f"{node.name}/{after}")] if after else []
+    return nodes, dict(zip(names, (weights, bias)))
+
+
+def _scaled(node: NodeProto, said: Mapping[str, Any]) -> Spelt:
+    names = [f"{node.name or node.output[0]}.{each}" for each in ("offset", "scale")]
+    moved = f"{node.output[0]}/moved"
+    nodes = [helper.make_node("Sub", [node.input[0], names[0]], [moved], f"{node.name}/Sub"),
+             helper.make_node("Mul", [moved, names[1]], [node.output[0]], node.name)]  # fmt: skip
+    return nodes, {name: np.array(said[what], np.float32) for name, what in zip(names, ("offset", "scale"))}
+
+
+def _normal(node: NodeProto, said: Mapping[str, Any]) -> Spelt | None:
+    p = {b"L1": 1, b"L2": 2}.get(said.get("norm", b"MAX"))
+    if p is None:
+        return None
+    return [helper.make_node("LpNormalization", node.input, node.output, node.name, axis=-1, p=p)], {}
+
+
+def _as(operator: str, **attributes: Any) -> Callable[[NodeProto, Mapping[str, Any]], Spelt]:
+    return lambda node, said: ([helper.make_node(operator, node.input, node.output, node.name, **attributes)], {})
+
+
+SPELT: dict[str, Callable[[NodeProto, Mapping[str, Any]], Spelt | None]] = {
+    "LinearRegressor": _linear, "LinearClassifier": _linear, "Scaler": _scaled, "Normalizer": _normal,
+    "ArrayFeatureExtractor": _as("Gather", axis=-1), "FeatureVectorizer": _as("Concat", axis=1),
+    "ZipMap": _as("Identity"),
+}  # fmt: skip
