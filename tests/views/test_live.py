@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import shutil
@@ -11,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphs import NUMBERS, build, tame
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable, less, record, step, where
 from naive_graph.core.rules import RULES
+from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.views.look import shown
+from naive_graph.views.stepper.page import script
 from naive_graph.views.steps.live import TRAINERS, live_script
 
 NAMES = ["SGD", "cyclical SGD", "momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"]
@@ -281,6 +285,59 @@ def test_rules_and_partials_are_pythons(numbers: list[float]) -> None:
         due = [y, *(0.0 if each is None else each for each in rule.partials_at(given_, y, [True] * count))]
         for one, other in zip(found, due, strict=True):
             assert one == pytest.approx(other, rel=1e-13, abs=1e-300, nan_ok=True), (name, given_)
+
+
+WALK = """
+const bits = x => { const b = Buffer.alloc(8); b.writeDoubleBE(x); return b.toString("hex"); };
+const float = text => Buffer.from(text, "hex").readDoubleBE(0);
+for (const [bytes, code, rows, given] of JSON.parse(require("fs").readFileSync(0))) {
+    const walk = await unpacked(Buffer.from(bytes, "base64"));
+    const live = sweeps(walk).live(new Function(`${code}; return { rules, trainers };`)());
+    live.set(live.leaves.map((step) => [step, float(given[rows.indexOf(live.rowOf(step))])]));
+    console.log([live.now(), ...live.leaves.map((step) => live.slopes()[step])].map(bits).join(" "));
+}
+"""
+
+
+def close(one: float, other: float) -> bool:
+    """Equal but for the last digits: the browser's functions are not those of the C library."""
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    return one == other or abs(one - other) <= 1e-9 * max(1.0, abs(one))
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no node here")
+def test_any_graph_follows_its_leaves(ignoring_invalid: None) -> None:
+    walks: list[Any] = []
+    due: list[list[float]] = []
+
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(tame(), st.lists(NUMBERS, min_size=4, max_size=4))
+    def law(recipe: Any, numbers: list[float]) -> None:
+        with Graph.scratch():
+            y = build(recipe)[-1]
+            steps = step(y) if isinstance(y, ng.Operator) else []
+            if not steps or not live_script(steps.runs):
+                return
+            plan = steps.runs[0].cast.plan
+            leaves = sorted(row for row, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER))
+            shown = steps.walk()
+            given_ = [struct.pack(">d", x).hex() for x in numbers[: len(leaves)]]
+            walks.append((base64.b64encode(shown.blob).decode(), shown.live, leaves, given_))
+            nodes = [Graph.node_list[row] for row in leaves]
+            for node, number in zip(nodes, numbers):
+                node.value = number
+            Graph.forward(y, engine="reference")
+            Graph.backward(y, engine="reference")
+            due.append([y.value, *(node.grad or 0.0 for node in nodes)])
+
+    law()
+    program = f"{script().replace('export ', '').replace('default {', 'const widget = {')}\n(async () => {{{WALK}}})();"
+    done = subprocess.run(["node", "-e", program], input=json.dumps(walks), text=True, capture_output=True, check=True)
+    for line, numbers in zip(done.stdout.splitlines(), due, strict=True):
+        found = [struct.unpack(">d", bytes.fromhex(each))[0] for each in line.split()]
+        assert len(found) == len(numbers) and all(map(close, found, numbers)), (found, numbers)
+    assert len(walks) > 20
 
 
 def test_pages_are_the_same_each_time(tmp_path: Path) -> None:
