@@ -10,7 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import compile
-from naive_graph.engines.llvm.compile_cost import (
+from naive_graph.engines.llvm.compile import (
     MOST,
     MOST_OPTIMISED,
     MOST_WRITTEN_OUT,

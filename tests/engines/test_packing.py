@@ -10,8 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.engines.llvm.pairs import partner
 from naive_graph.engines.llvm.typed import LANES
-from naive_graph.engines.straight.code import StraightCode
-from naive_graph.engines.straight.packing import gathered
+from naive_graph.engines.straight.code import StraightCode, gathered
 from naive_graph.engines.tape.tape import Tape
 
 

@@ -2,6 +2,5 @@
 
 engine  what a run hands to the kernel, and writes when it succeeds
 kernel  Kahn's sort and both sweeps, in the small subset of Python: compiled once, for every graph
-table   the rules as addresses by the number of the operator
-many    rules of any number of operands, as loops
+table   the rules as addresses by the number of the operator; those of any number of operands as loops
 """

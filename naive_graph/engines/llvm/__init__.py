@@ -3,14 +3,12 @@
 Rules become code, because they are applied to registers:
 
     compile      LLVM's assembly in, functions out; `cache` keeps them on disk
-    compile_cost how long LLVM will take for a text, which nothing interrupts
     typed        values of LLVM that know their type
     emit         registers: one more arithmetic
     tracing      the catalogue's value functions, where `math` writes machine code
     functions    such functions of one number, or of a register
     mathematics  exp, log, sin, cos, tanh of a register; `pairs` two at once
     listing      straight-line code for a whole sweep
-    repeat       the same again and again
 
 Loops become code, because they are written in a small subset of Python:
 
