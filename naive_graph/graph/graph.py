@@ -18,23 +18,10 @@ from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
-from . import nodes
+from . import nodes, running
 from .by_name import ByName
 from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT, cut_back, handle
-from .running import (
-    check_fresh,
-    check_grads,
-    check_plain,
-    check_ready,
-    check_results,
-    check_values,
-    checked_feed,
-    commit_grads,
-    commit_values,
-    show_grads,
-    teller,
-)
 
 MOST_SHOWN = 3_000  # nodes of which machine code is shown, which take LLVM half a second
 ON_INVALID = ("warn", "raise", "ignore")
@@ -142,18 +129,18 @@ class Graph(ByName, metaclass=GraphType):
         if plain and quick.serves(targets) and quick.forward():
             return
         if tensors := [each for each in targets if is_tensor(each)]:  # they evaluate themselves, a floor above
-            check_plain(feed=feed, engine=engine)
+            running.check_plain(feed=feed, engine=engine)
             if nodes := [each for each in targets if not is_tensor(each)]:
                 cls.forward(*nodes)
             for each in tensors:
                 each.forward()
             return
         rows = rows_of(targets, "Graph.forward")
-        fed = checked_feed({} if feed is None else feed)
+        fed = running.checked_feed({} if feed is None else feed)
         cuts = tables.cuts
         with tables.lock:
             try:
-                direct, tell = without_plan(engine, tables), teller(cls.on_invalid)
+                direct, tell = without_plan(engine, tables), running.teller(cls.on_invalid)
                 if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
                     cls._forward(tables, rows, fed, engine)
             except Exception as error:
@@ -164,7 +151,7 @@ class Graph(ByName, metaclass=GraphType):
     def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
         """By the reference engine."""
         plan = plan_for(tables, rows)
-        check_ready(tables, plan, fed)
+        running.check_ready(tables, plan, fed)
         tables.grow_values()
         now = tables.clock
         tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
@@ -173,8 +160,8 @@ class Graph(ByName, metaclass=GraphType):
         if fed:
             values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
         engine_with_plan(engine).evaluate(plan, values)
-        check_values(tables, plan, values, cls.on_invalid)
-        commit_values(tables, plan, values, fed, now)
+        running.check_values(tables, plan, values, cls.on_invalid)
+        running.commit_values(tables, plan, values, fed, now)
 
     @classmethod
     def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
@@ -197,7 +184,7 @@ class Graph(ByName, metaclass=GraphType):
         if quick is not None and accumulate is False and engine is None and not WATCHERS and quick.backward(y):
             return
         if is_tensor(y):  # it differentiates itself, a floor above
-            check_plain(accumulate=accumulate, engine=engine)
+            running.check_plain(accumulate=accumulate, engine=engine)
             y.backward()
             return
         rows = rows_of([] if y is None else [y], "Graph.backward")
@@ -218,10 +205,10 @@ class Graph(ByName, metaclass=GraphType):
         results = None if direct is None else rows or direct.results(tables)
         if direct is not None and results is not None:
             if not rows:
-                check_results(tables, results)
-            grads = direct.backward(tables, results, engine is not None, teller(cls.on_invalid))
+                running.check_results(tables, results)
+            grads = direct.backward(tables, results, engine is not None, running.teller(cls.on_invalid))
             if grads is not None:
-                show_grads(tables, grads, accumulate)
+                running.show_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):
                     from .jit import arm  # which brings the compiler along
 
@@ -229,14 +216,14 @@ class Graph(ByName, metaclass=GraphType):
                 return
         plan = plan_for(tables, rows)
         if not rows and results is None:
-            check_results(tables, [plan.rows[step] for step in plan.targets])
+            running.check_results(tables, [plan.rows[step] for step in plan.targets])
         column = tables.values[:]
-        check_fresh(tables, plan)  # after the copy: what a handler writes before it is seen
+        running.check_fresh(tables, plan)  # after the copy: what a handler writes before it is seen
         values = [column[row] for row in plan.rows]
         seeds = dict.fromkeys(plan.targets, 1.0)
         adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
-        check_grads(tables, plan, values, adjoints, cls.on_invalid)
-        commit_grads(tables, plan, adjoints, accumulate)
+        running.check_grads(tables, plan, values, adjoints, cls.on_invalid)
+        running.commit_grads(tables, plan, adjoints, accumulate)
 
     @classmethod
     def kill_grad(cls) -> None:

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.python import LANES, Floats, Ints, unrolled
+from naive_graph.engines.llvm.typed import LANES, Floats, Ints, unrolled
 from naive_graph.engines.tape.allocation import aligned
 from naive_graph.engines.tape.sums import Samples, dense, fma, many, outer
 

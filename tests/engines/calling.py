@@ -9,7 +9,7 @@ import numpy as np
 
 from naive_graph.engines.llvm.compile import compiled
 from naive_graph.engines.llvm.functions import Module
-from naive_graph.engines.llvm.python import LANES
+from naive_graph.engines.llvm.typed import LANES
 from naive_graph.engines.tape.operators import Shape, kernels
 
 EXACT = {

@@ -11,7 +11,8 @@ pytest.importorskip("llvmlite")
 import numpy as np
 
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.python import Floats, Longs, NotInSubset, TranslatedModule
+from naive_graph.engines.llvm.python import TranslatedModule
+from naive_graph.engines.llvm.typed import Floats, Longs, NotInSubset
 
 
 class Points(NamedTuple):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from plainly import check_same, longs
 
 from naive_graph.engines.llvm.machine import library_of, machine
-from naive_graph.engines.llvm.python import LANES, Floats, Ints, Longs, unrolled
+from naive_graph.engines.llvm.typed import LANES, Floats, Ints, Longs, unrolled
 from naive_graph.engines.tape.sums import fma, many, sum_lanes
 
 WHOLE = st.integers(-(2**31), 2**31)

@@ -5,7 +5,8 @@ from ctypes import c_int64
 import pytest
 
 from naive_graph.engines.llvm.compile import compiled
-from naive_graph.engines.llvm.python import NotInSubset, TranslatedModule
+from naive_graph.engines.llvm.python import TranslatedModule
+from naive_graph.engines.llvm.typed import NotInSubset
 
 OUTSIDE = {
     "a list of unknown length": ("ys = [i for i in range(n)]", "of unknown length cannot be compiled, in `ys = [i for"),

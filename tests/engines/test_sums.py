@@ -7,7 +7,7 @@ from plainly import check_same
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.python import LANES, Ints
+from naive_graph.engines.llvm.typed import LANES, Ints
 from naive_graph.engines.tape.sums import Samples, dense, outer
 
 sizes, samples, seeds = st.integers(1, 40), st.integers(1, 70), st.integers(0, 2**32 - 1)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Floats, Ints, Longs, Shorts
+from ..llvm.typed import Bytes, Floats, Ints, Longs, Shorts
 
 ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
 # What stands in `sizes`: given, found by the sort, and given to a sweep; then the rows that are asked for.

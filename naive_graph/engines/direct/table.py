@@ -20,7 +20,8 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import Opaque, opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.python import Floats, Ints, TranslatedModule
+from ..llvm.python import TranslatedModule
+from ..llvm.typed import Floats, Ints
 from .kernel import ENTRIES
 
 VALUE = """define double @"{name} value"(ptr %xs, i64 %count) {{

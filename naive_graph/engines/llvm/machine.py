@@ -18,7 +18,8 @@ from typing import Any
 from . import registers
 from .compile import Library, compiled
 from .fields import flattened, syntax
-from .python import SCALARS, TranslatedModule, result_type
+from .python import TranslatedModule
+from .typed import SCALARS, result_type
 
 # Calls of the kernel at a place of a table of addresses: what each hands on, and what the kernel gives.
 KERNELS = {

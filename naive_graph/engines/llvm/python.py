@@ -25,40 +25,8 @@ from typing import Any
 
 from .expressions import ExpressionTranslator
 from .fields import syntax
-from .typed import (
-    ELEMENTS,
-    LANES,
-    SCALARS,
-    VECTOR,
-    Bytes,
-    Fixed,
-    Floats,
-    Ints,
-    Longs,
-    NotInSubset,
-    Shorts,
-    Typed,
-    is_fixed,
-    result_type,
-    unrolled,
-)
+from .typed import ELEMENTS, LANES, SCALARS, VECTOR, NotInSubset, Typed, is_fixed, result_type
 from .unrolled import written_out
-
-__all__ = [
-    "LANES",
-    "SCALARS",
-    "Bytes",
-    "Fixed",
-    "Floats",
-    "Ints",
-    "Longs",
-    "NotInSubset",
-    "Shorts",
-    "TranslatedModule",
-    "result_type",
-    "unrolled",
-]  # fmt: skip
-
 
 NO_NAMES: Mapping[str, int] = {}
 

@@ -46,7 +46,7 @@ import numpy as np
 
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
+from ..llvm.typed import Bytes, Ints
 from .flat import DOT, NONE, Array, Flat, PlanColumns, room
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider

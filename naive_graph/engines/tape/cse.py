@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
+from ..llvm.typed import Bytes, Ints
 from .flat import NONE, Array, Flat, Lanes, PlanColumns, moved, room
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
+from ..llvm.typed import Bytes, Ints
 from .flat import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, moved, room
 
 

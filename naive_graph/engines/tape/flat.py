@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.rules import BY_NUMBER, RULES
-from ..llvm.python import Ints
+from ..llvm.typed import Ints
 
 Array = Any  # of NumPy's
 NONE = -1

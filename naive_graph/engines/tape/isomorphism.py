@@ -17,7 +17,7 @@ import numpy as np
 from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints, Longs
+from ..llvm.typed import Bytes, Ints, Longs
 from .flat import DOT, NONE, Array, Flat, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.python import LANES, Floats, Ints, Longs
+from ..llvm.typed import LANES, Floats, Ints, Longs
 from .scalars import ENTRIES, SAMPLED, InstructionLine, along
 from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 

@@ -29,7 +29,7 @@ from ...core.progress import progress
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Bytes
+from ..llvm.typed import Bytes
 from .adjoint import Count, adjoint
 from .cse import share
 from .dots import dots

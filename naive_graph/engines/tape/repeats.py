@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.python import Ints, Longs
+from ..llvm.typed import Ints, Longs
 from .flat import ADD, Flat, PlanColumns
 from .isomorphism import MASK
 

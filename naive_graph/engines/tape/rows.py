@@ -16,7 +16,7 @@ from ...core.plan import check_complete, plan_for
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
+from ..llvm.typed import Bytes, Ints
 from .flat import Array, Flat, PlanColumns, held, room
 
 BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..llvm.emit import Opaque
 from ..llvm.machine import machine
-from ..llvm.python import Ints
+from ..llvm.typed import Ints
 from .flat import MUL, NONE, Array, Flat, PlanColumns
 from .operators import Shape
 from .scalars import arity_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.python import Floats, Ints, Longs
+from ..llvm.typed import Floats, Ints, Longs
 from .flat import ADD, DOT, MUL, SUB, PlanColumns
 from .sums import NOTHING_YET
 

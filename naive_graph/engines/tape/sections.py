@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.python import Ints
+from ..llvm.typed import Ints
 from .flat import DOT, REDUCE, TOTAL, Array, Flat, PlanColumns
 
 

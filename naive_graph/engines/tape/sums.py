@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..llvm.python import LANES, Fixed, Floats, Ints, unrolled
+from ..llvm.typed import LANES, Fixed, Floats, Ints, unrolled
 
 SCALAR, SCALED, PRODUCT, LANE = 0, 1, 2, 3  # the terms of a DOT_MIXED: s, s*v, v*v, v
 TALL = 4  # outputs, or lefts, of a tile; eight were no faster, and are too many where registers are short

@@ -16,7 +16,7 @@ import numpy as np
 from ...core.progress import progress
 from ...core.tables import VARIABLE
 from ..llvm.machine import library_of, machine, packed
-from ..llvm.python import Floats, Ints, Longs
+from ..llvm.typed import Floats, Ints, Longs
 from .backward import backward
 from .flat import Flat, arrays
 from .kernels import amiss

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import Opaque, opaque
-from ..llvm.python import Bytes, Ints
+from ..llvm.typed import Bytes, Ints
 from .flat import Array
 from .stand_ins import Rows, Stand
 

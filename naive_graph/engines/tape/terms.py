@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.python import Ints, Longs
+from ..llvm.typed import Ints, Longs
 from .flat import DOT, MUL, NONE, REDUCE, WHERE
 
 
