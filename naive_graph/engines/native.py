@@ -7,7 +7,7 @@ order. `graph/jit.py` runs the same, for a small graph that is run very often.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,14 +21,12 @@ from .llvm.listing import Straight
 
 def ir(plan: Plan) -> str:
     """Both sweeps in LLVM's language, one instruction a line."""
-    seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
-    return f"{forward_code(plan)}\n\n{reverse_code(plan, seeds, wanted)}"
+    return f"{forward_code(plan)}\n\n{reverse_code(plan)}"
 
 
 def assembly(plan: Plan) -> str:
     """Both sweeps as the processor's instructions."""
-    seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
-    return "\n".join(assembled(str(code)) for code in (forward_code(plan), reverse_code(plan, seeds, wanted)))
+    return "\n".join(assembled(str(code)) for code in (forward_code(plan), reverse_code(plan)))
 
 
 def forward_code(plan: Plan) -> Straight:
@@ -44,13 +42,13 @@ def forward_code(plan: Plan) -> Straight:
     return code
 
 
-def reverse_code(plan: Plan, seeds: dict[int, float], wanted: Sequence[bool]) -> Straight:
+def reverse_code(plan: Plan) -> Straight:
     """The reverse sweep, written down. It reads the values that a forward run left."""
     code = Straight(Module(), "reverse")
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
     with _naming_the_opaque(plan, steps):
-        for event in reverse(plan, registers, seeds, wanted):
+        for event in reverse(plan, registers, dict.fromkeys(plan.targets, 1.0), plan.varies()):
             if isinstance(event, Finished):
                 code.store("adjoints", next(steps), event.adjoint)
                 code.breathe()

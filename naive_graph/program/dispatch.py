@@ -23,8 +23,7 @@ from ..engines.llvm.emit import Opaque
 from ..engines.tape.powers import powers
 from ..engines.tape.repeats import repeats
 from ..engines.tape.rows import flat_of_tables
-from ..engines.tape.sweeps import WindowTape
-from ..engines.tape.windows import WINDOW, windows
+from ..engines.tape.windows import WINDOW, WindowTape, windows
 from .backends import Backend, CompiledBackend, Found, Query, ReferenceBackend, backend_for
 from .inputs import Inputs
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from naive_graph.engines.llvm.machine import machine
 from naive_graph.engines.llvm.typed import LANES, Floats, Ints, unrolled
-from naive_graph.engines.tape.allocation import aligned
+from naive_graph.engines.tape.memory import aligned
 from naive_graph.engines.tape.sums import Samples, dense, fma, many, outer
 
 ROUNDS, SECONDS = 15, 0.05

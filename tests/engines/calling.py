@@ -38,7 +38,7 @@ def one_by_one(rule, arity):
 @cache
 def _lanes(rule, arity):
     code = kernels(Shape(rule.number, arity))
-    function = SIGNATURE(code.lanes)
+    function = SIGNATURE(code.address("lanes"))
     function.kept = code
     return function
 

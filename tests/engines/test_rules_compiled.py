@@ -81,8 +81,8 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
 @of_each_rule
 def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity):
     code, place = kernels(Shape(RULES[name].number, arity)), len(NASTY)
-    run, one = (OVER_ROWS(each) for each in (code.run, code.one))
-    of_one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.of_one)
+    run, one = (OVER_ROWS(code.address(each)) for each in ("run", "one"))
+    of_one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("of_one") if arity == 1 else 0)
     scalars = np.array(NASTY + [0.0] * 3 * place)
     numbers, results = scalars[:place], scalars[place:].reshape(3, place).view("u8")
     for turn in range(place if arity > 1 else 1):  # every number with every other

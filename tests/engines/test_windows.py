@@ -32,7 +32,7 @@ from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.repeats import repeats as repeats_itself
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.sweeps import WindowTape
+from naive_graph.engines.tape.windows import WindowTape
 from naive_graph.errors import NumericWarning
 from naive_graph.graph.registry import CURRENT
 from naive_graph.program.dispatch import LEAST_ROWS, WindowBackend
@@ -117,7 +117,7 @@ def test_a_row_alone_hands_on_the_bits_that_a_row_in_a_register_does(rule):
     arity = rule.arity or 3
     shape, index = Shape(rule.number, arity), np.arange(arity, dtype=np.int32)
     code = backward.backward(shape)
-    ways = [BACK(code.back), BACK(code.one)]
+    ways = [BACK(code.address("back")), BACK(code.address("back_one"))]
 
     @given(st.randoms(use_true_random=True))
     @settings(max_examples=5, deadline=None)

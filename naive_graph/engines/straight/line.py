@@ -31,9 +31,8 @@ import numpy as np
 
 from ..llvm.compile import compiled
 from ..llvm.typed import LANES
-from ..tape.allocation import aligned
 from ..tape.flat import NONE, Array, Flat
-from ..tape.reentrancy import Face, address
+from ..tape.memory import Face, address, aligned
 from .code import StraightCode
 
 FEW_ROWS = 400  # LLVM takes some 0.1 s for as many

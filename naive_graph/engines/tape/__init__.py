@@ -7,12 +7,12 @@ products), `isomorphism` and `lanes` (samples hidden in an unrolled graph), `adj
 `stand_ins`, `templates` and `terms` (the reverse sweep appends rows), `cse` (nothing is
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
-share operands), `runs` and `scalars` (the rest, by operator: order and loop), `leaves`, `blocks` and
-`allocation` (where values live), `kernels`, `sums` and `operators` (the loops), `reentrancy`, `memory` and
-`tape` (all of it), `report` (what the passes did, in words).
+share operands), `runs` and `scalars` (the rest, by operator: order and loop), `blocks` (where lanes
+live), `kernels`, `sums` and `operators` (the loops), `memory` and `tape` (all of it),
+`report` (what the passes did, in words).
 
 A large plan in which `repeats` finds nothing goes another, shorter way: it is
 run as it stands, in `windows`, and the reverse sweep goes back over the same
-runs (`backward`, `sweeps`). Why there are sweeps here besides core/sweep.py's
+runs (`backward`). Why there are sweeps here besides core/sweep.py's
 stands at the top of `adjoint` and of `backward`.
 """

@@ -88,19 +88,11 @@ def suits(rule: Rule, arity: int) -> bool:
     return not rule.selects and all(rule.responds_to(place) for place in range(arity))
 
 
-class Backward:
-    """The machine code of a shape's derivatives. Raises Opaque if its rule cannot be compiled."""
-
-    def __init__(self, shape: Shape) -> None:
-        key = f"{sources()} back {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
-        self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
-        self.back = self.library.address("back")
-        self.one = self.library.address("back_one")
-
-
 @once
-def backward(shape: Shape) -> Backward:
-    return Backward(shape)
+def backward(shape: Shape) -> Library:
+    """The machine code of a shape's derivatives. Raises Opaque if its rule cannot be compiled."""
+    key = f"{sources()} back {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
+    return compiled(lambda: text(shape), key=key, optimised=True)
 
 
 def text(shape: Shape) -> str:

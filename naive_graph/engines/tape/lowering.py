@@ -29,11 +29,11 @@ from ...core.progress import progress
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes
 from .adjoint import Count, adjoint
 from .cse import share
 from .dots import dots
 from .flat import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, rewritten
+from .isomorphism import descend
 from .lanes import lanes
 from .powers import powers
 from .rows import flat_of_tables
@@ -189,7 +189,7 @@ class Lowering:
                     self._note(each.name, flat, wanted)
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in wanted.outputs]] = 1
-        serve(len(flat), flat.columns, kept)
+        descend(len(flat) - 1, flat.columns, kept)
         flat.loose = 1 - kept
         self.flat, self.values, self.slopes = flat, wanted.outputs, wanted.slopes
 
@@ -216,16 +216,6 @@ def vary(rows: int, of: PlanColumns, total: int, mean: int) -> None:
             for at in range(of.starts[row], of.starts[row + 1]):
                 if of.groups[of.operands[at]] > of.groups[row]:
                     of.groups[row] = of.groups[of.operands[at]]
-
-
-@machine
-def serve(rows: int, of: PlanColumns, kept: Bytes) -> None:
-    """Mark everything that a marked row depends on."""
-    for row in range(rows - 1, -1, -1):
-        if kept[row]:
-            for at in range(of.starts[row], of.starts[row + 1]):
-                if of.operands[at] >= 0:
-                    kept[of.operands[at]] = 1
 
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:

@@ -1,18 +1,143 @@
-"""The memory of a tape: where its numbers lie, and how much room a batch of samples needs."""
+"""The memory of compiled code: where a tape's numbers lie, and how much room a batch of samples needs.
+
+A call of a Program has the memory to itself. Who calls while another call is under
+way, as a signal's handler may, takes a twin: the same code with other memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
+from ...errors import StaleNodeError
 from ..llvm.typed import LANES
 from .adjoint import Count
-from .allocation import aligned
-from .flat import Array, Lanes
+from .flat import NONE, Array, FedLeaf, Flat, Lanes
 from .kernels import GROUP, PART, SAMPLES
-from .reentrancy import Face
+from .tiles import Outer, Step
+
+
+class Face:
+    """A `Tape` or a `StraightLine` as a Program uses it: leaves to set, results to read, a run, and a twin."""
+
+    flat: Flat
+    scalars: Array
+    fed_rows: list[int]  # of the tables: the leaves that are fed a number,
+    fed_at: Array  # and where among the scalars, or a slice
+    out: Array
+    reach: int  # how many of the floats that leaves are loaded from are read
+    arguments: Array  # of the code; the first is where leaves are loaded from
+    packed: int  # their address
+    _run: Callable[..., None]
+
+    def place(self, row: int) -> int:
+        """Where a scalar leaf is; negative if nobody reads it."""
+        raise NotImplementedError
+
+    def put(self, row: int, number: float) -> None:
+        """Set a scalar leaf that is not loaded from the graph."""
+        self.scalars[self.place(row)] = number
+
+    def held(self, row: int) -> float:
+        """What such a leaf holds."""
+        return float(self.scalars[self.place(row)])
+
+    def begin(self) -> None:
+        """Take memory of its own, in which nothing was computed yet."""
+        raise NotImplementedError
+
+    def twin(self) -> Self:
+        """The same code with memory of its own."""
+        twin = copy(self)
+        twin.begin()
+        return twin
+
+    def set_source(self, source: Any) -> None:
+        """Where the floats are that leaves are loaded from: see `address`."""
+        self.arguments[0] = address(source, self.reach)
+
+    def run(self, source: Any) -> None:
+        """Run once. source: a view of the floats that leaves are loaded from."""
+        self.set_source(source)
+        self._run(self.packed)
+
+
+def address(view: Any, reach: int) -> int:
+    """Where the floats of a view lie, for as long as it is held. reach: how many are read."""
+    if len(view) < reach:
+        raise StaleNodeError("This Program's graph was cut back while it ran. Build the Program again.")
+    return int(np.frombuffer(view).ctypes.data) if reach else 0
+
+
+LINE = 64  # bytes of a line of the cache
+
+
+def aligned(size: int) -> Array:
+    """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
+    room = np.zeros(8 * size + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + 8 * size].view(np.float64)
+
+
+def runs_of(places: Array) -> list[tuple[int, int]]:
+    """Where runs of neighbours begin and end.
+
+    >>> runs_of(np.array([5, 6, 7, 2, 3]))
+    [(0, 3), (3, 5)]
+    """
+    breaks = (np.flatnonzero(np.diff(places) != 1) + 1).tolist()
+    return [(first, last) for first, last in zip([0, *breaks], [*breaks, len(places)], strict=True) if last > first]
+
+
+def side_by_side(rows: Iterable[int], steps: Iterable[Step], wanted: Sequence[int]) -> list[int]:
+    """Sums over the samples in the order in which they are handed out; a line of an outer product stays whole.
+
+    >>> side_by_side([5, 6, 7, 8], [Outer([1], [2, 3], [[8, 6]])], wanted=[7, 6, 5, 8])
+    [7, 5, 8, 6]
+    """
+    order = {row: place for place, row in reversed(list(enumerate(wanted)))}
+    lines = [line for step in steps if isinstance(step, Outer) for line in step.results]
+    lines += [[row] for row in set(rows).difference(*lines)]
+    lines.sort(key=lambda line: (order.get(line[0], len(order)), line[0]))
+    return [row for line in lines for row in line]
+
+
+class LeafPlaces:
+    """The places of all numbers that leaves hold: first loaded ones, then fed ones, then those that lanes hold.
+
+    alone: leaves of one value, and where each comes from. lines: leaves with a
+    value for each sample of which some may change; a lane that is a constant has
+    its number among the scalars too.
+    """
+
+    def __init__(self, flat: Flat) -> None:
+        leaves = flat.leaves()
+        self.alone = {row: flat.sources.get(row) for row in leaves[flat.groups[leaves] == 0].tolist()}
+        self.lines = {row: each for row, each in flat.sources.items() if isinstance(each, Lanes) and not each.constant}
+        every = [*self.alone.values(), *(source for line in self.lines.values() for source in line.sources)]
+        self.loads = sorted({each for each in every if isinstance(each, int)})
+        self.reach = self.loads[-1] + 1 if self.loads else 0
+        self.fed = sorted({each.row for each in every if isinstance(each, FedLeaf)})
+        numbers = {number.hex(): number for line in self.lines.values() for number in line.numbers}
+        self.held, first = [*numbers.values()], len(self.loads)
+        self.fed_at = slice(first, first + len(self.fed))
+        self.held_at = slice(self.fed_at.stop, self.fed_at.stop + len(self.held))
+        self.count = self.held_at.stop
+        self._loaded = {source: place for place, source in enumerate(self.loads)}
+        self._fed = {row: place for place, row in enumerate(self.fed, first)}
+        self._held = {number: place for place, number in enumerate(numbers, self.held_at.start)}
+
+    def place(self, source: Any, number: float | None = None) -> int:
+        """The place of what comes from there, or of that number; NONE if it has none of these."""
+        if isinstance(source, int):
+            return self._loaded[source]
+        if isinstance(source, FedLeaf):
+            return self._fed[source.row]
+        return NONE if number is None else self._held[number.hex()]
+
 
 WARM = 262_144  # bytes of lanes that stay in the cache
 FLOAT = 8  # bytes of a number

@@ -79,30 +79,19 @@ class Shape(NamedTuple):
         return f"{name_of(self.kind)}{self.arity}"
 
 
-class Kernels:
-    """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
-
-    def __init__(self, shape: Shape) -> None:
-        ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
-        key = f"{sources()} {shape.name}" if ours else None
-        self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
-        self.run = self.library.address("run")
-        self.one = self.library.address("one")
-        self.of_one = self.library.address("of_one") if shape.arity == 1 else 0
-        self.lanes = self.library.address("lanes")
-
-
 @once
-def kernels(shape: Shape) -> Kernels:
-    return Kernels(shape)
+def kernels(shape: Shape) -> Library:
+    """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
+    ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
+    return compiled(lambda: text(shape), key=f"{sources()} {shape.name}" if ours else None, optimised=True)
 
 
 def addresses(shape: Shape) -> tuple[int, ...]:
     """A shape's line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
     if shape.arity == ANY_NUMBER:
         return (0,) * ENTRIES
-    found = kernels(shape)
-    return found.run, found.one, found.of_one, found.lanes, 0, 0
+    at = kernels(shape).address
+    return at("run"), at("one"), at("of_one") if shape.arity == 1 else 0, at("lanes"), 0, 0
 
 
 def text(shape: Shape) -> str:

@@ -12,12 +12,10 @@ from ...core.progress import progress
 from ..llvm.machine import library_of, packed
 from ..llvm.typed import LANES
 from . import kernels
-from .allocation import runs_of, side_by_side
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
 from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, LoopCount, Numbers, TapeTables
-from .leaves import LeafPlaces
-from .memory import Memory
+from .memory import LeafPlaces, Memory, runs_of, side_by_side
 from .operators import Shape, addresses
 from .runs import Runs, Shapes, runs
 from .scalars import InstructionTables, write

@@ -33,10 +33,16 @@ rows: that takes 200 bytes a row while it lasts. Here only the rows of one
 window change places, and the reverse sweep goes back over the same runs
 (`backward`). What stays of a row is its value, its adjoint, and four bytes for
 each operand; and a window's values stay warm in the cache.
+
+`WindowTape` is what `Tape` is for plans that went through the passes. Forwards
+every run writes its values (`scalars`); backwards every run takes its adjoints,
+and adds them, times a partial, to its operands' (why: see `backward`).
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,11 +50,29 @@ import numpy as np
 from ...core.progress import progress
 from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
-from .backward import suits
-from .flat import NONE, Array, Flat
-from .operators import Shape
+from ..llvm.machine import library_of, machine, packed
+from ..llvm.typed import Floats, Ints, Longs
+from .backward import backward, suits
+from .flat import NONE, Array, Flat, arrays
+from .kernels import amiss
+from .memory import Face
+from .operators import Shape, addresses
 from .runs import Shapes, runs
-from .scalars import InstructionTables, write
+from .scalars import (
+    ANY_NUMBER,
+    BACK,
+    BACK_ONE,
+    ENTRIES,
+    HOWS,
+    MANY,
+    PRODUCT,
+    SUM,
+    TWO_FROM,
+    InstructionLine,
+    InstructionTables,
+    along,
+    write,
+)
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
 MOST_ARITY = 4  # of a rule that is differentiated in place
@@ -92,3 +116,148 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
 
 def _suits(shape: Shape) -> bool:
     return shape.arity <= MOST_ARITY and suits(BY_NUMBER[shape.kind], shape.arity)
+
+
+def call_back(
+    table: Longs, kernel: int, scalars: Floats, adjoints: Floats, index: Ints, base: int, at: int, length: int
+) -> None:
+    raise NotImplementedError("Only machine code can call a kernel by its address.")
+
+
+class WindowTape(Face):
+    """A plan's windows over arrays. It must not run in two threads at once.
+
+    output: the row whose value is wanted, and whose derivatives with respect to
+    the leaves `wrt`. `out` holds the value, then the derivatives, then 0.0 if
+    all of them are finite. fed: PlaceHolders' rows of the tables, and where
+    their numbers go among the scalars.
+    """
+
+    def __init__(self, flat: Flat, made: Windows, output: int, wrt: Sequence[int]) -> None:
+        self.rows, self.code, self.index = len(flat), made.code, made.index
+        leaves, sources = arrays(flat.sources, np.int32)
+        variable = flat.kinds[leaves] == VARIABLE
+        loaded = int(variable.sum())
+        self.loads = np.zeros(loaded + 1, np.int32)
+        self.loads[made.slots[leaves[variable]]] = sources[variable]
+        self.fed = list(zip(sources[~variable].tolist(), made.slots[leaves[~variable]].tolist(), strict=True))
+        self.shapes = made.shapes
+        self.wanted = np.array([made.slots[output], *made.slots[list(wrt)]], np.int32)
+        found = [address for shape in progress(made.shapes, label="kernels") for address in _addresses(shape)]
+        self.table = np.array(found or [0], np.int64)
+        self.scalars = np.zeros(len(flat) + 1)
+        constants, values = arrays(flat.constants, np.float64)
+        self.scalars[made.slots[constants]] = values
+        self.leaf_count, self.loaded, self.reach = len(made.leaves), loaded, int(self.loads.max()) + 1
+        self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
+        self.begin()
+
+    def begin(self) -> None:
+        """Take memory of its own, in which nothing was computed yet."""
+        self.scalars, self.adjoints = self.scalars.copy(), np.zeros(len(self.scalars))
+        self.out = np.zeros(len(self.wanted) + 1)
+        first = LeafValues(0, self.loads, self.loaded, self.leaf_count)
+        line = InstructionLine(self.code, self.index, self.table, self.scalars)
+        end = Ends(len(self.code), len(self.index), self.rows)
+        self.arguments = packed(first, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
+        self.packed = self.arguments.ctypes.data
+
+
+def _addresses(shape: Shape) -> tuple[int, ...]:
+    found = addresses(shape)
+    if shape.arity == ANY_NUMBER:
+        return found
+    back = backward(shape).address
+    return (*found[:BACK], back("back"), back("back_one"))
+
+
+class LeafValues(NamedTuple):
+    """Where leaves' values come from: source[loads[k]] is the k-th one's; those behind are there already."""
+
+    source: Floats
+    loads: Ints
+    load_count: int
+    many: int
+
+
+class Ends(NamedTuple):
+    """How much there is of the code, of the index, and of the scalars."""
+
+    code: int
+    entries: int
+    scalars: int
+
+
+@machine
+def there_and_back(
+    leaves: LeafValues, line: InstructionLine, end: Ends, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
+) -> None:
+    """Every value; then, from the output back, every adjoint."""
+    for at in range(leaves.load_count):
+        line.scalars[at] = leaves.source[leaves.loads[at]]
+    along(end.code, leaves.many, line)
+    out[0] = line.scalars[wanted[0]]
+    if wanted_count > 1:
+        for at in range(leaves.many):
+            adjoints[at] = 0.0
+        adjoints[wanted[0]] = 1.0
+        to, base = end.scalars, end.entries
+        for at in range(end.code - 3, -3, -3):
+            what, length = line.code[at], line.code[at + 1]
+            to -= length
+            base -= line.code[at + 2]
+            back(what // HOWS, to, length, base, what % HOWS, line, adjoints)
+        for at in range(1, wanted_count):
+            out[at] = adjoints[wanted[at]]
+    out[wanted_count] = amiss(out, 0, wanted_count)
+
+
+def back(shape: int, first: int, length: int, base: int, how: int, line: InstructionLine, adjoints: Floats) -> None:
+    """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
+    if how >= TWO_FROM:
+        x, y, incoming = line.index[base], line.index[base + 1], adjoints[first]
+        adjoints[first] = 0.0
+        if how < TWO_FROM + 4:
+            adjoints[x] += incoming
+            adjoints[y] += incoming
+        elif how < TWO_FROM + 8:
+            adjoints[x] += incoming
+            adjoints[y] -= incoming
+        else:
+            adjoints[x] += incoming * line.scalars[y]
+            adjoints[y] += incoming * line.scalars[x]
+    elif how == SUM:
+        spread(first, length, base, line, adjoints)
+    elif how == PRODUCT:
+        share_out(first, length, base, line, adjoints)
+    else:
+        way = BACK if how == MANY else BACK_ONE
+        call_back(line.table, ENTRIES * shape + way, line.scalars, adjoints, line.index, base, first, length)
+
+
+def spread(first: int, length: int, base: int, line: InstructionLine, adjoints: Floats) -> None:
+    """Each term of a sum gets the sum's adjoint."""
+    at = base
+    for i in range(length):
+        end = at + 1 + line.index[at]
+        incoming = adjoints[first + i]
+        adjoints[first + i] = 0.0
+        for term in range(at + 1, end):
+            adjoints[line.index[term]] += incoming
+        at = end
+
+
+def share_out(first: int, length: int, base: int, line: InstructionLine, adjoints: Floats) -> None:
+    """Each factor gets the product's adjoint times all the others; a factor of 0 is harmless."""
+    at = base
+    for i in range(length):
+        end = at + 1 + line.index[at]
+        incoming = adjoints[first + i]
+        adjoints[first + i] = 0.0
+        for mine in range(at + 1, end):
+            others = 1.0
+            for factor in range(at + 1, end):
+                if factor != mine:
+                    others *= line.scalars[line.index[factor]]
+            adjoints[line.index[mine]] += incoming * others
+        at = end
