@@ -14,15 +14,12 @@ from .moves import Extents, move, moved, numbered
 from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
 
-def _space(x: Extents, block: int, data_format: str, deeper: bool) -> Extents:
+def _check_blocks(x: Extents, block: int, data_format: str, deeper: bool) -> None:
     if len(x) != 4:
         raise ShapeError(f"x has shape {x}. It takes images: (batch, rows, columns, channels).")
-    n, h, w, c = x if data_format == "NHWC" else (x[0], x[2], x[3], x[1])
-    fits = h % block == 0 and w % block == 0 if deeper else c % (block * block) == 0
-    if not fits:
+    _, h, w, c = x if data_format == "NHWC" else (x[0], x[2], x[3], x[1])
+    if (h % block or w % block) if deeper else c % block**2:
         raise ShapeError(f"block={block} does not divide shape {x}. Choose one that does.")
-    h, w, c = (h // block, w // block, c * block * block) if deeper else (h * block, w * block, c // block**2)
-    return (n, h, w, c) if data_format == "NHWC" else (n, c, h, w)
 
 
 def _last(x: Extents, data_format: str) -> Any:
@@ -38,7 +35,7 @@ def _back(table: Any, data_format: str) -> Any:
 @move(
     example((1, 2, 1, 8), block=2), example((1, 8, 1, 2), block=2, data_format="NCHW"),
     example((1, 8, 1, 2), block=2, data_format="NCHW", mode="CRD"),
-    shape=lambda x, block, data_format: _space(x, block, data_format, False),
+    shape=lambda x, block, data_format: _check_blocks(x, block, data_format, False),
     onnx=Onnx("DepthToSpace", block=Attribute("blocksize"), data_format=Fixed("NCHW"),
               mode=(Fixed("DCR", until=10), Attribute("mode", "DCR", since=11))),
     tensorflow=TensorFlow("DepthToSpace", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
@@ -58,7 +55,7 @@ def depth_to_space(
 
 @move(
     example((1, 4, 2, 2), block=2), example((1, 2, 4, 2), block=2, data_format="NCHW"),
-    shape=lambda x, block, data_format: _space(x, block, data_format, True),
+    shape=lambda x, block, data_format: _check_blocks(x, block, data_format, True),
     onnx=Onnx("SpaceToDepth", block=Attribute("blocksize"), data_format=Fixed("NCHW"), refused={"mode": "DCR"}),
     tensorflow=TensorFlow("SpaceToDepth", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip

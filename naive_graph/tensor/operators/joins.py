@@ -78,11 +78,6 @@ def stack(tensors: Tensors, axis: Axis = 0) -> Any:
     return concat.function([arithmetic.expand_dims(each, at) for each in tensors], at)
 
 
-def _split(x: Extents, axis: int, sizes: Any, parts: Any) -> list[Extents]:
-    at = place(axis, len(x))
-    return [(*x[:at], each, *x[at + 1 :]) for each in _sizes(x[at], sizes, parts)]
-
-
 def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
     """How long each part is; the last of a number of parts may be shorter."""
     if (sizes is None) == (parts is None):
@@ -98,7 +93,7 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
 
 
 @move(
-    example((5,), parts=2), example((2, 4), axis=1, sizes=[1, 3]), shape=_split,
+    example((5,), parts=2), example((2, 4), axis=1, sizes=[1, 3]),
     onnx=Onnx("Split", axis=Attribute("axis", 0), parts=Attribute("num_outputs", None, since=18),
               sizes=(Attribute("split", None, until=12), Input(1, None, since=13))),
     tensorflow=[TensorFlow("Split", operands=[1], axis=Input(0), parts=Attribute("num_split")),
@@ -113,13 +108,8 @@ def split(x: Tensor, axis: Axis = 0, sizes: MaybeWholes = None, parts: MaybeSize
     return found
 
 
-def _apart(x: Extents, axis: int) -> list[Extents]:
-    at = place(axis, len(x))
-    return [x[:at] + x[at + 1 :]] * x[at]
-
-
 @move(
-    example((2, 3)), example((2, 3), axis=-1), shape=_apart,
+    example((2, 3)), example((2, 3), axis=-1),
     tensorflow=TensorFlow("Unpack", axis=Attribute("axis", 0), harmless=("num",)),
 )  # fmt: skip
 def unstack(x: Tensor, axis: Axis = 0) -> Any:
@@ -144,18 +134,13 @@ def _ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any)
     return found
 
 
-def _cut(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> Extents:
-    lengths = {at: len(each) for at, each in _ranges(x, begin, end, axis, steps, sizes)}
-    return tuple(lengths.get(at, extent) for at, extent in enumerate(x))
-
-
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
 @move(
     example((5,), begin=[1], end=[4]), example((3, 4), begin=[-2, 3], end=[9, 0], steps=[1, -2]),
     example((2, 4), begin=[1], end=[3], axis=[1]), example((3, 4), begin=[1, 0], sizes=[-1, 2]),
-    shape=_cut, method=False,
+    method=False,
     onnx=Onnx("Slice", begin=(Attribute("starts", until=9), Input(1, since=10)),
               end=(Attribute("ends", until=9), Input(2, since=10)),
               axis=(Attribute("axes", None, until=9), Input(3, None, since=10)),

@@ -25,29 +25,15 @@ def swapped(x: TensorNode, swap: bool = True) -> TensorNode:
     return arithmetic.transpose(x, *range(x.rank - 2), x.rank - 1, x.rank - 2) if swap else x
 
 
-def _turned(x: Extents, turn: bool, what: str) -> Extents:
-    if turn and len(x) < 2:
-        raise ShapeError(f"{what}=True needs a matrix, not shape {x}.")
-    return (*x[:-2], x[-1], x[-2]) if turn else x
-
-
-def _product(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> Extents:
-    a, b = _turned(a, transpose_a, "transpose_a"), _turned(b, transpose_b, "transpose_b")
-    if not a or not b:
-        raise ShapeError(f"shapes {a} and {b}: it multiplies vectors and matrices. Multiply by a number with mul.")
-    inner = b[-2] if len(b) > 1 else b[-1]
-    if a[-1] != inner:
-        raise ShapeError(f"the inner extents {a[-1]} and {inner} of {a} and {b} differ. Is one to be transposed?")
-    try:
-        batch = np.broadcast_shapes(a[:-2], b[:-2])
-    except ValueError:
-        raise ShapeError(f"the leading axes of {a} and {b} do not broadcast.") from None
-    return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
+def _check_turned(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> None:
+    for what, x, turn in (("transpose_a", a, transpose_a), ("transpose_b", b, transpose_b)):
+        if turn and len(x) < 2:
+            raise ShapeError(f"{what}=True needs a matrix, not shape {x}.")
 
 
 @composition(
     example((2, 3), (3, 2)), example((2, 2, 3), (2, 4, 3), transpose_b=True), example((3,), (3, 2)),
-    example((3, 2), (3,), transpose_a=True), shape=_product,
+    example((3, 2), (3,), transpose_a=True), shape=_check_turned,
     onnx=Onnx("MatMul"),
     tensorflow=[TensorFlow("MatMul", transpose_a=Attribute("transpose_a", False),
                            transpose_b=Attribute("transpose_b", False), harmless=("grad_a", "grad_b")),
@@ -60,18 +46,17 @@ def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = 
     return arithmetic.matmul(swapped(a, transpose_a), swapped(b, transpose_b))
 
 
-def _gemm(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> Extents:
+def _check_spread(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> None:
     if len(a) != 2 or len(b) != 2:
         raise ShapeError(f"a and b are matrices, not of shapes {a} and {b}. For stacks of them there is matmul.")
-    shape = _product(a, b, transpose_a, transpose_b)
+    shape = a[transpose_a], b[not transpose_b]
     if c is not None and (len(c) > 2 or any(own not in (1, due) for own, due in zip(c[::-1], shape[::-1]))):
         raise ShapeError(f"c of shape {c} cannot be spread to the product's {shape}.")
-    return shape
 
 
 @composition(
     example((2, 3), (3, 2)), example((3, 2), (3, 4), (4,), alpha=0.5, beta=2.0, transpose_a=True),
-    example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_gemm,
+    example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_check_spread,
     onnx=Onnx("Gemm", alpha=Attribute("alpha", 1.0), beta=Attribute("beta", 1.0),
               transpose_a=Attribute("transA", 0, truth), transpose_b=Attribute("transB", 0, truth),
               harmless=("broadcast",)),
@@ -134,15 +119,10 @@ def _without_dots(term: str, x: Extents, rest: str, equation: str) -> str:
     return term.replace("...", rest[len(rest) - count :])
 
 
-def _summed(tensors: list[Extents], equation: str) -> Extents:
-    _, result, extents = _spelt(tensors, equation)
-    return tuple(extents[each] for each in result)
-
-
 @composition(
     example([(2, 3), (3, 2)], equation="ij,jk->ik"), example([(2, 3)], equation="ij->j"),
     example([(3, 3)], equation="ii->i"), example([(2, 3), (3,), (2,)], equation="ij,j,i"),
-    example([(2, 2, 3), (2, 3, 2)], equation="...ij,...jk->...ik"), shape=_summed,
+    example([(2, 2, 3), (2, 3, 2)], equation="...ij,...jk->...ik"),
     onnx=Onnx("Einsum", operands=[ALL], equation=Attribute("equation"), since=12),
     tensorflow=TensorFlow("Einsum", operands=[ALL], equation=Attribute("equation"), harmless=("N",)),
 )  # fmt: skip
@@ -167,15 +147,8 @@ def _diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
 # --- sums and vectors ---------------------------------------------------------
 
 
-def _together(tensors: list[Extents]) -> Extents:
-    try:
-        return tuple(np.broadcast_shapes(*tensors))
-    except ValueError:
-        raise ShapeError(f"shapes {', '.join(map(str, tensors))} do not broadcast.") from None
-
-
 @composition(
-    example([(2, 3), (2, 3), (3,)]), example([(2,)]), shape=_together,
+    example([(2, 3), (2, 3), (3,)]), example([(2,)]),
     onnx=Onnx("Sum", operands=[ALL]),
     tensorflow=[TensorFlow("AddN", operands=[ALL], harmless=("N",)),
                 TensorFlow("AccumulateNV2", operands=[ALL], harmless=("N", "shape"))],
@@ -188,7 +161,7 @@ def add_n(tensors: Tensors) -> Any:
     return total
 
 
-@composition(example([(2, 3), (2, 3), (3,)]), shape=_together, onnx=Onnx("Mean", operands=[ALL]))
+@composition(example([(2, 3), (2, 3), (3,)]), onnx=Onnx("Mean", operands=[ALL]))
 def mean_n(tensors: Tensors) -> Any:
     """The mean of all tensors, entry by entry."""
     return arithmetic.scaled(add_n.function(tensors), 1.0 / len(tensors))

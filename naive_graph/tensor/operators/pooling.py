@@ -46,15 +46,8 @@ def _windows(
     return found
 
 
-def _pooled(
-    x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
-) -> Extents:
-    rows, columns = _windows(x, pool, strides, padding, data_format, ceil_mode, dilations)
-    return imaged(x, rows.out, columns.out, sides(x, data_format)[2], data_format)
-
-
 @tensor_operator(
-    kind="window", shape=_pooled, smooth=False,
+    kind="window", smooth=False,
     examples=[
         example((1, 4, 4, 1), pool=2), example((1, 1, 5, 4), pool=3, strides=2, padding="SAME", data_format="NCHW"),
         example((1, 5, 5, 1), pool=2, ceil_mode=True), example((4, 4, 1), pool=2, dilations=2, strides=1),
@@ -73,8 +66,8 @@ def max_pool2d(
     dilations: Pair = 1,
 ) -> Any:
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
-    image = channels_last(x, data_format)
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    image = channels_last(x, data_format)
     return channels_back(largest(patched(image, rows, columns), image, rows, columns), data_format)
 
 
@@ -87,7 +80,7 @@ def _total(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha
 
 
 @tensor_operator(
-    kind="window", shape=_pooled,
+    kind="window",
     examples=[
         example((1, 4, 4, 1), pool=2), example((1, 1, 5, 4), pool=3, strides=2, padding="SAME", data_format="NCHW"),
         example((1, 5, 5, 1), pool=2, ceil_mode=True, count_include_pad=True, padding=1),
@@ -108,8 +101,8 @@ def avg_pool2d(
     dilations: Pair = 1,
 ) -> Any:
     """The mean of each window; padding counts only if asked for."""
-    image = channels_last(x, data_format)
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    image = channels_last(x, data_format)
     seen = [each.counts(image.shape[at], count_include_pad) for each, at in ((rows, -3), (columns, -2))]
     counts, whole = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
     if (counts == whole).all():
@@ -119,7 +112,7 @@ def avg_pool2d(
 
 
 @tensor_operator(
-    kind="window", shape=_pooled, domain=(0.2, 1.5),
+    kind="window", domain=(0.2, 1.5),
     examples=[example((1, 4, 4, 1), pool=2), example((1, 3, 3, 1), pool=2, p=3.0, strides=1, padding="SAME")],
     onnx=Onnx("LpPool", p=Attribute("p", 2), dilations=Attribute("dilations", (1, 1), since=18),
               harmless=("auto_pad",), **OF_ONNX | {"ceil_mode": Attribute("ceil_mode", 0, truth, since=18)}),
@@ -135,8 +128,8 @@ def lp_pool2d(
     dilations: Pair = 1,
 ) -> Any:
     """(sum of |x|**p)**(1/p) of each window."""
-    image = channels_last(x, data_format)
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    image = channels_last(x, data_format)
     return channels_back(_root(_total(_power(image, p), rows, columns), p), data_format)
 
 

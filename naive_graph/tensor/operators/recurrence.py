@@ -54,13 +54,6 @@ class RecurrentLayout:
         if activations is not None and len(activations) != functions * self.ways:
             raise ShapeError(f"activations={list(activations)} needs {functions} for each of {self.ways} directions.")
 
-    def results(self, batch_first: bool, states: int = 1) -> list[Extents]:
-        whole = (self.time, self.ways, self.batch, self.hidden)
-        last = (self.ways, self.batch, self.hidden)
-        if batch_first:
-            whole, last = (self.batch, self.time, self.ways, self.hidden), (self.batch, self.ways, self.hidden)
-        return [whole, *[last] * states]
-
 
 State = tuple[TensorNode, ...]
 

@@ -50,18 +50,17 @@ OF_ONNX: dict[str, Any] = {
 }
 
 
-def _shape_of(gates: int, functions: int) -> Callable[..., list[Extents]]:
-    """The shape rule of a layer whose only state is h."""
+def _checks(gates: int, functions: int) -> Callable[..., None]:
+    """What the shapes of a layer must be whose only state is h."""
 
     def rule(
         x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
         activations: Any,
-    ) -> list[Extents]:  # fmt: skip
-        layout = RecurrentLayout(
+    ) -> None:  # fmt: skip
+        RecurrentLayout(
             gates, x, w, r, b, [turned(initial_h, batch_first)],
             direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=functions,
         )  # fmt: skip
-        return layout.results(batch_first)
 
     return rule
 
@@ -70,7 +69,7 @@ def _shape_of(gates: int, functions: int) -> Callable[..., list[Extents]]:
 
 
 @tensor_operator(
-    shape=_shape_of(gates=1, functions=1),
+    shape=_checks(gates=1, functions=1),
     examples=[
         example((2, 1, 2), (1, 2, 2), (1, 2, 2), (1, 4)),
         example((3, 2, 1), (2, 2, 1), (2, 2, 2), direction="bidirectional"),
@@ -120,7 +119,7 @@ def rnn(
 
 
 @tensor_operator(
-    shape=_shape_of(gates=3, functions=2),
+    shape=_checks(gates=3, functions=2),
     examples=[
         example((2, 1, 2), (1, 3, 2), (1, 3, 1), (1, 6), linear_before_reset=True),
         example((2, 2, 1), (1, 6, 1), (1, 6, 2), None, (1, 2, 2)),
@@ -180,10 +179,10 @@ def gru(
 # --- lstm ---------------------------------------------------------------------
 
 
-def _lstm_shape(
+def _check_lstm(
     x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, *, direction: str, lengths: Any,
     batch_first: bool, activations: Any,
-) -> list[Extents]:  # fmt: skip
+) -> None:  # fmt: skip
     states = [turned(each, batch_first) for each in (initial_h, initial_c)]
     layout = RecurrentLayout(
         4, x, w, r, b, states,
@@ -191,11 +190,10 @@ def _lstm_shape(
     )  # fmt: skip
     if p is not None and p != (layout.ways, 3 * layout.hidden):
         raise ShapeError(f"p of shape {p} must be {(layout.ways, 3 * layout.hidden)}: a peephole for i, o and f.")
-    return layout.results(batch_first, 2)
 
 
 @tensor_operator(
-    shape=_lstm_shape,
+    shape=_check_lstm,
     examples=[
         example((2, 1, 2), (1, 4, 2), (1, 4, 1), (1, 8)),
         example((2, 2, 1), (1, 4, 1), (1, 4, 1), None, (1, 2, 1), (1, 2, 1), (1, 3), lengths=[1, 2]),

@@ -18,7 +18,7 @@ from ..picks import pick
 from ..selection import chosen_by
 from .entrywise import entry
 from .examples import example
-from .kinds import place, reduced_shape
+from .kinds import place
 from .mapping import Attribute, Fixed, Input, ListElement, Onnx, TensorFlow, single, truth
 from .properties import Axis, Size, Tensor
 from .row import Row
@@ -93,14 +93,7 @@ def reduce_log_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
 # --- softmax ------------------------------------------------------------------
 
 
-def same_along(x: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """The shape rule of an operator along one axis that keeps the tensor's shape."""
-    place(axis, len(x))
-    return x
-
-
 ALONG: dict[str, Any] = {
-    "shape": same_along,
     "examples": [example((2, 3)), example((2, 3, 2), axis=1), example((3,), axis=0)],
 }
 # Before opset 13 the axes from `axis` on were flattened into one; an importer reshapes around it.
@@ -157,10 +150,6 @@ def _below(x: Any, top: Any) -> Any:
     return where(equal(top, top), less(x, top), equal(x, x))
 
 
-def _found(x: tuple[int, ...], axis: int, keepdims: bool) -> tuple[int, ...]:
-    return reduced_shape(x, (axis,), keepdims)
-
-
 PLACES = [example((2, 3), axis=1), example((2, 3, 2), axis=-2, keepdims=True), example((4,), select_last_index=True)]
 PLACED: dict[str, Any] = {
     "axis": Attribute("axis", 0), "keepdims": Attribute("keepdims", 1, truth),
@@ -169,7 +158,7 @@ PLACED: dict[str, Any] = {
 
 
 @tensor_operator(
-    shape=_found, smooth=False, examples=PLACES, onnx=Onnx("ArgMax", **PLACED),
+    smooth=False, examples=PLACES, onnx=Onnx("ArgMax", **PLACED),
     tensorflow=TensorFlow("ArgMax", axis=Input(1), keepdims=Fixed(False), harmless=("output_type",)),
 )  # fmt: skip
 def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
@@ -180,7 +169,7 @@ def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index:
 
 
 @tensor_operator(
-    shape=_found, smooth=False, examples=PLACES, onnx=Onnx("ArgMin", **PLACED),
+    smooth=False, examples=PLACES, onnx=Onnx("ArgMin", **PLACED),
     tensorflow=TensorFlow("ArgMin", axis=Input(1), keepdims=Fixed(False), harmless=("output_type",)),
 )  # fmt: skip
 def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
@@ -188,11 +177,10 @@ def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index:
     return argmax.function(-x, axis, keepdims, select_last_index)
 
 
-def _top(x: tuple[int, ...], k: int, axis: int) -> list[tuple[int, ...]]:
+def _top(x: tuple[int, ...], k: int, axis: int) -> None:
     at = place(axis, len(x))
     if k > x[at]:
         raise ShapeError(f"k={k} is more than the {x[at]} entries along axis {axis}. Ask for fewer.")
-    return [(*x[:at], k, *x[at + 1 :])] * 2
 
 
 @tensor_operator(
@@ -241,12 +229,7 @@ def _pairs(x: TensorNode, axis: int) -> list[TensorNode]:
 
 # --- running sums and products ------------------------------------------------
 
-RUNNING: dict[str, Any] = {
-    "shape": same_along,
-    "examples": [
-        example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True),
-    ],
-}  # fmt: skip
+RUNNING = [example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)]
 RUN_IN_ONNX: dict[str, Any] = {
     "axis": Input(1, adapt=single), "exclusive": Attribute("exclusive", 0, truth),
     "reverse": Attribute("reverse", 0, truth),
@@ -257,8 +240,9 @@ RUN_IN_TENSORFLOW: dict[str, Any] = {
 
 
 @tensor_operator(
-    **RUNNING, onnx=Onnx("CumSum", **RUN_IN_ONNX, since=11), tensorflow=TensorFlow("Cumsum", **RUN_IN_TENSORFLOW)
-)
+    examples=RUNNING,
+    onnx=Onnx("CumSum", **RUN_IN_ONNX, since=11), tensorflow=TensorFlow("Cumsum", **RUN_IN_TENSORFLOW),
+)  # fmt: skip
 def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The sum of the entries up to each, or (exclusive) before each; from the end, if reversed."""
     at = place(axis, x.rank)
@@ -266,8 +250,9 @@ def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = F
 
 
 @tensor_operator(
-    **RUNNING, onnx=Onnx("CumProd", **RUN_IN_ONNX, since=26), tensorflow=TensorFlow("Cumprod", **RUN_IN_TENSORFLOW)
-)
+    examples=RUNNING,
+    onnx=Onnx("CumProd", **RUN_IN_ONNX, since=26), tensorflow=TensorFlow("Cumprod", **RUN_IN_TENSORFLOW),
+)  # fmt: skip
 def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The product of the entries up to each, or (exclusive) before each; from the end, if reversed."""
     at, one = place(axis, x.rank), LeafNode.constant(np.ones(x.shape))

@@ -40,7 +40,8 @@ class Row:
     """One tensor operator. Called with operands and properties, it gives a tensor, or several.
 
     shape: the shape of the result, from the shapes of the operands and the
-    properties, as a function of those that it names; it raises ShapeError.
+    properties, as a function of those that it names; it raises ShapeError. One that only checks
+    gives None: the composition has the shape.
     derivative: what replaces the composition's on the way back, a function (adjoint,
     result, *operands, **properties) written in operators, giving one for each
     operand, of its shape. It is linear in the adjoint.
@@ -175,7 +176,7 @@ class Row:
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
         """The result, from operands and properties that were checked one by one."""
         expected = self.result_shape(values)
-        check_size(self.name, expected)
+        check_size(self.name, expected)  # some compositions begin with a table of all entries
         check_name(name)
         label = name or unique(CURRENT.tables, self.name)
         first = next(serials)
@@ -207,6 +208,7 @@ class Row:
         properties = {each: values[each] for each in self.property_names}
         several = isinstance(result, (list, tuple))
         nodes = [self._own(each, first) for each in (result if several else [result])]
+        check_size(self.name, [each.shape for each in nodes])
         call = Call(self, operands, properties, label, first)
         for place, node in enumerate(nodes):
             if expected is not None and node.shape != tuple(expected[place] if several else expected):
