@@ -7,8 +7,7 @@ mistakes   which mistake an answer makes, by what it does
 exercises  the exercises themselves
 judging    the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
-progress_file    what a learner has done, in one file
-notebook   check, hint, solution, working, progress, predict
+notebook   check, hint, solution, working, progress, predict; what a learner has done, in one file
 sentences  small sentences to learn from
 trees      networks that read them
 digits     pictures of digits, and a network from somewhere else that reads them

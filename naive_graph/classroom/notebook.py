@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import LessonError
-from . import progress_file as kept
+from ..core.files import users_folder, write_whole
+from ..errors import FolderError, LessonError
 from .exercises import EXERCISES
 from .judging import Verdict, exercise_named, judge
 from .solutions import solution_text
@@ -24,15 +26,15 @@ class PlainText(str):
 def check(name: str, answer: Any) -> Verdict:
     """Check an answer: `check("kahn", kahn)`, or by its number, `check("2.1", kahn)`."""
     verdict = judge(name, answer)
-    kept.note(exercise_named(name).name, tried=True, passed=verdict.passed)
+    note(exercise_named(name).name, tried=True, passed=verdict.passed)
     return verdict
 
 
 def hint(name: str) -> PlainText:
     """The next hint for an exercise; after the last one they begin again."""
     exercise = exercise_named(name)
-    shown = int(kept.read().get(exercise.name, {}).get("hints") or 0)
-    kept.note(exercise.name, hints=1)
+    shown = int(read().get(exercise.name, {}).get("hints") or 0)
+    note(exercise.name, hints=1)
     which = shown % len(exercise.hints)
     return PlainText(f"Hint {which + 1} of {len(exercise.hints)} for {exercise.name}: {exercise.hints[which]}")
 
@@ -53,7 +55,7 @@ def working(name: str, answer: Any) -> Any:
 
 def progress() -> PlainText:
     """What was passed and what was tried, exercise by exercise."""
-    known = kept.read()
+    known = read()
     lines = []
     for exercise in sorted(EXERCISES, key=lambda each: [int(part) for part in each.number.split(".")]):
         told = known.get(exercise.name, {})
@@ -89,10 +91,44 @@ def predict(number: str, **guesses: Any) -> Verdict:
         return Verdict(False, "Put your guess in the place of the dots, and run this cell again.")
     missed = [name for name, guess in guesses.items() if _key(guess) != _key(asked[name]["right"])]
     told = [asked[name].get(_key(guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed]
-    kept.note(f"predict {number}", tried=True, passed=not missed)
+    note(f"predict {number}", tried=True, passed=not missed)
     return Verdict(not missed, "\n".join(told) or f"Right. {predictions()[number]['why']}")
 
 
 def _key(guess: Any) -> str:
     """How a guess is written down: 2 and 2.0 alike."""
     return f"{guess:g}" if isinstance(guess, (int, float)) and not isinstance(guess, bool) else str(guess)
+
+
+def place() -> Path:
+    """Where the file is: in $NAIVE_GRAPH_DATA, or in the user's folder for data."""
+    return users_folder("data") / "progress.json"
+
+
+def read() -> dict[str, dict[str, Any]]:
+    """For each exercise how often it was tried, whether it was passed, and how many hints were shown."""
+    try:
+        kept = json.loads(place().read_text(encoding="utf-8"))
+    except (FileNotFoundError, FolderError):
+        return {}
+    except (OSError, ValueError):
+        kept = None
+    if isinstance(kept, dict) and all(isinstance(each, dict) for each in kept.values()):
+        return kept
+    warnings.warn(f"The file {place()} cannot be read. Progress starts anew.", RuntimeWarning, stacklevel=2)
+    return {}
+
+
+def note(name: str, tried: bool = False, passed: bool = False, hints: int = 0) -> None:
+    """Add to what is known of an exercise. Where nothing can be written it is said, and nothing else happens."""
+    kept = read()
+    known = kept.setdefault(name, {})
+    for fact, more in (("tries", int(tried)), ("hints", hints)):
+        if more or known.get(fact):
+            known[fact] = int(known.get(fact) or 0) + more
+    known["passed"] = bool(known.get("passed")) or passed
+    try:
+        place().parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place(), json.dumps(kept, indent=1, sort_keys=True).encode(), LessonError)
+    except (OSError, LessonError) as error:
+        warnings.warn(f"Progress is not kept: {error}", RuntimeWarning, stacklevel=2)

@@ -1,8 +1,7 @@
 """The learner's face of the scalar graph.
 
 registry  where nodes come from: rows are appended, and each has at most one handle
-printed   how a node reads: formula, tables, notebook
-written_code  a node as a function in C or JavaScript
+printed   how a node reads: formula, tables, notebook; its code in C or JavaScript
 nodes     Constant, Variable, PlaceHolder, Operator: handles of rows
 running   what a run checks before, and writes after
 by_name   the frames and operators of `Graph`

@@ -35,9 +35,8 @@ from ..core.tables import (
     row_of,
 )  # fmt: skip
 from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError, UpdateWarning
-from .printed import Printed, node_html, one_line, printed_tables, write_formula
+from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
 from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
-from .written_code import written_code
 
 _getframe, _new = sys._getframe, object.__new__  # found quickly
 

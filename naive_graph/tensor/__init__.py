@@ -1,14 +1,14 @@
 """Tensors of indexed nodes: closed under differentiation, lowered onto scalars, evaluated on arrays.
 
-index, base      which entry meets which; what all tensor nodes are
+index, base      which entry meets which, and how that turns on the way back; what all tensor nodes are
 nodes, function  the kinds, each an equation; what an elementwise one computes
 reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters
-derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
+calculus, differentiate    the rules of the kinds; both walks
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
 operators/                the table of operators with properties
-weighing, losses          rows that say how far predictions are from labels
-moves, equation_text, notation    how a node reads: `y[i] = sum_{a} W[i,a] * v[a]`, and its indices in plain words
+losses                    rows that say how far predictions are from labels
+equation_text, notation    how a node reads: `y[i] = sum_{a} W[i,a] * v[a]`, and its indices in plain words
 check            every mode of differentiation against finite differences
 evaluation/      on arrays
 lowering/        every element a scalar node

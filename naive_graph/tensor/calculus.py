@@ -11,7 +11,14 @@ from typing import Any, Protocol
 
 from ..core.catalogue import where
 from .base import Call, TensorNode
-from .derivatives import (
+from .evaluation.arrays import Array
+from .function import Function, function_of
+from .index import (
+    Ids,
+    LinearIndex,
+    Shape,
+    TransformIndex,
+    fresh,
     one_sided_tangent,
     product_adjoint,
     product_tangent,
@@ -21,9 +28,6 @@ from .derivatives import (
     transform_adjoint,
     transform_tangent,
 )
-from .evaluation.arrays import Array
-from .function import Function, function_of
-from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .reduction import FLAT, Places, ReductionNode
 from .slopes import Slope, first_by_place, softmax

@@ -17,8 +17,7 @@ from ..errors import NodeError
 from ..graph.derive import swapped
 from .base import Call, TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
-from .derivatives import straight
-from .index import Shape
+from .index import Shape, straight
 from .nodes import LeafNode, LeafType, TransformNode
 from .selection import identity
 

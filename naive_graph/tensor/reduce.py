@@ -32,31 +32,6 @@ def _total(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> T
     return TransformNode(dst, src, node, alpha, [1 if each < 0 else None for each in dst])
 
 
-def max(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
-    """The largest along an axis, several, or all; entries that tie share the gradient."""
-    return over(self, "maximum", axis, keepdims)
-
-
-def min(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
-    """The smallest along an axis, several, or all; entries that tie share the gradient."""
-    return over(self, "minimum", axis, keepdims)
-
-
-def prod(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
-    """The product along an axis, several, or all; its gradient survives zeros."""
-    return over(self, "mul", axis, keepdims)
-
-
-def logsumexp(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
-    """log(sum of exp) along an axis, several, or all, without overflow."""
-    return over(self, "logsumexp", axis, keepdims)
-
-
-def argmax(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
-    """The place of the largest along an axis, the first of equals; several axes are counted row by row."""
-    return over(self, "argmax", axis, keepdims)
-
-
 def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """exp(x) / (sum of exp(x) along the axis): positive numbers that add up to 1.
 

@@ -17,9 +17,8 @@ import numpy as np
 from ..core.catalogue import abs as magnitude
 from ..core.catalogue import div, equal, exp, held, less, where
 from .base import size_of
-from .derivatives import transform_adjoint
 from .function import function_of
-from .index import Ids, LinearIndex, Shape, TransformIndex
+from .index import Ids, LinearIndex, Shape, TransformIndex, transform_adjoint
 from .nodes import OpType
 from .reduction import Places, ReductionNode
 from .selection import Picker, SelectionNode

@@ -6,7 +6,9 @@ import pytest
 from naive_graph import LeafNode, gradients, linear, tangents
 from naive_graph.errors import IndexSpecError, NodeError, NumberError, ShapeError
 from naive_graph.tensor import LinearNode, TransformNode, nonlinear, transform
-from naive_graph.tensor.derivatives import (
+from naive_graph.tensor.index import (
+    LinearIndex,
+    TransformIndex,
     product_adjoint,
     product_tangent,
     sum_adjoint,
@@ -14,7 +16,6 @@ from naive_graph.tensor.derivatives import (
     transform_adjoint,
     transform_tangent,
 )
-from naive_graph.tensor.index import LinearIndex, TransformIndex
 
 SIZES = dict(zip("abcdeijklmn", (2, 3, 2, 3, 2, 2, 3, 4, 2, 3, 2)))
 TRANSFORMS = {

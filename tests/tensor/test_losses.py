@@ -9,7 +9,7 @@ import naive_graph as ng
 from naive_graph import Graph, LeafNode, gradcheck, lower
 from naive_graph.errors import ShapeError
 from naive_graph.tensor import losses
-from naive_graph.tensor.weighing import REDUCTIONS
+from naive_graph.tensor.losses import REDUCTIONS
 
 Y = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
 P = [[0.8, 0.3, 0.6], [0.2, 0.5, 0.1]]

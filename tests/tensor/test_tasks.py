@@ -13,9 +13,9 @@ import naive_graph as ng
 from naive_graph import Graph, LeafNode, Model
 from naive_graph.errors import EngineError, NodeError, NoGradientError, PlaceHolderError, ShapeError
 from naive_graph.tensor import DAGExecutionEngine, conv2d
+from naive_graph.tensor.tasks.engine import run_tasks
 from naive_graph.tensor.tasks.graph import Key, TaskGraph, task_graph
 from naive_graph.tensor.tasks.on_dask import Measure, Measured
-from naive_graph.tensor.tasks.scheduling import run_tasks
 from naive_graph.training import parameter
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -5,7 +5,7 @@ signature              what a function's parameters say: operands, and propertie
 examples, facts        what a row is checked with; what a definition says, and a derivative of its own gives
 row, kinds             what a row is and does when it is called; what rows of a kind share
 table                  all rows by name; `@tensor_operator()` adds one
-elementwise, entrywise rows that are functions of numbers; such functions inside compositions
+elementwise            rows that are functions of numbers
 reductions             sums, extremes, softmax, and places along axes
 moves, joins, rearranging, blocks, indexing, scattering    entries put elsewhere
 matrices, attention    products

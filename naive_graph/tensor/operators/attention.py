@@ -12,8 +12,8 @@ from ...errors import ShapeError
 from .. import arithmetic, reduce
 from ..base import TensorNode
 from ..nodes import LeafNode
-from .entrywise import entry
 from .examples import example
+from .kinds import entry
 from .mapping import Attribute, Onnx, truth
 from .matrices import swapped
 from .moves import Extents

@@ -20,21 +20,12 @@ from .. import arithmetic, picks
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode
 from ..selection import chosen_by
-from .entrywise import entry
 from .examples import example
-from .kinds import place
+from .kinds import entry, place
 from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, single
 from .moves import Extents, move, moved, numbered
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
-
-
-def in_reach(table: Any, extent: int, what: str) -> Any:
-    """Places along an axis, those below 0 counted from its end. Raises ShapeError."""
-    if table.min() < -extent or table.max() >= extent:
-        span = f"{table.min()} to {table.max()}"
-        raise ShapeError(f"{what} go from {span}; the axis takes from {-extent} to {extent - 1}.")
-    return np.where(table < 0, table + extent, table)
 
 
 def indicator(places_: TensorNode, extent: int, structural: bool = True) -> TensorNode:
@@ -63,8 +54,6 @@ def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
     at = place(axis, len(x))
     if batch_dims > min(at, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
         raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x} and of places {places.shape} must be equal.")
-    if not isinstance(places, TensorNode):
-        in_reach(places, x[at], "places")
     return (*x[:at], *places.shape[batch_dims:], *x[at + 1 :])
 
 
@@ -80,7 +69,7 @@ def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> 
     at = place(axis, x.rank)
     if isinstance(places, TensorNode):
         return _gathered_at_run_time(x, places, at, batch_dims)
-    table = in_reach(places, x.shape[at], "places")
+    table = arithmetic.in_reach(x, places, at)
     if not batch_dims:
         return picks.pick(x, at, table.shape, (0,) * table.ndim, table=table)
     return moved(x, _batched(numbered(x.shape), table, at, batch_dims))
@@ -106,8 +95,6 @@ def elements(x: Extents, places: Any, axis: int) -> Extents:
     shape = tuple(places.shape)
     if len(shape) != len(x) or any(p > e for each, (p, e) in enumerate(zip(shape, x)) if each != at):
         raise ShapeError(f"places of shape {shape} go beyond shape {x}. Only along axis {at} may they be longer.")
-    if not isinstance(places, TensorNode):
-        in_reach(places, x[at], "places")
     return shape
 
 
@@ -119,7 +106,7 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
     """For each place the entry of its own line along the axis."""
     at = place(axis, x.rank)
     if not isinstance(places, TensorNode):
-        table = in_reach(places, x.shape[at], "places")
+        table = arithmetic.in_reach(x, places, at)
         cut = tuple(np.s_[: None if each == at else extent] for each, extent in enumerate(table.shape))
         return moved(x, np.take_along_axis(numbered(x.shape)[cut], table, at))
     for each, extent in enumerate(places.shape):
@@ -134,7 +121,11 @@ def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     if batch_dims >= places.ndim or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
         raise ShapeError(f"places of shape {places.shape} name {depth} axes after {batch_dims} of shape {x}: too many.")
     for each in range(depth):
-        in_reach(places[..., each], x[batch_dims + each], "places")
+        extent, table = x[batch_dims + each], places[..., each]
+        if table.min() < -extent or table.max() >= extent:
+            raise ShapeError(
+                f"places go from {table.min()} to {table.max()}; axis {each} takes {-extent} to {extent - 1}."
+            )
     return (*places.shape[:-1], *x[batch_dims + depth :])
 
 

@@ -11,10 +11,9 @@ from ...errors import ShapeError
 from .. import arithmetic, reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode
-from .entrywise import entry
 from .examples import example
 from .indexing import indicator
-from .kinds import place
+from .kinds import entry, place
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of

@@ -12,9 +12,8 @@ from ..arithmetic import broadcast
 from ..base import TensorNode
 from ..nodes import LinearNode, OpType
 from ..picks import pick, reshape
-from .entrywise import entry
 from .examples import example
-from .kinds import place, places
+from .kinds import entry, place, places
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, single, truth
 from .moves import Extents
 from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of

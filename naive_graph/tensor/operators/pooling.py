@@ -13,8 +13,8 @@ from .. import reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, OpType, TransformNode
 from ..sliding import SlidingWindow, channels_back, channels_last, imaged, largest, patched, sides, window
-from .entrywise import entry
 from .examples import example
+from .kinds import entry
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
 from .moves import Extents
 from .properties import Layout, MaybePair, Padding, Pair, Positive, Tensor
@@ -169,7 +169,7 @@ def global_avg_pool2d(x: Tensor, data_format: Layout = "NHWC") -> Any:
 )  # fmt: skip
 def global_max_pool2d(x: Tensor, data_format: Layout = "NHWC") -> Any:
     """The largest entry of each channel."""
-    return reduce.max(x, _space(x, data_format), True)
+    return reduce.over(x, "maximum", _space(x, data_format), True)
 
 
 @tensor_operator(

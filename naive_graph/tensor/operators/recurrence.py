@@ -12,8 +12,8 @@ from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
-from .entrywise import entry
 from .joins import stack
+from .kinds import entry
 from .moves import Extents
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {

@@ -15,8 +15,8 @@ from ...errors import ShapeError
 from .. import picks
 from ..base import TensorNode
 from ..nodes import LinearNode, NonlinearNode, OpType
-from .entrywise import entry
 from .examples import example
+from .kinds import entry
 from .mapping import Attribute, Input, Onnx, truth
 from .moves import Extents
 from .properties import Kind, Maybe, MaybeWholes, Tensor, one_of

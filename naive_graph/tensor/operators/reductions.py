@@ -16,9 +16,8 @@ from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, TransformNode
 from ..picks import pick
 from ..selection import chosen_by
-from .entrywise import entry
 from .examples import example
-from .kinds import place
+from .kinds import entry, place
 from .mapping import Attribute, Fixed, Input, ListElement, Onnx, TensorFlow, single, truth
 from .properties import Axis, Size, Tensor
 from .row import Row
@@ -45,25 +44,25 @@ def reduce_mean(x: Tensor, axis: Any, keepdims: bool) -> Any:
 @reduction("ReduceMax", tensorflow="Max", smooth=False)
 def reduce_max(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The largest along some axes, or all; entries that tie share the gradient."""
-    return reduce.max(x, axis, keepdims)
+    return reduce.over(x, "maximum", axis, keepdims)
 
 
 @reduction("ReduceMin", tensorflow="Min", smooth=False)
 def reduce_min(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The smallest along some axes, or all; entries that tie share the gradient."""
-    return reduce.min(x, axis, keepdims)
+    return reduce.over(x, "minimum", axis, keepdims)
 
 
 @reduction("ReduceProd", tensorflow="Prod")
 def reduce_prod(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The product along some axes, or all; its gradient survives zeros."""
-    return reduce.prod(x, axis, keepdims)
+    return reduce.over(x, "mul", axis, keepdims)
 
 
 @reduction("ReduceLogSumExp")
 def reduce_logsumexp(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """log(sum of exp) along some axes, or all, without overflow."""
-    return reduce.logsumexp(x, axis, keepdims)
+    return reduce.over(x, "logsumexp", axis, keepdims)
 
 
 @reduction("ReduceL1", smooth=False)
@@ -142,7 +141,8 @@ def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
     if not last:
         return reduce.over(x, "argmax", [axis])
     top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _counted(x, axis)
-    return reduce.max(entry(lambda x, top, i: where(_below(x, top), -1.0, i), x, top, places), axis)
+    found = entry(lambda x, top, i: where(_below(x, top), -1.0, i), x, top, places)
+    return reduce.over(found, "maximum", axis)
 
 
 def _below(x: Any, top: Any) -> Any:
@@ -257,7 +257,7 @@ def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = 
     """The product of the entries up to each, or (exclusive) before each; from the end, if reversed."""
     at, one = place(axis, x.rank), LeafNode.constant(np.ones(x.shape))
     beyond: Any = 1.0 - _run(one, at, exclusive, reverse)
-    return reduce.prod(_run(x, at, exclusive, reverse) + beyond, at + 1)
+    return reduce.over(_run(x, at, exclusive, reverse) + beyond, "mul", at + 1)
 
 
 def _run(x: TensorNode, at: int, exclusive: bool, reverse: bool) -> TensorNode:

@@ -14,7 +14,7 @@ from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
 from ..selection import Picker, SelectionNode
 from .examples import example
-from .indexing import at_nd, elements, in_reach, indicator, places_nd
+from .indexing import at_nd, elements, indicator, places_nd
 from .kinds import place
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
@@ -86,7 +86,7 @@ def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0,
     at = place(axis, x.rank)
     if isinstance(places, TensorNode):
         return _put_at_run_time(x, updates, places, at, reduction)
-    table = in_reach(places, x.shape[at], "places")
+    table = arithmetic.in_reach(x, places, at)
     where_ = list(np.indices(table.shape))
     where_[at] = table
     return _put(x, updates, numbered(x.shape)[tuple(where_)], reduction)

@@ -2,8 +2,7 @@
 
 graph          the tasks, and which needs whose result
 work           what each task computes
-scheduling     running them level by level
-engine         `DAGExecutionEngine`
+engine         `DAGExecutionEngine`, which runs them level by level
 serialization  works, results and arrays as they are sent to another process
 on_dask        `DaskEngine`
 """

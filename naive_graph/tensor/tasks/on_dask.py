@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphError
-from .engine import DAGExecutionEngine
+from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
-from .scheduling import TaskBar, TaskRun
 from .serialization import packed
 from .work import Evaluate, Given, Kept, Work
 

@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any
 
 from ...errors import DrawingError
-from ...tensor.tasks.engine import DAGExecutionEngine
-from ...tensor.tasks.scheduling import TaskBar, TaskRun
+from ...tensor.tasks.engine import DAGExecutionEngine, TaskBar, TaskRun
 from ..look import LIGHT
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
