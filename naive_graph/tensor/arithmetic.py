@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import listed, number
+from ..core.number import number
 from ..core.rules import Rule
 from ..errors import PlaceError, ShapeError
 from ..graph.nodes import Node
 from .base import Call, TensorNode, check_tensors, checked_shape, method
-from .evaluation.arrays import Array, asked
+from .evaluation.arrays import Array
 from .function import trace
-from .index import Shape
+from .index import Shape, place, places
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .picks import pick
 
@@ -187,25 +187,13 @@ def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[Ten
 
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
     """The axes in another order; reversed if none is given."""
-    order = tuple(_axis(self, axis) for axis in axes) or tuple(reversed(range(self.rank)))
-    if sorted(order) != list(range(self.rank)):
-        raise ShapeError(f"transpose of {self.label} takes each of its {self.rank} axes once, not {axes}.")
+    order = places(axes, self.rank) or range(self.rank)[::-1]
     return TransformNode([axis + 1 for axis in order], range(1, self.rank + 1), self)
-
-
-def _axis(node: TensorNode, axis: object) -> int:
-    if not isinstance(axis, int) or isinstance(axis, bool) or not -node.rank <= axis < node.rank:
-        raise ShapeError(f"{node.label} has no axis {axis!r}: its axes are 0 to {node.rank - 1}.")
-    return axis % node.rank
 
 
 def axes_of(node: TensorNode, axis: Any) -> list[int]:
     """The axes that `axis` names: one, several, or all for None."""
-    given = [axis] if isinstance(axis, int) else range(node.rank) if axis is None else axis
-    found = [_axis(node, each) for each in listed(given, "An axis", "a whole number or several")]
-    if len(set(found)) < len(found):
-        raise ShapeError(f"Axis {axis} of {node.label} names one axis twice.")
-    return found
+    return places([axis] if isinstance(axis, int) else axis, node.rank)
 
 
 # --- reshaping and picking ----------------------------------------------------
@@ -213,11 +201,9 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
 
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     """A new axis of extent 1, before which `axis` axes stand."""
-    if not isinstance(axis, int):
-        raise ShapeError(f"The place of a new axis is a whole number, not {axis!r:.60}.")
-    place = axis % (self.rank + 1)
-    dst = [*range(1, place + 1), -1, *range(place + 1, self.rank + 1)]
-    return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:place], 1, *self.shape[place:]))
+    at = place(axis, self.rank + 1)
+    dst = [*range(1, at + 1), -1, *range(at + 1, self.rank + 1)]
+    return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:at], 1, *self.shape[at:]))
 
 
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
@@ -229,11 +215,9 @@ def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     return _without_other(self, [at for at in range(self.rank) if at not in chosen])
 
 
-def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
+def gather(self: TensorNode, chosen: Any, axis: int) -> TensorNode:
     """The entries at these places along an axis: an array of whole numbers."""
-    axis, table = _axis(self, axis), asked(places)
-    if table.dtype.kind not in "iu" or not table.size:
-        raise ShapeError(f"{self.label} is indexed with whole numbers and slices, not {places!r}.")
+    table = np.asarray(chosen)
     return pick(self, axis, table.shape, (0,) * table.ndim, table=in_reach(self, table, axis))
 
 

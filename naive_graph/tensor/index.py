@@ -197,6 +197,28 @@ class Extents:
         return tuple(shape)
 
 
+def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[int]:
+    """Axes counted from 0; all for None. Raises ShapeError."""
+    if axes is None:
+        return list(range(rank))
+    found = [place(each, rank, what) for each in axes]
+    if len(set(found)) < len(found):
+        raise ShapeError(f"{what}={tuple(axes)} names one axis twice. Name each once.")
+    return found
+
+
+def place(axis: int, rank: int, what: str = "axis") -> int:
+    """An axis counted from 0. Raises ShapeError."""
+    if not -rank <= axis < rank:
+        has = (
+            f"axes from {-rank} to {rank - 1}"
+            if rank
+            else "none: it is a single number. Of scalar nodes there are softmax([x, y]) and logsumexp([x, y])"
+        )
+        raise ShapeError(f"{what}={axis}: there is no axis {axis}. The tensor has {has}.")
+    return axis % rank
+
+
 def fresh(count: int, *used: Iterable[int]) -> Ids:
     """Positive ids that none of the arrays uses.
 

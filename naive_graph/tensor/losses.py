@@ -26,10 +26,10 @@ from ..core.catalogue import exp, greater, log, not_equal, relu, softplus, squar
 from ..errors import ShapeError
 from .arithmetic import broadcast, scaled
 from .base import TensorNode, size_of
-from .index import Shape
+from .index import Shape, place
 from .nodes import LeafNode
 from .operators.examples import Example, example
-from .operators.kinds import entry, place
+from .operators.kinds import entry
 from .operators.properties import Axis, Kind, KnownPlaces, Maybe, MaybeWhole, Tensor, Wrong
 from .operators.row import Row
 from .operators.table import tensor_operator

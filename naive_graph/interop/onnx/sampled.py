@@ -12,7 +12,7 @@ from ...core.catalogue import floor, less, maximum, minimum, mod, where
 from ...core.compositions import round
 from ...errors import ImportAttributeError
 from ...tensor import arithmetic, picks
-from ...tensor.operators.entrywise import entry
+from ...tensor.operators.kinds import entry
 from ...tensor.operators.table import TABLE
 from .building import OnnxBuilder, prepared
 from .inlining import Application

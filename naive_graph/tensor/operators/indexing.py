@@ -18,10 +18,11 @@ from ...core.catalogue import equal, less, where
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
+from ..index import place
 from ..nodes import LeafNode, LinearNode
 from ..selection import chosen_by
 from .examples import example
-from .kinds import entry, place
+from .kinds import entry
 from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, single
 from .moves import Extents, move, moved, numbered
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor

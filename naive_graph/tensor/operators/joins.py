@@ -11,8 +11,8 @@ from .. import arithmetic, picks
 from ..base import Direct, TensorNode
 from ..evaluation.arrays import namespace, together
 from ..evaluation.evaluate import written_out
+from ..index import place, places
 from .examples import example
-from .kinds import place, places
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, move
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes

@@ -14,6 +14,7 @@ from ...graph.registry import CURRENT, check_name
 from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
 from ..base import Call, TensorNode, serials
 from ..function import Function, trace
+from ..index import places
 from ..nodes import NonlinearNode
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, truth
@@ -181,28 +182,6 @@ def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, .
     """The shape without these axes, or with extent 1 in their place."""
     gone = places(axis, len(x))
     return tuple(1 if at in gone else extent for at, extent in enumerate(x) if keepdims or at not in gone)
-
-
-def places(axes: Any, rank: int, what: str = "axis") -> list[int]:
-    """Axes counted from 0; all for None. Raises ShapeError."""
-    if axes is None:
-        return list(range(rank))
-    found = [place(each, rank, what) for each in axes]
-    if len(set(found)) < len(found):
-        raise ShapeError(f"{what}={tuple(axes)} names one axis twice. Name each once.")
-    return found
-
-
-def place(axis: int, rank: int, what: str = "axis") -> int:
-    """An axis counted from 0. Raises ShapeError."""
-    if not -rank <= axis < rank:
-        has = (
-            f"axes from {-rank} to {rank - 1}"
-            if rank
-            else "none: it is a single number. Of scalar nodes there are softmax([x, y]) and logsumexp([x, y])"
-        )
-        raise ShapeError(f"{what}={axis}: there is no axis {axis}. The tensor has {has}.")
-    return axis % rank
 
 
 def _broadcasting(count: int) -> list[Example]:

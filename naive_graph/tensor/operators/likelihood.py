@@ -10,10 +10,11 @@ from ...core.catalogue import not_equal, where
 from ...errors import ShapeError
 from .. import arithmetic, reduce
 from ..base import TensorNode
+from ..index import place
 from ..nodes import LeafNode, LinearNode
 from .examples import example
 from .indexing import indicator
-from .kinds import entry, place
+from .kinds import entry
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of

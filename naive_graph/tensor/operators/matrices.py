@@ -11,9 +11,9 @@ from ...errors import ShapeError
 from .. import arithmetic
 from ..base import TensorNode
 from ..build import linear, transform
+from ..index import place
 from ..nodes import LinearNode, OpType
 from .examples import example
-from .kinds import place
 from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
 from .moves import Extents, moved, numbered
 from .properties import Axis, Layout, Maybe, Tensor, Tensors

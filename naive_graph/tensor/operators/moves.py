@@ -11,8 +11,8 @@ import numpy as np
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
+from ..index import places
 from .examples import Example, example
-from .kinds import places
 from .mapping import Attribute, Input, Onnx, TensorFlow, some
 from .properties import (
     Axes,

@@ -10,10 +10,11 @@ from ...errors import ShapeError
 from .. import reduce
 from ..arithmetic import broadcast
 from ..base import TensorNode
+from ..index import place, places
 from ..nodes import LinearNode, OpType
 from ..picks import pick, reshape
 from .examples import example
-from .kinds import entry, place, places
+from .kinds import entry
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, single, truth
 from .moves import Extents
 from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...errors import ShapeError
 from .. import arithmetic, picks
+from ..index import place, places
 from ..nodes import LeafNode, TransformNode
 from .examples import example
-from .kinds import place, places
 from .mapping import Attribute, Called, Fixed, Input, Onnx, TensorFlow, single, truth
 from .moves import Extents, move, moved, numbered
 from .properties import Axes, Axis, Tensor, Wholes, one_of

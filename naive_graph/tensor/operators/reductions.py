@@ -13,11 +13,12 @@ from ...errors import ShapeError
 from .. import reduce
 from ..arithmetic import broadcast, expand_dims
 from ..base import TensorNode
+from ..index import place
 from ..nodes import LeafNode, LinearNode, TransformNode
 from ..picks import pick
 from ..selection import chosen_by
 from .examples import example
-from .kinds import entry, place
+from .kinds import entry
 from .mapping import Attribute, Fixed, Input, ListElement, Onnx, TensorFlow, single, truth
 from .properties import Axis, Size, Tensor
 from .row import Row

@@ -11,11 +11,11 @@ from ...core.catalogue import maximum, minimum, where
 from ...errors import PropertyError, ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
+from ..index import place
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
 from ..selection import Picker, SelectionNode
 from .examples import example
 from .indexing import at_nd, elements, indicator, places_nd
-from .kinds import place
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
 from .properties import Axis, KnownPlaces, Places, Tensor, one_of
