@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -180,20 +180,6 @@ class Formula:
 
     def __repr__(self) -> str:
         return self.text
-
-
-def list_cases(
-    names: str, rows: Iterable[Sequence[Any]], features: Mapping[str, Callable[..., Any]] | None = None
-) -> Iterator[ExerciseCase]:
-    """Cases over plain arguments with these names. features: what is special, each with when it is."""
-    for row in rows:
-        told = ";".join(text for text, holds in (features or {}).items() if holds(*row))
-        text = ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names.split(), row))
-        yield plain_case(text, *row, features=told)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 
 
 def graph_case(

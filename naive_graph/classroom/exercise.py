@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import math
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from inspect import getsource
+from inspect import getsource, signature
 from itertools import combinations, product
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 from .asking import AnswerOutcome, plain
-from .cases import ExerciseCase
+from .cases import ExerciseCase, plain_case
 
 Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
@@ -34,13 +34,15 @@ class Exercise:
     """What is asked, what is right, and what people do instead.
 
     solve: with no switch set it is the solution; its docstring is the
-    statement. complaint: what is wrong with a value, or None, where several are
-    right. call: how an answer is asked. is_class: whether solve makes the
-    answer, instead of being it.
+    statement. make_cases: gives cases, or the arguments of one each; features:
+    what is special about such arguments, each with when it is. complaint: what
+    is wrong with a value, or None, where several are right. call: how an answer
+    is asked. is_class: whether solve makes the answer, instead of being it.
     """
 
     solve: Callable[..., Any]
-    make_cases: Callable[[], Iterable[ExerciseCase]]
+    make_cases: Callable[[], Iterable[ExerciseCase | Sequence[Any]]]
+    features: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     is_class: bool = False
@@ -68,7 +70,14 @@ class Exercise:
 
     @cached_property
     def cases(self) -> list[ExerciseCase]:
-        return list(self.make_cases())
+        return [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
+
+    def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
+        """A case over these arguments, which have the names that they have in the solution."""
+        shown = zip(signature(self.solve).parameters, arguments)
+        text = ", ".join(f"{name} = {_cut(repr(value))}" for name, value in shown)
+        told = ";".join(told for told, holds in self.features.items() if holds(*arguments))
+        return plain_case(text, *arguments, features=told)
 
     @cached_property
     def wanted(self) -> list[AnswerOutcome]:
@@ -122,6 +131,10 @@ class Exercise:
             return same(one.value, other.value)
         complaints = [self.complaint(self.cases[place], each.value) for each in (one, other)]
         return complaints[0] == complaints[1] and _held(one.value) == _held(other.value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 
 
 def _held(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, Formula, graph_case, list_cases, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, Formula, graph_case, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -142,24 +142,22 @@ def _nudged_wrongly(f: Any, inputs: list[float], h: float, how: str) -> list[flo
     return slopes
 
 
-def _input_cases() -> Iterator[ExerciseCase]:
+def _inputs() -> Iterator[tuple[Any, ...]]:
     one, two = Formula("3 * v[0]", "v"), Formula("v[0] * v[0] - 4 * v[1]", "v")
     three, odd = Formula("v[0] * v[1] / v[2]", "v"), Formula("cos(v[0]) * v[1] + v[2] * v[2]", "v")
-    rows: list[tuple[Any, ...]] = []
     for h in (0.5, 0.25):
-        rows += [(one, [2.0], h), (two, [3.0, 1.0], h), (two, [-1.5, 0.5], h)]
-        rows += [(three, [2.0, 3.0, 4.0], h), (odd, [0.5, -2.0, 1.5], h), (Formula("5.0", "v"), [1.0, 2.0], h)]
-    special = {
-        "there are several inputs": lambda f, inputs, h: len(inputs) > 1,
-        "f is a line": lambda f, inputs, h: f is one,
-    }
-    yield from list_cases("f inputs h", rows, special)
+        yield from ((one, [2.0], h), (two, [3.0, 1.0], h), (two, [-1.5, 0.5], h))
+        yield from ((three, [2.0, 3.0, 4.0], h), (odd, [0.5, -2.0, 1.5], h), (Formula("5.0", "v"), [1.0, 2.0], h))
 
 
 COUNT = Exercise(count, _graph_cases)
 EDGES = Exercise(edges, _graph_cases)
-EVALUATE = Exercise(
-    evaluate,
-    lambda: list_cases("expression", _expressions(), {"a part is a tuple": lambda whole: str(whole).count("(") > 1}),
+EVALUATE = Exercise(evaluate, _expressions, {"a part is a tuple": lambda whole: str(whole).count("(") > 1})
+SENSITIVITIES = Exercise(
+    sensitivities,
+    _inputs,
+    {
+        "there are several inputs": lambda f, inputs, h: len(inputs) > 1,
+        "f is a line": lambda f, inputs, h: f.text == "3 * v[0]",
+    },
 )
-SENSITIVITIES = Exercise(sensitivities, _input_cases)

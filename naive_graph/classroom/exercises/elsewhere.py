@@ -10,7 +10,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import list_cases
 from ..exercise import Exercise
 
 
@@ -115,35 +114,26 @@ def _stacks() -> Iterator[tuple[Any, ...]]:
 
 CHANNELS_LAST = Exercise(
     channels_last,
-    lambda: list_cases(
-        "picture",
-        _pictures(),
-        {
-            "there are several channels": lambda picture: len(picture) > 1,
-            "the picture is not square": lambda picture: len(picture[0]) != len(picture[0][0]),
-        },
-    ),
+    _pictures,
+    {
+        "there are several channels": lambda picture: len(picture) > 1,
+        "the picture is not square": lambda picture: len(picture[0]) != len(picture[0][0]),
+    },
 )
 SAME_PADS = Exercise(
     same_pads,
-    lambda: list_cases(
-        "size kernel stride",
-        _lines(),
-        {
-            "the stride is more than 1": lambda size, kernel, stride: stride > 1,
-            "the kernel is even": lambda size, kernel, stride: kernel % 2 == 0,
-            "the stride is more than the kernel": lambda size, kernel, stride: stride > kernel,
-        },
-    ),
+    _lines,
+    {
+        "the stride is more than 1": lambda size, kernel, stride: stride > 1,
+        "the kernel is even": lambda size, kernel, stride: kernel % 2 == 0,
+        "the stride is more than the kernel": lambda size, kernel, stride: stride > kernel,
+    },
 )
 FIELD_OF_VIEW = Exercise(
     field_of_view,
-    lambda: list_cases(
-        "layers",
-        _stacks(),
-        {
-            "there are several layers": lambda layers: len(layers) > 1,
-            "a layer moves by more than 1": lambda layers: any(stride > 1 for _, stride in layers),
-        },
-    ),
+    _stacks,
+    {
+        "there are several layers": lambda layers: len(layers) > 1,
+        "a layer moves by more than 1": lambda layers: any(stride > 1 for _, stride in layers),
+    },
 )

@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import list_cases
 from ..exercise import Exercise
 
 
@@ -160,26 +159,16 @@ def _slides() -> Iterator[tuple[Any, ...]]:
         yield tuple([float(1 + int(chance.random() * 9)) for _ in range(size)] for size in (length, wide))
 
 
-TRANSPOSE = Exercise(
-    transpose, lambda: list_cases("W", ((W,) for W in _matrices()), {"W is not square": lambda W: len(W) != len(W[0])})
-)
+TRANSPOSE = Exercise(transpose, lambda: ((W,) for W in _matrices()), {"W is not square": lambda W: len(W) != len(W[0])})
 ADD_ROW = Exercise(
     add_row,
-    lambda: list_cases(
-        "y b",
-        ((y, [float(10 * (j + 2)) for j in range(len(y[0]))]) for y in _matrices()),
-        {"y has several rows": lambda y, b: len(y) > 1, "y has several columns": lambda y, b: len(b) > 1},
-    ),
+    lambda: ((y, [float(10 * (j + 2)) for j in range(len(y[0]))]) for y in _matrices()),
+    {"y has several rows": lambda y, b: len(y) > 1, "y has several columns": lambda y, b: len(b) > 1},
 )
 INDEX_ARRAYS = Exercise(
     index_arrays,
-    lambda: list_cases(
-        "equation",
-        ((equation,) for equation in EQUATIONS),
-        {"nothing is summed over": lambda text: set(text.split("->")[0]) - {","} == set(text.split("->")[1])},
-    ),
+    lambda: ((equation,) for equation in EQUATIONS),
+    {"nothing is summed over": lambda text: set(text.split("->")[0]) - {","} == set(text.split("->")[1])},
 )
-SHAPE_OF = Exercise(shape_of, lambda: list_cases("equation shapes", _shapes()))
-SLIDE = Exercise(
-    slide, lambda: list_cases("x window", _slides(), {"the window is wide": lambda x, window: len(window) > 1})
-)
+SHAPE_OF = Exercise(shape_of, _shapes)
+SLIDE = Exercise(slide, _slides, {"the window is wide": lambda x, window: len(window) > 1})

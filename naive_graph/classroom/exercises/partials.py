@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.arithmetics.dual import DualNumber
-from ..cases import ExerciseCall, ExerciseCase, Formula, list_cases, plain_case
+from ..cases import ExerciseCall, ExerciseCase, Formula, plain_case
 from ..exercise import Exercise
 
 
@@ -128,9 +128,8 @@ def _values(given: Any) -> Any:
     return given.value if isinstance(given, DualNumber) else given
 
 
-def _with_duals(names: str, rows: list[tuple[float, ...]], **features: Any) -> Iterator[ExerciseCase]:
-    told = {text.replace("_", " "): holds for text, holds in features.items()}
-    yield from list_cases(names, rows, told)
+def _with_duals(names: str, rows: list[tuple[float, ...]]) -> Iterator[Any]:
+    yield from rows
     yield from (_dual_case(names, row) for row in rows[-4:])
 
 
@@ -166,20 +165,19 @@ def _claims() -> Iterator[ExerciseCase]:
 
 BOTH_PARTIALS = Exercise(
     both_partials,
-    lambda: _with_duals("a b y", _operands(), a_is_not_0=lambda a, b, y: a != 0, b_is_not_1=lambda a, b, y: b != 1),
+    lambda: _with_duals("a b y", _operands()),
+    {"a is not 0": lambda a, b, y: a != 0, "b is not 1": lambda a, b, y: b != 1},
     call=lambda answer, arguments: _values(answer(*arguments)),
 )
 ROBUST_SLOPE = Exercise(
     robust_slope,
-    lambda: _with_duals("adjoint x scale", _entries(), scale_is_not_1=lambda adjoint, x, scale: scale != 1),
+    lambda: _with_duals("adjoint x scale", _entries()),
+    {"scale is not 1": lambda adjoint, x, scale: scale != 1},
     call=lambda answer, arguments: _values(answer(*arguments)),
 )
 ROW_SLOPES = Exercise(
     row_slopes,
-    lambda: list_cases(
-        "adjoint x b",
-        _tables(),
-        {"x has several rows": lambda d, x, b: len(x) > 1, "b has several entries": lambda d, x, b: len(b) > 1},
-    ),
+    _tables,
+    {"x has several rows": lambda d, x, b: len(x) > 1, "b has several entries": lambda d, x, b: len(b) > 1},
 )
 DISAGREEMENT = Exercise(disagreement, _claims)

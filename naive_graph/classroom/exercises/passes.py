@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from ..cases import ROADS, ExerciseCase, list_cases, plain_case
+from ..cases import ROADS, ExerciseCase, plain_case
 from ..exercise import Exercise
 
 
@@ -204,7 +204,7 @@ FILLED_FEATURES = {
     "there are several leaves": lambda plan, leaves: len(leaves) > 1,
     "a leaf stands behind an operator": lambda plan, leaves: LEAF in plan[len(leaves) :],
 }
-RUN_PLAN = Exercise(run_plan, lambda: list_cases("plan leaves", _filled(), FILLED_FEATURES))
+RUN_PLAN = Exercise(run_plan, _filled, FILLED_FEATURES)
 SHARE = Exercise(share, _plan_cases)
 LAST_USES = Exercise(last_uses, _plan_cases)
 SLOTS = Exercise(slots, _plan_cases)

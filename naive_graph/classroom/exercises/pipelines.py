@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import list_cases
 from ..exercise import Exercise
 
 
@@ -172,7 +171,7 @@ KITCHEN_FEATURES = {
     "a worker is faster than the one before": lambda minutes, samples: minutes != sorted(minutes),
 }
 VERSIONS = [(distance, iteration) for distance in (1, 2, 4, 6) for iteration in range(1, 12)]
-AT_WORK = Exercise(at_work, lambda: list_cases("stages samples cycle", _cycles(), WORK_FEATURES))
-VERSIONS_READ = Exercise(versions_read, lambda: list_cases("distance iteration", VERSIONS, VERSION_FEATURES))
-TURN = Exercise(turn, lambda: list_cases("group size stage", _turns(), TURN_FEATURES))
-ENDS = Exercise(ends, lambda: list_cases("minutes samples", _kitchens(), KITCHEN_FEATURES))
+AT_WORK = Exercise(at_work, _cycles, WORK_FEATURES)
+VERSIONS_READ = Exercise(versions_read, lambda: VERSIONS, VERSION_FEATURES)
+TURN = Exercise(turn, _turns, TURN_FEATURES)
+ENDS = Exercise(ends, _kitchens, KITCHEN_FEATURES)

@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import list_cases
 from ..exercise import Exercise
 
 
@@ -96,13 +95,6 @@ CLIP_FEATURES = {
     "there is more than one number": lambda grads, limit: len(grads) > 1,
     "a number alone is larger than the limit": lambda grads, limit: any(abs(grad) > limit for grad in grads),
 }
-ADAGRAD = Exercise(
-    adagrad, lambda: list_cases("w g s rate tiny", _steps(((0.1, 1e-8), (0.5, 0.25), (1.0, 0.5))), STEP_FEATURES)
-)
-RMSPROP = Exercise(
-    rmsprop,
-    lambda: list_cases(
-        "w g s rate keep tiny", _steps(((0.1, 0.9, 1e-8), (0.5, 0.5, 0.25), (0.3, 0.75, 0.5))), STEP_FEATURES
-    ),
-)
-CLIP = Exercise(clip, lambda: list_cases("grads limit", _grads(), CLIP_FEATURES))
+ADAGRAD = Exercise(adagrad, lambda: _steps(((0.1, 1e-8), (0.5, 0.25), (1.0, 0.5))), STEP_FEATURES)
+RMSPROP = Exercise(rmsprop, lambda: _steps(((0.1, 0.9, 1e-8), (0.5, 0.5, 0.25), (0.3, 0.75, 0.5))), STEP_FEATURES)
+CLIP = Exercise(clip, _grads, CLIP_FEATURES)

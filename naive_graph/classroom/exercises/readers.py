@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, list_cases, plain_case
+from ..cases import ExerciseCase, plain_case
 from ..exercise import Exercise
 from ..sentences import LIKED, draw_sentences, write
 
@@ -135,10 +135,7 @@ def _trees(*more: Any) -> Iterator[ExerciseCase]:
         yield plain_case(f"{write(tree)}: tree = {tree!r}", tree, *more, features=";".join(special))
 
 
-MEET = Exercise(
-    meet,
-    lambda: list_cases("L R b left right", _parts(), {"the lists are longer than 1": lambda *all: len(all[2]) > 1}),
-)
+MEET = Exercise(meet, _parts, {"the lists are longer than 1": lambda *all: len(all[2]) > 1})
 DEPTH = Exercise(depth, _trees)
 BAG = Exercise(bag, _trees)
 IS_LIKED = Exercise(is_liked, lambda: _trees(list(LIKED)))

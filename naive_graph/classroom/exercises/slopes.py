@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Formula, list_cases
+from ..cases import Formula
 from ..exercise import Exercise
 
 
@@ -164,7 +164,7 @@ HILL_FEATURES = {
     "the rate is too large": lambda f, df, x, rate: f(x - rate * df(x)) >= f(x) and df(x) != 0,
 }
 LINE_FEATURES = {"there are several measurements": lambda rest, stretch, loads, lengths: len(loads) > 1}
-LOCAL_SLOPES = Exercise(local_slopes, lambda: list_cases("operator values", _operators(), OPERATOR_FEATURES))
-ALONG_PATHS = Exercise(along_paths, lambda: list_cases("paths", _paths(), PATH_FEATURES))
-HALVING = Exercise(halving, lambda: list_cases("f df x rate", _hills(), HILL_FEATURES))
-LINE_LOSS = Exercise(line_loss, lambda: list_cases("rest stretch loads lengths", _measured(), LINE_FEATURES))
+LOCAL_SLOPES = Exercise(local_slopes, _operators, OPERATOR_FEATURES)
+ALONG_PATHS = Exercise(along_paths, _paths, PATH_FEATURES)
+HALVING = Exercise(halving, _hills, HILL_FEATURES)
+LINE_LOSS = Exercise(line_loss, _measured, LINE_FEATURES)

@@ -7,17 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from ..cases import (
-    ROADS,
-    ExerciseCase,
-    called,
-    graph_case,
-    list_cases,
-    many_roads,
-    random_graphs,
-    shape_features,
-    small_graphs,
-)
+from ..cases import ROADS, ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -121,4 +111,4 @@ TIME_FEATURES = {
     "there are several steps": lambda minutes, needs: len(minutes) > 1,
 }
 IS_ORDER = Exercise(is_order, _order_cases)
-FINISH_TIMES = Exercise(finish_times, lambda: list_cases("minutes needs", _recipes(), TIME_FEATURES))
+FINISH_TIMES = Exercise(finish_times, _recipes, TIME_FEATURES)

@@ -9,7 +9,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import list_cases
 from ..exercise import Exercise
 
 Rows = list[list[float]]
@@ -204,46 +203,34 @@ def _pooled() -> Iterator[tuple[Any, ...]]:
 
 CONVOLVE = Exercise(
     convolve,
-    lambda: list_cases(
-        "x w stride padding",
-        ((x, w, stride, padding) for x, w, _, stride, padding in _slid()),
-        {
-            "the stride is more than 1": lambda x, w, stride, padding: stride > 1,
-            "there is padding": lambda x, w, stride, padding: padding > 0,
-            "the kernel is not square": lambda x, w, stride, padding: len(w) != len(w[0]),
-        },
-    ),
+    lambda: ((x, w, stride, padding) for x, w, _, stride, padding in _slid()),
+    {
+        "the stride is more than 1": lambda x, w, stride, padding: stride > 1,
+        "there is padding": lambda x, w, stride, padding: padding > 0,
+        "the kernel is not square": lambda x, w, stride, padding: len(w) != len(w[0]),
+    },
 )
 INPUT_GRADIENT = Exercise(
     input_gradient,
-    lambda: list_cases(
-        "delta w stride rows columns",
-        ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride, padding in _slid() if not padding),
-        {
-            "the stride is more than 1": lambda delta, w, stride, rows, columns: stride > 1,
-            "windows overlap": lambda delta, w, stride, rows, columns: len(w) > stride < rows,
-        },
-    ),
+    lambda: ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride, padding in _slid() if not padding),
+    {
+        "the stride is more than 1": lambda delta, w, stride, rows, columns: stride > 1,
+        "windows overlap": lambda delta, w, stride, rows, columns: len(w) > stride < rows,
+    },
 )
 KERNEL_GRADIENT = Exercise(
     kernel_gradient,
-    lambda: list_cases(
-        "x delta stride rows columns",
-        ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride, padding in _slid() if not padding),
-        {
-            "the stride is more than 1": lambda x, delta, stride, rows, columns: stride > 1,
-            "the window has several places": lambda x, delta, stride, rows, columns: len(delta) * len(delta[0]) > 1,
-        },
-    ),
+    lambda: ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride, padding in _slid() if not padding),
+    {
+        "the stride is more than 1": lambda x, delta, stride, rows, columns: stride > 1,
+        "the window has several places": lambda x, delta, stride, rows, columns: len(delta) * len(delta[0]) > 1,
+    },
 )
 POOL_GRADIENT = Exercise(
     pool_gradient,
-    lambda: list_cases(
-        "x delta size",
-        _pooled(),
-        {
-            "a number is negative": lambda x, delta, size: min(map(min, x)) < 0,
-            "there are several windows": lambda x, delta, size: len(delta) * len(delta[0]) > 1,
-        },
-    ),
+    _pooled,
+    {
+        "a number is negative": lambda x, delta, size: min(map(min, x)) < 0,
+        "there are several windows": lambda x, delta, size: len(delta) * len(delta[0]) > 1,
+    },
 )

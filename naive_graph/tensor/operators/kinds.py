@@ -135,10 +135,6 @@ class OfRule(Elementwise):
         node: TensorNode = tensors[0].apply(self.rule, *tensors)
         return node
 
-    @property
-    def usage_name(self) -> str:
-        return self.rule.usage()
-
 
 class Reduction(Row):
     """An operator that reduces entries along some axes, or all: a function of (x, axis, keepdims)."""

@@ -16,13 +16,9 @@ from .moves import Extents, move, moved, numbered
 from .properties import Axes, Axis, Tensor, Wholes, one_of
 
 
-def _per_axis(what: str, given: Any, x: Extents, least: int = 1) -> None:
-    if len(given) != len(x) or min(given, default=least) < least:
-        raise ShapeError(f"{what}={list(given)} needs a number from {least} on for each of {len(x)} axes.")
-
-
 def _tiled(x: Extents, repeats: Extents) -> Extents:
-    _per_axis("repeats", repeats, x)
+    if len(repeats) != len(x) or min(repeats, default=1) < 1:
+        raise ShapeError(f"repeats={list(repeats)} needs a number from 1 on for each of {len(x)} axes.")
     return tuple(extent * times for extent, times in zip(x, repeats))
 
 
