@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from naive_graph.classroom import progress_file as kept
+from naive_graph.classroom import notebook as kept
 from naive_graph.classroom.notebook import check, hint, predict, predictions, progress, solution, working
 from naive_graph.errors import LessonError
 
