@@ -126,11 +126,14 @@ class OnnxBuilder(Values):
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
 
     def applied(self, step: Application, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
-        shapes = row.result_shape(row.bound((), values)) if row.shape else ()
-        for shape in shapes if isinstance(shapes, list) else [shapes]:
+        known = row.result_shape(row.bound((), values)) if row.shape else None
+        for shape in known if isinstance(known, list) else [known or ()]:
             check_entries(shape, step.label)
         result = row(**values, name=step.name)
-        return result if isinstance(result, tuple) else [result]
+        results = result if isinstance(result, tuple) else [result]
+        for node in results if known is None else ():
+            check_entries(node.shape, step.label)
+        return results
 
 
 def _none(step: Application) -> Any:

@@ -134,11 +134,13 @@ class TensorFlowBuilder:
         """The nodes that a row gives, which have the name of the step."""
         given = {name: self._tensors(name, value, row) for name, value in values.items()}
         bound = row.bound((), given)
-        shapes = row.result_shape(bound) if row.shape or row.kind == "elementwise" else ()
-        for each in shapes if isinstance(shapes, list) else [shapes]:
+        known = row.result_shape(bound)
+        for each in known if isinstance(known, list) else [known or ()]:
             self.count(each, label(step))
         found = row.built(bound, step.name)
         results = found if isinstance(found, tuple) else (found,)
+        for node in results if known is None else ():
+            self.count(node.shape, label(step))
         self._mark(row, given, results)
         return results
 
