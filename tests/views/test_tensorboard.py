@@ -11,7 +11,7 @@ from browsing import BROWSER_ARGUMENTS, CHROMIUM, ROOT, browser_or_skip, free_po
 
 pytest.importorskip("tensorboard")
 
-from naive_graph import Graph, History, Variable, scope
+from naive_graph import Graph, History, Model, Variable, scope
 from naive_graph.errors import HistoryError
 
 
@@ -41,6 +41,27 @@ def test_every_series_is_there_with_its_steps(tmp_path):
     assert shown(tmp_path / "a" / "run") == {
         "f": [(0, 4.0), (1, 1.0)], "x": [(0, 2.0)], "w[0]": [(2, 0.5)], "loss/train": [(2, 0.25)],
     }  # fmt: skip
+
+
+def test_weights_and_gradients_are_spread_out_by_epoch(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    history, model = History(), Model()
+    w = model.add_parameters((3, 2), name="w")
+    with pytest.raises(HistoryError, match="to_tensorboard"):
+        history.spread(model)
+    history.to_tensorboard(tmp_path)
+    for epoch in range(3):
+        w.values = [[epoch, 1.0], [2.0, 3.0], [4.0, float("inf")]]
+        history.record(loss=1.0)
+        history.spread(model)
+    found = EventAccumulator(str(tmp_path), size_guidance={"histograms": 0})
+    found.Reload()
+    assert found.Tags()["histograms"] == ["weights/w", "gradients/w"]
+    seen = found.Histograms("weights/w")
+    assert [each.step for each in seen] == [0, 1, 2]
+    last = seen[-1].histogram_value
+    assert (last.min, last.max, last.num, last.sum, sum(last.bucket)) == (1.0, 4.0, 5, 12.0, 5)
 
 
 def test_a_step_is_there_as_soon_as_it_is_recorded(tmp_path):
@@ -285,6 +306,13 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         assert page.locator("scalar-card").count() == 2 and page.locator("scalar-card >> text=79").count()
         page.wait_for_timeout(1000)
         page.screenshot(path=f"{looked}/series.png")
+        model = Model(seed=0)
+        model.add_parameters((20, 3), name="w")
+        history.spread(model)
+        page.reload()
+        page.locator("histogram-card:has-text('gradients/w')").wait_for(timeout=20_000)
+        page.wait_for_timeout(1000)
+        page.screenshot(path=f"{looked}/histograms.png")
         page.goto(f"{address}/?darkMode=false#graphs")
         page.reload()
         box = page.locator("svg g.node[data-name='square']")

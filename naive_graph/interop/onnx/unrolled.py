@@ -65,11 +65,11 @@ def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A turn for each entry along an axis of what is gone through."""
     said, body = attributes_of(step), step.attributes["body"].g
     many = said["num_scan_inputs"]
+    if step.opset < 9 or not 0 < many <= len(step.inputs):
+        raise ImportModelError(f"{step.label} is read from opset 9 on, with something to go through.")
     values = [builder.input(step, at) for at in range(len(step.inputs))]
     types = [builder.type(step, at) for at in range(len(step.inputs))]
     states, through = values[: len(values) - many], values[len(values) - many :]
-    if step.opset < 9 or not through:
-        raise ImportModelError(f"{step.label} is read from opset 9 on, with something to go through.")
     count, results = len(states), len(body.output) - len(states)
     axes, back = (said.get(f"scan_input_{name}", [0] * many) for name in ("axes", "directions"))
     seen = []

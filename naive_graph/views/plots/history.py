@@ -10,7 +10,7 @@ import io
 import math
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import product
 from pathlib import Path
@@ -178,6 +178,19 @@ class History(Sequence[dict[str, float]]):
             self._followers[place] = EventFile(place, graph)
         self._followers[place].follow(self.steps)
         return self._followers[place].path
+
+    def spread(self, model: Iterable[Any]) -> None:
+        """Show in TensorBoard how a model's weights and gradients are spread now: once an epoch, say.
+
+        model: a Model, or any parameters. to_tensorboard comes first, and says where. Raises HistoryError.
+        """
+        if not self._followers:
+            raise HistoryError("A history shows weights in TensorBoard. Say where: history.to_tensorboard(folder).")
+        weights = {each.name: each for each in model}
+        arrays = {f"weights/{name}": each.values for name, each in weights.items()}
+        arrays |= {f"gradients/{name}": each.g for name, each in weights.items()}
+        for follower in self._followers.values():
+            follower.spread(max(len(self.steps) - 1, 0), arrays)
 
     # --- as a picture ---
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
 from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer.record_writer import RecordWriter
 
@@ -23,6 +24,7 @@ from .graphs import graph_def
 
 NUMBERS = count()
 TOGETHER = 1000  # steps that are written at once
+BARS = 30  # of a histogram
 
 
 class EventFile:
@@ -54,6 +56,18 @@ class EventFile:
             with uninterrupted():  # else a step could be written twice
                 self._append(events)
                 self.steps = end
+
+    def spread(self, at: int, arrays: Mapping[str, Any]) -> None:
+        """Write how the numbers of arrays are spread at a step, each as a histogram under its name."""
+        event = _event(step=at, summary=summary_pb2.Summary())
+        for name, array in arrays.items():
+            numbers = np.asarray(array, float).ravel()
+            numbers = numbers[np.isfinite(numbers)]
+            counts, ends = np.histogram(numbers, BARS)
+            shown = {"min": ends[0], "max": ends[-1], "num": numbers.size, "sum": numbers.sum(),
+                     "sum_squares": numbers @ numbers, "bucket_limit": ends[1:], "bucket": counts}  # fmt: skip
+            event.summary.value.add(tag=name, histo=summary_pb2.HistogramProto(**shown))
+        self._append([event])
 
     def _append(self, events: Sequence[Any]) -> None:
         """All of these at the end of the file, or none."""
