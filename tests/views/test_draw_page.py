@@ -727,3 +727,33 @@ def test_a_picture_without_dot_in_the_page_is_shown_as_python_laid_it_out(browse
     page.hover("#row-0", force=True)
     assert said(page).startswith("d(log((x - 7)**2 + 10))/d(x) = ")
     page.close()
+
+
+def test_a_page_is_used_whole_by_a_small_picture_too(opened):
+    """It grows with the window, up to twice its size."""
+    for make, size in ((twelve.square, SCREENS[0]), (HARD["kalman"], SCREENS[0]), (twelve.seed, SCREENS[2])):
+        page = opened(lambda make=make: drawn_of(make), size=size)
+        wide, high, across, down = page.evaluate(
+            """() => { const view = document.querySelector('.ng-view'), svg = view.querySelector('svg');
+            const [, , wide, high] = svg.getAttribute('viewBox').split(' ').map(Number);
+            return [svg, view].flatMap((each) => [each.clientWidth / wide, each.clientHeight / high]); }"""
+        )
+        assert min(wide, high) >= min(2, across, down) - 0.02
+
+
+def drawn_of(make):
+    made = make()
+    return made if hasattr(made, "scene") else draw(made)
+
+
+@pytest.mark.parametrize("make", [HARD["horner"], twelve.lanes], ids=["horner", "lanes"])
+def test_the_overview_stands_beside_the_boxes_if_there_is_room_and_above_what_is_said(opened, make):
+    page = opened(lambda: drawn_of(make), size=SCREENS[2])
+    covered, below = page.evaluate(
+        """() => { const place = (each) => each.getBoundingClientRect(), map = place(document.querySelector('.ng-map'));
+        const boxes = [...document.querySelectorAll('.ng-view .node')].map((node) => place(node.querySelector('rect')));
+        const hidden = (box) => box.left < map.right && map.left < box.right
+          && box.top < map.bottom && map.top < box.bottom;
+        return [boxes.filter(hidden).length, map.bottom - place(document.querySelector('.ng-said')).top]; }"""
+    )
+    assert covered == 0 and below <= 0

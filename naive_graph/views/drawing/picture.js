@@ -44,7 +44,7 @@
     const { nodes, frames, edges, shut, path, holder, shown } = stage;
     const label = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
     const called = (id) => nodes.get(id)?.dataset.name ?? label(id);
-    const tell = (words) => (said.textContent = words);
+    const tell = (words) => { said.textContent = words; stage.settle(); };  // it may take lines from the view
     const caption = written.filter((each) => !isOwn || each !== document.title).join(" ");
 
     function begin(id) {
@@ -57,10 +57,7 @@
       const fed = new Set(edges.map((edge) => edge.dataset.from));
       return [...nodes.keys()].findLast((id) => !fed.has(id));
     }
-    function fit() {
-      stage.fit();
-      tell(stage.readable() ? "" : "What would be too small to read is left out. + shows more of it.");
-    }
+    const fit = () => { stage.fit(); tell(stage.readable() ? "" : "What would be too small to read is left out. + shows more of it."); };
     const move = (across, down) => view.scrollBy(across * view.clientWidth, down * view.clientHeight);
     const steps = { "+": () => stage.zoom(1.3), "=": () => stage.zoom(1.3), "-": () => stage.zoom(1 / 1.3), 0: fit, f: fit,
       ArrowLeft: () => move(-0.2, 0), ArrowRight: () => move(0.2, 0), ArrowUp: () => move(0, -0.2), ArrowDown: () => move(0, 0.2),

@@ -300,7 +300,8 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     const [toLeft, toTop] = shift();
     view.scrollTo(atX * scale + toLeft - x, atY * scale + toTop - y);
   }
-  const fit = () => grow(Math.min(1, whole()));
+  const largest = document.documentElement.classList.contains("ng-own") ? 2 : 1;  // a page of our own is used whole
+  const fit = () => grow(Math.min(largest, whole()));
   /** This box in the middle, or from its beginning if it is larger than the view. */
   function center(id) {
     const box = spots.get(holder(id));
@@ -319,7 +320,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   }
   /** All of it if that can be read; else, at the size that can, the part with most boxes around one. */
   function begin(id) {
-    grow(Math.min(1, whole()));
+    fit();
     if (readable()) return true;
     grow(READ / least);
     const spot = spots.get(holder(id ?? "")) ?? [wide, high, 0, 0], room = [view.clientWidth / scale, view.clientHeight / scale];
@@ -355,22 +356,18 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     if (!overview.style.left) settle();
     follow();
   }
-  function follow() {
-    facts(here, { x: view.scrollLeft / scale, y: view.scrollTop / scale, width: Math.min(wide, view.clientWidth / scale), height: Math.min(high, view.clientHeight / scale) });
-  }
+  const follow = () => facts(here, { x: view.scrollLeft / scale, y: view.scrollTop / scale, width: Math.min(wide, view.clientWidth / scale), height: Math.min(high, view.clientHeight / scale) });
   /** The overview stands in the corner that hides least. */
   function settle() {
-    const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = view.parentNode.getBoundingClientRect();
-    const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [x * scale - view.scrollLeft, y * scale - view.scrollTop, width * scale, height * scale]);
+    const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = view.parentNode.getBoundingClientRect(), [across, down] = shift();
+    const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [x * scale + across - view.scrollLeft, y * scale + down - view.scrollTop, width * scale, height * scale]);
     const hidden = ([left, top]) => seen.reduce((sum, [x, y, width, height]) => sum + Math.max(0, Math.min(x + width, left + own.width) - Math.max(x, left)) * Math.max(0, Math.min(y + height, top + own.height) - Math.max(y, top)), 0);
     const ends = [view.clientWidth - own.width - 6, view.clientHeight - own.height - 6], corners = [ends, [6, ends[1]], [ends[0], 6], [6, 6]];
     const [left, top] = corners.reduce((one, other) => (hidden(other) < hidden(one) ? other : one));
     Object.assign(overview.style, { left: `${left + room.left - around.left}px`, top: `${top + room.top - around.top}px` });
   }
   /** Which boxes the overview shows lit. */
-  function point(ids) {
-    lit.setAttribute("d", ids.map((id) => spots.get(holder(id))).filter(Boolean).map(outline).join(""));
-  }
+  const point = (ids) => lit.setAttribute("d", ids.map((id) => spots.get(holder(id))).filter(Boolean).map(outline).join(""));
   view.addEventListener("scroll", follow, { signal });
   const go = (event) => {
     const room = overview.getBoundingClientRect(), share = Math.min(room.width / wide, room.height / high);
@@ -401,5 +398,5 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
 
   svg.style.maxWidth = "none";
   return { nodes, frames, edges, spots, shut, path, holder, shown, fits, lay, read, grow, zoom, fit, whole, begin, center, point, settle, readable,
-    wasDragged: () => dragged, scale: () => scale, isPlaced: () => isPlaced, asMap: () => map(true), end: () => { heard.abort(); overview.remove(); } };
+    wasDragged: () => dragged, isPlaced: () => isPlaced, asMap: () => map(true), end: () => { heard.abort(); overview.remove(); } };
 }

@@ -142,11 +142,7 @@ function picturing(walk, teller, act) {
     drawn.setAttribute("width", String(width * scale));
   }
 
-  function again() {
-    place();
-    write();
-    see();
-  }
+  const again = () => { place(); write(); see(); };
 
   // --- what is written and lit ---
 

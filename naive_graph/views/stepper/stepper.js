@@ -56,7 +56,7 @@ export function mount(el, walk, state, code = null, alone = false) {
     wish, offers, button("◁", "previous found (B)", () => search(-1)), button("▷", "next found (b)", () => search(1)),
     button("◎", "the whole drawing or the node at hand (w)", () => picture.toggle()),
     button("+", "zoom in", () => picture.zoomBy(1.25)), button("−", "zoom out", () => picture.zoomBy(1 / 1.25)),
-    button("fit", "fit the drawing", () => picture.fitted()), button("?", "list of keys", toggleHelp));
+    button("fit", "fit the drawing", () => picture.fitted()), button("?", "list of keys", () => toggleHelp()));
   const heading = walk.heading ? parsed(walk.heading, "application/xml") : walk.title;
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 }, make("h2", { class: "ng-heading" }, heading),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, more,
@@ -99,9 +99,7 @@ export function mount(el, walk, state, code = null, alone = false) {
 
   const isTold = () => teller.level(view.index) <= level;
 
-  function move(direction) {
-    goTo(number() + (direction > 0 || isTold() ? direction : 0));
-  }
+  const move = (direction) => goTo(number() + (direction > 0 || isTold() ? direction : 0));
 
   const toIteration = (place) => go(teller.iterations[Math.max(0, Math.min(iterations - 1, place))]);
 
@@ -136,6 +134,8 @@ export function mount(el, walk, state, code = null, alone = false) {
     total.textContent = ` of ${most().toLocaleString("en")}`;
     if (view) goTo(number() + !isTold());
   }
+
+  const toggleHelp = () => { help.hidden = !help.hidden; };
 
   function key(event) {
     const target = event.target, typing = ["SELECT", "TEXTAREA"].includes(target.tagName) || (target.tagName === "INPUT" && target.type !== "range");
@@ -172,10 +172,6 @@ export function mount(el, walk, state, code = null, alone = false) {
   function showTools(shown) {  // where there is little room they are hidden at first
     more.setAttribute("aria-expanded", String(shown));
     tools.classList.toggle("ng-shown", shown);
-  }
-
-  function toggleHelp() {
-    help.hidden = !help.hidden;
   }
 
   /** Other values: the step at hand is told anew; before any, where the walk leads. */
