@@ -37,11 +37,5 @@ def plot_check(report: Report, title: str = "") -> Plot:
             label.set_parse_math(False)
         panel.invert_yaxis()
         label_axes(panel, "relative error (dashed: the tolerance)", "")
-        return finished(
-            figure,
-            title
-            or (
-                f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
-            ),
-            None,
-        )
+        said = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
+        return finished(figure, title or said, None)

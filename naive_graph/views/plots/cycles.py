@@ -17,6 +17,7 @@ from ..look import LIGHT
 
 EVEN, ODD, MIXED, NONE = "variable", "placeholder", "wrong", "constant"  # which buffer is read: a colour of `look`
 TEXTURES = ("", "//", "..", "\\\\")  # of versions, in turns: colour is never the only sign
+LETTERS = "vU"  # of a version: naive, and of groups
 WIDEST = 60  # cycles that can be read
 MOST_TOLD = 8  # writes, and conflicts, for those who do not see the picture
 INCHES = 0.5  # of one cell
@@ -59,7 +60,7 @@ def cycles(
                 version = (iteration - 1) // group_size if group_size else max(0, iteration - late.get(name, 0) - 1)
                 said, colour, hatch = _read(version, conflict, group_size)
             if schedule.writes(name, iteration, iterations, group_size or 1):
-                said = f"▼{_letter(group_size)}{version + (2 if group_size else 1)}"
+                said = f"▼{LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
                 writes.append(f"{said[1:]} by {name} in cycle {cycle}")
             used[colour] = None
             _draw_cell(panel, (cycle, row), iteration, said, colour, hatch, str(iteration) not in dirty)
@@ -78,10 +79,6 @@ def cycles(
         return finished(figure, title, save)
 
 
-def _letter(group_size: int | None) -> str:
-    return "U" if group_size else "v"
-
-
 def _listed(texts: list[str]) -> str:
     more = [f"and {len(texts) - MOST_TOLD} more"] * (len(texts) > MOST_TOLD)
     return "; ".join([*texts[:MOST_TOLD], *more]) or "none"
@@ -89,10 +86,11 @@ def _listed(texts: list[str]) -> str:
 
 def _read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str, str]:
     """What is read, in short; the colour of its buffer; the texture of the version."""
+    letter = LETTERS[bool(group_size)]
     if conflict is None:
         buffer = ODD if group_size and version % 2 else EVEN
-        return f"{_letter(group_size)}{version}", buffer, TEXTURES[version % len(TEXTURES)]
-    said = f"{_letter(group_size)}{conflict.found}"
+        return f"{letter}{version}", buffer, TEXTURES[version % len(TEXTURES)]
+    said = f"{letter}{conflict.found}"
     if conflict.at_once:
         wrote = int(conflict.writer.partition("(")[2][:-1])
         said += f"/{(wrote - 1) // group_size + 2 if group_size else wrote}"
