@@ -359,7 +359,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   const follow = () => facts(here, { x: view.scrollLeft / scale, y: view.scrollTop / scale, width: Math.min(wide, view.clientWidth / scale), height: Math.min(high, view.clientHeight / scale) });
   /** The overview stands in the corner that hides least. */
   function settle() {
-    const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = view.parentNode.getBoundingClientRect(), [across, down] = shift();
+    const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = (view.parentNode ?? view).getBoundingClientRect(), [across, down] = shift();
     const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [x * scale + across - view.scrollLeft, y * scale + down - view.scrollTop, width * scale, height * scale]);
     const hidden = ([left, top]) => seen.reduce((sum, [x, y, width, height]) => sum + Math.max(0, Math.min(x + width, left + own.width) - Math.max(x, left)) * Math.max(0, Math.min(y + height, top + own.height) - Math.max(y, top)), 0);
     const ends = [view.clientWidth - own.width - 6, view.clientHeight - own.height - 6], corners = [ends, [6, ends[1]], [ends[0], 6], [6, 6]];
