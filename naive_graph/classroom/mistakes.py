@@ -234,11 +234,11 @@ def _as_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
 
 
 def flat(value: Any) -> Iterator[Any]:
-    """The numbers in a value, from left to right."""
+    """The numbers and texts in a value, from left to right."""
     if isinstance(value, list):
         for each in value:
             yield from flat(each)
-    elif isinstance(value, dict):
+    elif isinstance(value, dict) and {"of", "pairs"} & value.keys():
         yield from flat(value.get("of", [each for _, each in value.get("pairs", [])]))
     else:
         yield value

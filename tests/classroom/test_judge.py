@@ -40,6 +40,9 @@ EQUIVALENT = {
     "depths = [below(each) for each in part[0:]]": "the name of a joint counts as a word, which is never the deepest",
     "if size <= 0:": "a sum of two absolute values is never below 0",
     "found[-1] = (name, found[-1][-1] + 1)": "the second of two is the last",
+    "first = layer <= 1": "layers are numbered from 1",
+    "last = layer >= layers": "no layer is behind the last one",
+    "old = buffers[-1 - mine]": "of two, the last but one is the first",
 }
 
 

@@ -16,6 +16,7 @@ readers    7  depth, bag, is_liked, meet
 passes     8  share, last_uses, slots, runs, run_plan
 partials   9  both_partials, robust_slope, row_slopes, disagreement
 pipelines  10 at_work, versions_read, turn, ends
+dataflows  10 fire, layer_streams, two_buffers
 windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
 elsewhere  12  channels_last, field_of_view, same_pads
 
@@ -24,6 +25,7 @@ A toml file holds what is said: rules, hints, and a sentence for each mistake. T
 
 from .backward import BACKWARD
 from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
+from .dataflows import FIRE, LAYER_STREAMS, TWO_BUFFERS
 from .downhill import DESCEND, SLOPE
 from .dual import DUAL
 from .elsewhere import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
@@ -51,7 +53,7 @@ EXERCISES = [
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
     SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
     BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
-    AT_WORK, ENDS, VERSIONS_READ, TURN,
+    AT_WORK, ENDS, VERSIONS_READ, TURN, FIRE, LAYER_STREAMS, TWO_BUFFERS,
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
     CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
 ]  # fmt: skip

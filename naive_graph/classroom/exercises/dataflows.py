@@ -1,0 +1,155 @@
+"""Lesson 10: the parts of a pipeline: when an operator fires, which streams a layer has, and weights in two buffers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ..cases import list_cases
+from ..exercise import Exercise
+
+
+def fire(
+    waiting: Any, takes: Any, gives: Any, *, ready: str = "", taken: str = "", put: str = "", first_only: str = "",
+) -> Any:  # fmt: skip
+    """Fire an operator once: return what waits in every stream after it, or None if it cannot fire.
+
+    waiting: for each stream a list of the samples in it, here numbers, the
+    oldest first. takes: the places of the streams that the operator reads;
+    gives: of those that it writes. It can fire when every stream that it reads
+    holds a sample. Then it takes the oldest sample of each, adds these up, and
+    puts the sum behind what waits in each stream that it writes.
+    """
+    after = [list(each) for each in waiting]
+    there = [bool(after[place]) for place in takes]
+    if not (all(there) if not ready else any(there) if ready == "one_is_enough" else True):
+        return None
+    found = [after[place].pop(0) if not taken and not ready else _taken(after[place], taken) for place in takes]
+    total = sum(found)
+    for place in gives if not first_only else gives[:1]:
+        if put:
+            after[place][:] = [total, *after[place]] if put == "in_front" else [*after[place], *found]
+        else:
+            after[place].append(total)
+    return after
+
+
+def _taken(stream: list[float], how: str) -> float:
+    if not stream:
+        return 0.0
+    if how == "left_there":
+        return stream[0]
+    if how == "all":
+        total = sum(stream)
+        stream.clear()
+        return total
+    return stream.pop(-1 if how == "newest" else 0)
+
+
+def layer_streams(
+    layer: Any, layers: Any, *, kept: str = "", no_first: str = "", no_last: str = "", other_order: str = "",
+    turned: str = "",
+) -> Any:  # fmt: skip
+    """Return the streams of one dense layer: four lists of names, in this order.
+
+    1. what FComp reads: "F1_F2" for layer 2, "copy_1" for layer 1;
+    2. what FComp writes: the same results twice, for the next layer's FComp and
+       for the next layer's BComp, as "F1_F2" and "F1_B2"; the last layer, say 3,
+       writes "F3_loss" alone;
+    3. what BComp reads: the slopes from behind, as "B3_B2" for layer 2, or
+       "_Loss" for the last layer; then what its FComp was given, as "F1_B2" for
+       layer 2, or "copy_2" for layer 1;
+    4. what BComp writes: "B2_B1" for layer 2, "res" for layer 1.
+
+    Layers are numbered from 1; there are `layers` of them.
+    """
+    before, behind = layer - 1, layer + 1
+    first = layer == 1 if not no_first else False
+    last = layer == layers if not no_last else False
+    reads = "copy_1" if first else f"F{before}_F{layer}"
+    writes = [f"F{layer}_loss"] if last else [f"F{layer}_F{behind}", f"F{layer}_B{behind}"]
+    slopes = "_Loss" if last else f"B{behind}_B{layer}"
+    given = "copy_2" if first else f"F{before}_B{layer}"
+    if kept:
+        given = reads if kept == "same_stream" else f"F{layer}_B{layer}"
+    back = "res" if first else f"B{layer}_B{before}"
+    if turned:
+        back = back if first else f"B{before}_B{layer}"
+    if other_order:
+        return [[reads], writes, [given, slopes], [back]]
+    return [[reads], writes, [slopes, given], [back]]
+
+
+def two_buffers(
+    start: Any, slopes: Any, rate: Any, *, base: str = "", buffer: str = "", uphill: str = "", written: str = "",
+) -> Any:  # fmt: skip
+    """Return the weight that each group reads, in a list.
+
+    There are two buffers, 0 and 1, and both begin with `start`. Group 0 reads
+    buffer 0, group 1 buffer 1, group 2 buffer 0 again, and so on. When a group is
+    through, it writes its own buffer once: the weight in the other buffer, less
+    rate times the slope that it found. slopes: what each group found.
+    """
+    buffers, read = [start, start], []
+    for group, slope in enumerate(slopes):
+        mine = 0 if buffer == "one" else group % 2
+        read.append(buffers[mine])
+        old = buffers[1 - mine] if not base and buffer != "one" else start if base == "start" else buffers[mine]
+        new = old - rate * slope if not uphill else old + rate * slope
+        buffers[1 - mine if buffer == "other" else mine] = new
+    return read if not written else _written(start, slopes, rate)
+
+
+def _written(start: float, slopes: list[float], rate: float) -> list[float]:
+    return [start - rate * sum(slopes[: group + 1]) for group in range(len(slopes))]
+
+
+def _streams() -> Iterator[tuple[Any, ...]]:
+    yield from (
+        ([[]], [0], []), ([[1.0]], [0], []), ([[1.0], []], [0], [1]), ([[1.0, 2.0], [7.0]], [0], [1]),
+        ([[1.0], [], []], [0, 1], [2]), ([[1.0], [2.0], [5.0]], [0, 1], [2]), ([[3.0], [], []], [0], [1, 2]),
+    )  # fmt: skip
+    chance = random.Random(3)
+    for _ in range(14):
+        count = 2 + int(chance.random() * 3)
+        waiting = [
+            [float(1 + int(chance.random() * 20)) for _ in range(int(chance.random() * 4))] for _ in range(count)
+        ]
+        reads = 1 + int(chance.random() * (count - 1))
+        yield waiting, list(range(reads)), list(range(reads, count))
+
+
+def _descents() -> Iterator[tuple[Any, ...]]:
+    yield from ((0.5, [], 0.1), (0.5, [2.0], 0.1), (0.5, [2.0, 1.0], 0.5), (0.0, [1.0, 2.0, 4.0], 1.0))
+    chance = random.Random(8)
+    for count in (4, 5, 6, 9):
+        yield chance.random(), [4 * chance.random() - 2 for _ in range(count)], 0.25
+
+
+FIRE_FEATURES = {
+    "every stream that is read holds a sample": lambda waiting, takes, gives: all(waiting[each] for each in takes),
+    "some streams that are read are empty, and some are not": lambda waiting, takes, gives: (
+        any(waiting[each] for each in takes) and not all(waiting[each] for each in takes)
+    ),
+    "two streams are read": lambda waiting, takes, gives: len(takes) > 1,
+    "several samples wait in a stream that is read": lambda waiting, takes, gives: any(
+        len(waiting[each]) > 1 for each in takes
+    ),
+    "something waits in a stream that is written": lambda waiting, takes, gives: any(waiting[each] for each in gives),
+    "two streams are written": lambda waiting, takes, gives: len(gives) > 1,
+}
+LAYER_FEATURES = {
+    "it is the first layer": lambda layer, layers: layer == 1,
+    "it is the last layer": lambda layer, layers: layer == layers,
+    "there is a layer before it": lambda layer, layers: layer > 1,
+    "there is a layer behind it": lambda layer, layers: layer < layers,
+}
+BUFFER_FEATURES = {
+    "there is a second group": lambda start, slopes, rate: len(slopes) > 1,
+    "there is a third group": lambda start, slopes, rate: len(slopes) > 2,
+}
+LAYERS = [(layer, layers) for layers in range(1, 5) for layer in range(1, layers + 1)]
+FIRE = Exercise(fire, lambda: list_cases("waiting takes gives", _streams(), FIRE_FEATURES))
+LAYER_STREAMS = Exercise(layer_streams, lambda: list_cases("layer layers", LAYERS, LAYER_FEATURES))
+TWO_BUFFERS = Exercise(two_buffers, lambda: list_cases("start slopes rate", _descents(), BUFFER_FEATURES))
