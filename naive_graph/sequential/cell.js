@@ -1,7 +1,7 @@
 // Colours the cells of %%sequential where they stand: by highlights, which change nothing of the editor.
-// Called as paint(id of the output, the words by their kinds as one pattern).
-((id, pattern) => {
-  const shown = [...document.querySelectorAll(`[id="${id}"]`)].at(-1);  // of cells that say the same, the last
+// Called in the output of such a cell, with the words by their kinds as one pattern.
+((pattern) => {
+  const shown = document.currentScript?.parentElement;
   const cell = shown?.closest(".jp-CodeCell");
   if (!cell || !window.CSS?.highlights || !cell.querySelector(".cm-content")) return;
   const cells = (window.naiveGraphCells ??= new Set());

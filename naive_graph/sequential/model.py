@@ -85,9 +85,12 @@ class Sequential(Network):
         unless another is given, and the weights have the bits that one worker
         would find. partition: the operators of each worker; without it the costs
         are measured and divided, for one worker alone if that is as fast. shuffle: the samples
-        of epoch e in an order that (seed, e) decides. A Ctrl-C ends it with the
-        last whole batch, and history.stopped is "interrupt"; resume: finish the epoch that one has broken off, as
-        the first of these, with the bits of a run that was not.
+        of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; the sums of
+        gradients differ from those of sample after sample by at most 2 n eps times the sum of their terms' magnitudes,
+        with n the terms of all sums on the way (`schemes.in_series(..., block=1)` has the latter's bits).
+        A Ctrl-C ends it with the last whole batch, and history.stopped is "interrupt"; a killed process with the last
+        whole group. resume: finish the epoch that one has broken off, as the first of these, with the bits of a run
+        that was not.
         Raises ShapeError, SequentialError, TrainingError.
 
         >>> from .layers import Dense

@@ -10,7 +10,6 @@ import html
 import json
 import re
 import sys
-from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -50,13 +49,12 @@ class ShownProgram:
         self.program = program
 
     def _repr_html_(self) -> str:
-        name = f"ng-{sha256(self.program.text().encode()).hexdigest()[:16]}"  # lessons are built alike each time
         marks = "".join(f"::highlight(ng-{kind}) {{ color: var(--ng-{name}) }}" for kind, name in COLOURS.items())
         style = page_style(".ng-program", *COLOURS.values()) + marks
         paint = files(__package__).joinpath("cell.js").read_text(encoding="utf-8")
-        script = f"{paint}({json.dumps(name)}, {json.dumps(PATTERN.replace('?P<', '?<'))})".replace("</", "<\\/")
+        script = f"{paint}({json.dumps(PATTERN.replace('?P<', '?<'))})".replace("</", "<\\/")
         shown = coloured(self.program.text())
-        return f'<div class="ng-program" id="{name}"><style>{style}</style>{shown}<script>{script}</script></div>'
+        return f'<div class="ng-program"><style>{style}</style>{shown}<script>{script}</script></div>'
 
     def __repr__(self) -> str:
         return self.program.text()

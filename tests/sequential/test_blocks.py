@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written_networks import small
 
+from naive_graph.sequential.firing import learning
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.schemes import doubled, in_series
+from naive_graph.sequential.schemes import doubled, in_series, passed_group
 from naive_graph.training.trainers import SimpleSGDTrainer
 
 PICTURES = [Conv2D(3, (2, 3), (2, 1), padding=(1, 2)), MaxPooling2D(2), AveragePooling2D((1, 2)), Dense(3),
@@ -34,6 +35,26 @@ def test_blocks_regroup_sums_and_change_nothing_else(block):
             for name in a:
                 np.testing.assert_allclose(a[name], b[name], rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(one.losses, many.losses, rtol=1e-13)
+
+
+@given(st.integers(1, 30), st.integers(0, 9))
+@settings(max_examples=20, deadline=None)
+def test_a_blocks_sums_are_within_the_stated_bound_of_the_fold_over_samples(block, seed):
+    """2 n eps times the sum of the terms' magnitudes; n: the samples, and the terms of all inner products."""
+    network, x, y = small(seed=seed)
+    flow, machine = network.expand(), learning(network)
+
+    def sums(samples, size):
+        members = range(samples.start, samples.stop)
+        return passed_group(machine, flow, network.weights, x, y, members, 0, size)[0]
+
+    fold, blocks = sums(slice(0, 30), 1), sums(slice(0, 30), block)
+    terms = [sums(slice(at, at + 1), 1) for at in range(30)]
+    count = 30 + sum(sum(shape) for each in network.layers for shape in each.weight_shapes.values())
+    for name, found in fold.items():
+        for kind, total in found.items():
+            size = sum(np.abs(each[name][kind]) for each in terms)
+            assert (np.abs(blocks[name][kind] - total) <= 2 * count * np.finfo(float).eps * size).all()
 
 
 def test_a_wild_step_is_refused_by_plain_descent_as_by_its_trainer():
