@@ -3,6 +3,7 @@
     python tests/benchmarks/sequential.py digits [SEEDS] [--plot FILE]
     python tests/benchmarks/sequential.py pipeline
     python tests/benchmarks/sequential.py torch
+    python tests/benchmarks/sequential.py table [WORKERS ...] [--plot FILE]
 
 digits: one convolution, pooling and two dense layers on scikit-learn's 8 x 8
 digits: a fifth, drawn by the seed, is the test; pixels are divided by 16;
@@ -10,14 +11,21 @@ rate 0.2, groups of 16, 10 epochs; serial, and as a pipeline on two threads. The
 the median of all seeds after each epoch, and the range.
 pipeline: a network large enough for two workers, serial and on two workers, and
 what was predicted; seconds are the least of three runs.
+table: three networks on 1, 2 and 4 workers (or so many), on threads, processes and Dask:
+the speed-up that is predicted, beside the measured one, by the median of three runs
+that take turns with serial ones; "could be" is serial processor time over that of the
+busiest thread, which a machine that others use does not spoil. The plot has throughput
+and memory to 1,000 workers, as the simulator has them, and what was measured.
 torch: an epoch of fit, predict and evaluate beside torch's eager mode in float64 at
 the same batch on one core: processor time, the least of nine runs by turns.
 """
 
 import os
 import sys
+from dataclasses import replace
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, thread_time
+from unittest.mock import patch
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a worker is one core
@@ -26,10 +34,12 @@ import numpy as np
 
 from naive_graph import Sequential
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
+from naive_graph.sequential import workers as on_workers
+from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import curves, measured, simulate, table
-from naive_graph.sequential.processes import in_processes
+from naive_graph.sequential.processes import in_processes, staying
 from naive_graph.sequential.schemes import doubled, in_series
-from naive_graph.sequential.workers import in_threads
+from naive_graph.sequential.workers import Part, in_threads
 from naive_graph.views import gantt
 
 EPOCHS = 10
@@ -127,6 +137,91 @@ def pipeline(plot=None):
     print(table(curves(large, fine, measured(large, fine, 3), (2, 4, 8, 16, 100, 1000), 160)))
 
 
+def networks():
+    """By name the layers, the shape and the batch of three networks, from small to large."""
+    tail = [Activation("relu"), Dense(10), Activation("softmax")]
+    return {
+        "digits": ([Conv2D(8, 3), MaxPooling2D(2), Dense(32), *tail], (8, 8, 1), 32),
+        "Dense 1024, 512": ([Dense(1024), Activation("relu"), Dense(512), *tail], (784,), 32),
+        "Dense 2048, 2048": ([Dense(2048), Activation("relu"), Dense(2048), *tail], (784,), 32),
+    }
+
+
+def beside_prediction(counts, plot=None):
+    """A line for each network, kind of worker and number of workers; the curves of the simulator, and what ran."""
+    random, drawn = np.random.default_rng(0), {}
+    for name, (layers, shape, batch) in networks().items():
+        model = Sequential(layers, shape, 0.05, batch, "crossEntropy", "glorotUniform")
+        x, y = model.samples(random.random((4 * batch, *shape)), random.integers(0, 10, 4 * batch))
+        flow = expand(model)
+        costs = measured(model, flow, 5)
+        measured_ones = []
+        for kind in ("threads", "processes", "Dask"):
+            mine = costs if kind == "threads" else replace(costs, lock=0.0)
+            for count in counts:
+                chosen = partition(flow, count, replace(mine, lock=0.0))  # so many, whether they pay or not
+                said = simulate(model, flow, partition(flow, count, mine), mine, len(x))
+                took, busy = beside_serial(model, kind, chosen, x, y)
+                measured_ones.append((count, took, kind))
+                could = f", could be {busy:.2f}" if busy else ""
+                parts = f"{len(chosen.parts)} of {count} workers"
+                print(
+                    f"{name:17} {kind:9} {parts}: predicted {said.speed_up:.2f}, measured {took:.2f}{could}", flush=True
+                )
+        fine = expand(model, decompose=True, grain=64)
+        shares = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
+        drawn[name] = curves(model, fine, replace(measured(model, fine, 2), lock=0.0), shares, len(x)), measured_ones
+    if plot:
+        draw_scaling(drawn, plot)
+
+
+def beside_serial(model, kind, chosen, x, y):
+    """By how much a kind of worker is faster than one alone; of threads also by how much it could be."""
+    begun, ratios, could, busy = doubled(model.weights), [], 0.0, []
+
+    def watched(part):
+        start = thread_time()
+        found = Part.run(part)
+        busy.append(thread_time() - start)
+        return found
+
+    with staying(model) as on_processes:
+        run = {"threads": in_threads, "processes": on_processes, "Dask": on_dask}[kind]
+        run(model, begun, x, y, "delayed", chosen.parts, (0, 0))  # whatever starts once
+        for _ in range(3):
+            start, spent_before = perf_counter(), process_time()
+            list(in_series(model, begun, x, y, "delayed"))
+            serial, serial_spent = perf_counter() - start, process_time() - spent_before
+            start = perf_counter()
+            with patch.object(on_workers, "Part", type("Watched", (Part,), {"run": watched})):
+                run(model, begun, x, y, "delayed", chosen.parts, (0, 0))
+            ratios.append(serial / (perf_counter() - start))
+            if kind == "threads":
+                could = max(could, serial_spent / max(busy[-len(chosen.parts) :]))
+    return median(ratios), could
+
+
+def draw_scaling(drawn, path):
+    """Throughput, as a multiple of one worker's, and memory, by the number of workers."""
+    from naive_graph.views.plots.figure import Plot, add_legend, finished, label_axes, look_of, our_style
+
+    with our_style():
+        figure = Plot(figsize=(9.0, 4.2), layout="constrained")
+        speed, memory = figure.subplots(1, 2)
+        lines = []
+        for place, (runs, measured_ones) in enumerate(drawn.values()):
+            look, counts = look_of(place), [each.workers for each in runs]
+            lines += speed.plot(counts, [each.speed_up for each in runs], **look)
+            memory.plot(counts, [each.memory / 1e6 for each in runs], **look)
+            speed.plot(*zip(*[(count, took) for count, took, _ in measured_ones]), "x", color=look["color"])
+        for panel in (speed, memory):
+            panel.set_xscale("log")
+        label_axes(speed, "workers", "speed-up, simulated; crosses: measured")
+        label_axes(memory, "workers", "weights in both buffers and sums, MB")
+        add_legend(figure, lines, list(drawn))
+        finished(figure, "", path)
+
+
 def beside_torch():
     import torch
 
@@ -190,5 +285,7 @@ if __name__ == "__main__":
             draw_curves(found, plot)
     elif words[:1] == ["torch"]:
         beside_torch()
+    elif words[:1] == ["table"]:
+        beside_prediction([int(word) for word in words[1:] if word.isdecimal()] or [1, 2, 4], plot)
     else:
         pipeline(plot)
