@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import list_cases
 from ..exercise import Exercise
 
 
@@ -150,6 +149,6 @@ BUFFER_FEATURES = {
     "there is a third group": lambda start, slopes, rate: len(slopes) > 2,
 }
 LAYERS = [(layer, layers) for layers in range(1, 5) for layer in range(1, layers + 1)]
-FIRE = Exercise(fire, lambda: list_cases("waiting takes gives", _streams(), FIRE_FEATURES))
-LAYER_STREAMS = Exercise(layer_streams, lambda: list_cases("layer layers", LAYERS, LAYER_FEATURES))
-TWO_BUFFERS = Exercise(two_buffers, lambda: list_cases("start slopes rate", _descents(), BUFFER_FEATURES))
+FIRE = Exercise(fire, _streams, FIRE_FEATURES)
+LAYER_STREAMS = Exercise(layer_streams, lambda: LAYERS, LAYER_FEATURES)
+TWO_BUFFERS = Exercise(two_buffers, _descents, BUFFER_FEATURES)
