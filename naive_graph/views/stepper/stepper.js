@@ -62,8 +62,12 @@ export function mount(el, walk, state, code = null, alone = false) {
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, more,
       slider, make("label", {}, "step", typed, total), inPython),
     tools, ...(steered ? [steered.bar] : []), sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
-  if (steered) panel.box.lastChild.before(steered.charts);
-  if (steered) picture.frame.addEventListener("pointerdown", steered.dragged, true);  // before a drag moves the drawing
+  if (steered) {
+    panel.box.lastChild.before(steered.charts);
+    root.classList.add("ng-lively");
+    picture.frame.addEventListener("pointerdown", steered.dragged, true);  // before a drag moves the drawing
+    help.append(make("p", {}, "Drag the box of a leaf to the side to change its value; or use its slider."));
+  }
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
   const heard = (event) => { if (meant(event)) key(event); };
