@@ -3,6 +3,7 @@
     python tests/benchmarks/interop.py writing
     python tests/benchmarks/interop.py reading
     python tests/benchmarks/interop.py running
+    python tests/benchmarks/interop.py resnet
 
 writing: to_onnx of a network of 10 million weights, beside onnx.save of the same
 model; of LeNet's like with its gradients; and of 30,000 scalar nodes.
@@ -26,7 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy
 import numpy as np
 import onnx
 
-from naive_graph import Graph, LeafNode
+from naive_graph import AdamTrainer, Graph, LeafNode
 from naive_graph.interop import from_onnx, to_onnx
 from naive_graph.interop.onnx.writing import modelled
 from naive_graph.tensor import conv2d, max_pool2d
@@ -130,7 +131,53 @@ def beside(path, run, whole):
           f"times that; compiled {compiled:.0f} us, {compiled / theirs:.1f} times")  # fmt: skip
 
 
-COMMANDS = {"writing": writing, "reading": reading, "running": running}
+def resnet():
+    """ResNet-18 in float64 on one thread, beside torch: inference, and a step of Adam's with the norms folded in."""
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, channels, filters, stride):
+            super().__init__()
+            self.first = nn.Conv2d(channels, filters, 3, stride, 1)
+            self.second = nn.Conv2d(filters, filters, 3, 1, 1)
+            self.beside = nn.Conv2d(channels, filters, 1, stride) if channels != filters else nn.Identity()
+
+        def forward(self, x):
+            return torch.relu(self.second(torch.relu(self.first(x))) + self.beside(x))
+
+    stages = [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2),
+              (512, 512, 1)]  # fmt: skip
+    torch.set_num_threads(1)
+    begin = nn.Conv2d(3, 64, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
+    end = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)
+    theirs = nn.Sequential(*begin, *(Block(*each) for each in stages), *end).double()
+    x = torch.randn(1, 3, 224, 224, dtype=torch.float64)
+    with TemporaryDirectory() as folder:
+        torch.onnx.export(theirs, (x,), f"{folder}/resnet.onnx", dynamo=False)
+        network = from_onnx(f"{folder}/resnet.onnx")
+    optimizer, trainer = torch.optim.Adam(theirs.parameters(), 1e-4), AdamTrainer(network.model, 1e-4)
+
+    def their_step():
+        optimizer.zero_grad()
+        theirs(x).square().mean().backward()
+        optimizer.step()
+
+    def our_step():
+        loss.forward()
+        loss.backward()
+        trainer.update()
+
+    network(x.numpy())
+    (y,) = network.outputs.values()
+    loss = (y * y).mean()
+    with torch.no_grad():
+        found = least(partial(theirs, x), partial(network, x.numpy()))
+    for what, (due, ours) in (("inference", found), ("a step", least(their_step, our_step))):
+        print(f"{what}: torch {due:.3f} s, ours {ours:.3f} s, {ours / due:.2f} times that")
+
+
+COMMANDS = {"writing": writing, "reading": reading, "running": running, "resnet": resnet}
 
 
 if __name__ == "__main__":

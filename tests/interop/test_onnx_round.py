@@ -9,7 +9,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("opt_einsum")
 pytest.importorskip("onnxruntime")
 
-from onnx_suite import cases, out_of_scope  # noqa: E402
+from onnx_suite import TIES, cases, out_of_scope  # noqa: E402
 from test_onnx_out import run_by_runtime  # noqa: E402
 
 from naive_graph import Graph  # noqa: E402
@@ -18,6 +18,10 @@ from naive_graph.interop import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 
 EVERY = 7  # of the cases; all of them take a minute and a half
+
+
+# What several operators stand for, whose places are computed: they come back by other names, with the same numbers.
+SPELT_OUT = ("_3d_", "dynamicquantize", "expanded", "gridsample", "linear_attention", "scan")
 
 
 def close(found, due):
@@ -52,13 +56,18 @@ def went_round(case):
         assert "expanded" in case.name
         return True
     assert all(close(back[name], due[name]) for name in names), case.name
-    same = onnx.printer.to_text(modelled(again)) == onnx.printer.to_text(model)
-    assert same or case.name.endswith("batchwise")  # whose results are turned, and are now said to be
+    once_more = modelled(again)
+    same = onnx.printer.to_text(once_more) == onnx.printer.to_text(model)
+    if any(each in case.name for each in SPELT_OUT):
+        found = run_by_runtime(once_more, {name: values[name] for name in kept})
+        assert all(close(each, due[name]) for name, each in zip(names, found, strict=True)), case.name
+    else:
+        assert same or case.name.endswith("batchwise")  # whose results are turned, and are now said to be
     return True
 
 
 def test_what_came_in_goes_out_and_comes_in_again_as_the_same():
-    chosen = [each for each in cases() if not out_of_scope(each)][::EVERY]
+    chosen = [each for each in cases() if not out_of_scope(each) and each.name not in TIES][::EVERY]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gone = 0
