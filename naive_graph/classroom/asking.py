@@ -180,7 +180,9 @@ def _state(question: ExerciseCall) -> str:
 
 def told_error(error: BaseException) -> str:
     text = str(error)
-    return type(error).__name__ + (f": {text[:160]}" if text else "")
+    if len(text) > 160:  # no word is broken
+        text = (text[:160].rpartition(" ")[0] or text[:160]) + " ..."
+    return type(error).__name__ + (f": {text}" if text else "")
 
 
 def place_of(error: BaseException) -> str:

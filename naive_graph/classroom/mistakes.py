@@ -23,13 +23,20 @@ class Mistake(NamedTuple):
 
 def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
     """The mistakes that explain a wrong answer; none if nothing does."""
+    fits: list[Mistake] = []
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
-            return [only]
-    found = [Mistake(value.split(":")[0], exercise.switches[name][value]) for name, value in fitting(exercise, asked)]
+            if only.name == "unfinished":  # or returned in the loop, say, which looks alike
+                fits = _named(exercise, asked)
+            return fits or [only]
+    found = _named(exercise, asked)
     found = found or list(_breaks_off(exercise, asked))
     changes = any(first.changed for first, _ in asked)
     return [*found, Mistake("changes_argument", CHANGES)] if changes else found
+
+
+def _named(exercise: Exercise, asked: Asked) -> list[Mistake]:
+    return [Mistake(value.split(":")[0], exercise.switches[name][value]) for name, value in fitting(exercise, asked)]
 
 
 # --- mistakes of one exercise ---------------------------------------------------
@@ -69,6 +76,14 @@ def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool],
 
 # --- mistakes that belong to no exercise ----------------------------------------
 
+TELLING = [  # what an error says of a mistake: a part of its text, the mistake, and a sentence
+    ("RecursionError", "calls_itself", "It calls itself without an end for {case}. When is it to call itself no more?"),
+    (
+        "has no setter",
+        "sets_a_fact",
+        "It sets what the library keeps ({where}). Keep a count of your own: a dict by node.",
+    ),
+]
 SLOW = ("endless", "crashed")
 ONCE = "Each node is to have its turn once: keep what is known of it."
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
@@ -82,8 +97,8 @@ def _uses_library(exercise: Exercise, asked: Asked) -> Mistake | None:
 def _returns_nothing(exercise: Exercise, asked: Asked) -> Mistake | None:
     due = [first for i, (first, _) in enumerate(asked) if not exercise.accepts(i, None)]
     nothing = [first for first in due if first.kind == "gave" and first.value is None]
-    if len(nothing) < NEARLY_ALL * len(due):
-        return None
+    if len(nothing) < NEARLY_ALL * len(due) or len(nothing) < len(due) < len(asked):
+        return None  # or None means something here
     if len(nothing) < len(due) or any(first.value is not None for first, _ in asked):
         told = f"It returns None in {len(nothing)} of the {len(due)} cases where something else is right."
         return Mistake("returns_nothing", told)
@@ -161,6 +176,10 @@ def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
         yield Mistake("never_ends", f"It does not end for {text}: it was stopped. What should end its loop?")
     elif first.kind == "raised":
         where = f", in {first.where}" if first.where else ""
+        for kind, name, told in TELLING:
+            if kind in first.error:
+                yield Mistake(name, told.format(case=text, where=where[5:]))
+                return
         yield Mistake("raises", f"It raises {first.error}{where} (for {text}).")
     elif first.kind == "crashed":
         yield Mistake("raises", f"Python itself gives up for {text}.")
@@ -271,6 +290,14 @@ def _exchanged(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         yield from (list(each) for each in permutations(value))
 
 
+def _as_texts(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if isinstance(value, list) and isinstance(want, list) and len(value) == len(want):
+        texts = [each["text"] if isinstance(each, dict) and "text" in each else "" for each in value]
+        parts = [[_shown(part).strip("'") for part in each] if isinstance(each, list) else ["?"] for each in want]
+        if all(part in text for text, each in zip(texts, parts) for part in each):
+            yield want
+
+
 def _part(place: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
     def change(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         if place < len(exercise.parts) and same(value, want[place]):
@@ -291,6 +318,7 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("it is a number, or its numbers are nested in another way than asked.", _flat),
     ("an operation gives something that is no Dual.", _no_dual),
     ("rows and columns are exchanged.", _transposed),
+    ("texts stand where tuples are due. Write (a, b) without quotes: its parts stay what they are.", _as_texts),
 ]
 
 
@@ -305,7 +333,10 @@ GENERAL = [
 def show(value: Any, most: int = 300) -> str:
     """A value as `plain` tells it, in the words of a learner."""
     text = _shown(value)
-    return text if len(text) <= most else text[: most - 30] + f" ... ({len(text) - most + 30:,} more letters)"
+    if len(text) <= most:
+        return text
+    kept = text[: most - 30].rpartition(" ")[0] or text[: most - 30]  # no word is broken
+    return f"{kept} ... ({len(text) - len(kept):,} more letters)"
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,7 @@ from ..exercise import Exercise
 
 def count(
     nodes: Any, *, distinct: str = "", both_ends: str = "", one_each: str = "", all_nodes: str = "", unused: str = "",
-    as_in_a_tree: str = "",
+    as_in_a_tree: str = "", returns_in_loop: str = "",
 ) -> Any:  # fmt: skip
     """Return (leaves, operators, edges): how many of each a graph has.
 
@@ -27,6 +27,8 @@ def count(
         edges += len(node.last) if not distinct else len(set(node.last))
         if both_ends:
             edges += len(node.next)
+        if returns_in_loop:
+            break
         if one_each or as_in_a_tree:
             edges = operators if one_each else len(nodes) - 1
     return leaves, operators if not all_nodes else len(nodes), edges

@@ -31,6 +31,9 @@ WIDTHS: dict[str, Callable[[float, float], float]] = {
     "half_step": lambda h, x: h / 2,
     "double_step": lambda h, x: 2 * h,
     "ignores_h": lambda h, x: 1e-5,
+    "ignores_h:4": lambda h, x: 1e-4,
+    "ignores_h:6": lambda h, x: 1e-6,
+    "ignores_h:3": lambda h, x: 1e-3,
     "square_step": lambda h, x: h * h,
     "scaled_step": lambda h, x: h * abs(x),
 }

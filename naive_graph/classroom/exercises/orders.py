@@ -40,8 +40,8 @@ def kahn(
         before = node.next if arrows == "backwards" else node.last
         waiting[node] = len(set(before)) if waits == "distinct_operands" else len(before)
     listed = [node for node in nodes if waiting[node] == 0]
-    if leaves == "one_leaf":
-        listed = listed[:1]
+    if leaves in ("one_leaf", "no_leaf"):
+        listed = listed[: leaves == "one_leaf"]
     if stops == "leaves_only":
         return listed
     if stops == "never_ready":

@@ -21,7 +21,8 @@ def tangents(
     slopes = dict.fromkeys(order, 0.0)
     if every_leaf:
         slopes = {node: 0.0 if node.last else 1.0 for node in order}
-    slopes[x] = 1.0 if not no_seed else x.value
+    if every_leaf != "every_leaf:only":
+        slopes[x] = 1.0 if not no_seed else x.value
     for node in order if not backwards else order[::-1]:
         if loses_seed:
             slopes[node] = 0.0

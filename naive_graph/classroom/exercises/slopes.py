@@ -21,6 +21,8 @@ def local_slopes(
     (of one). values: the list of its operands' values.
     """
     a, b = values[0], values[-1]
+    if log_itself == "gives_value":
+        return [_value(operator, a, b)]
     if operator == "add" or (operator == "sub" and sub_adds):
         return [1.0, 1.0]
     if operator == "sub":
@@ -28,13 +30,19 @@ def local_slopes(
     if operator == "mul":
         return [b, a] if not own_factor else [a, b]
     if operator == "div":
-        below = b * b if not no_square else b
-        return [1 / b, (-a if not no_minus else a) / below if not one_sided else 0.0]
+        below = b * b if no_square != "no_square" else b
+        above = 0.0 if one_sided else a if no_minus else -1.0 if no_square == "no_numerator" else -a
+        return [1 / b, above / below]
     if operator == "sin":
         return [math.cos(a) if not sin_minus else -math.cos(a)]
     if operator == "exp":
         return [math.exp(a) if not exp_as_power else a * math.exp(a - 1)]
     return [1 / a if not log_itself else math.log(a)]
+
+
+def _value(operator: str, a: float, b: float) -> float:
+    computed = {"add": a + b, "sub": a - b, "mul": a * b, "div": a / b, "sin": math.sin(a), "exp": math.exp(a)}
+    return computed[operator] if operator in computed else math.log(a)
 
 
 def _operators() -> Iterator[tuple[Any, ...]]:
@@ -53,12 +61,12 @@ def along_paths(
     paths: a list of paths, each a list of the local partials on its edges. A
     path without edges leads from the result to itself: its slope is 1.
     """
-    products = []
+    products: list[float] = []
     for path in paths if not distinct else {tuple(path): path for path in paths}.values():
-        product = 1.0
+        product = 1.0 if adds_along != "keeps_product" or not products else product
         for partial in path if not first_edge else path[:1]:
             product = product * partial
-        products.append(product if not adds_along else sum(path))
+        products.append(product if adds_along != "adds_along" else sum(path))
     if multiplies or first_path or largest or mean:
         return PATHS[multiplies or first_path or largest or mean](products)
     return sum(products)
