@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.files import users_folder, write_whole
 from ..errors import FolderError, LessonError
+from ..graph.nodes import Node
 from .exercises import EXERCISES
 from .judging import Verdict, exercise_named, judge
 from .solutions import solution_text
@@ -88,15 +89,29 @@ def predict(number: str, **guesses: Any) -> Verdict:
         names = ", ".join(f"{name}=..." for name in asked)
         raise LessonError(f"Prediction {number} asks for other names. Write predict({number!r}, {names}).")
     if ... in guesses.values():
-        return Verdict(False, "Put your guess in the place of the dots, and run this cell again.")
-    missed = [name for name, guess in guesses.items() if _key(guess) != _key(asked[name]["right"])]
+        texts = [name for name, told in asked.items() if isinstance(told["right"], str)]
+        quotes = "".join(f' A text stands in quotes: {each}="..."' for each in texts[:1])
+        return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
+    missed = [name for name, guess in guesses.items() if not _ways(guess) & _ways(asked[name]["right"])]
     told = [asked[name].get(_key(guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed]
     note(f"predict {number}", tried=True, passed=not missed)
     return Verdict(not missed, "\n".join(told) or f"Right. {predictions()[number]['why']}")
 
 
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+
+
+def _ways(said: Any) -> set[str]:
+    """The ways to write something: an operator also by its sign, a node by its name or as it prints."""
+    if isinstance(said, Node):
+        return {said.name or repr(said), str(said), repr(said)}
+    return {_key(said), SIGNS.get(str(said), _key(said))}
+
+
 def _key(guess: Any) -> str:
-    """How a guess is written down: 2 and 2.0 alike."""
+    """How a guess is written down: 2 and 2.0 alike, a text without more quotes."""
+    if isinstance(guess, str):
+        return guess.strip(" '\"")
     return f"{guess:g}" if isinstance(guess, (int, float)) and not isinstance(guess, bool) else str(guess)
 
 

@@ -92,3 +92,14 @@ def test_a_lesson_goes_on_with_the_answer_or_with_a_solution(capsys):
     assert working("slope", central) is central and capsys.readouterr().out == ""
     assert working("3.1", max)(lambda x: x * x, 3.0) == pytest.approx(6.0)
     assert capsys.readouterr().out.startswith("Your slope is not right yet.")
+
+
+def test_a_prediction_accepts_what_is_right_however_it_is_written():
+    from naive_graph import Graph, Variable
+
+    with Graph.scratch():
+        x = Variable(1.0, name="total")
+        assert predict("1.1", printed="+", value=None).passed and predict("1.1", printed=x + x, value="None").passed
+        assert predict("2.1", ready=2, last=x).passed and predict("2.1", ready=2, last="'total'").passed
+    assert predict("1.1", printed=..., value=None).message.endswith('A text stands in quotes: printed="..."')
+    assert not predict("1.1", printed="-", value=None).passed
