@@ -20,6 +20,8 @@ HEAD = """\
 # Take out what you do not set. A date may have a time: 2027-01-31T18:00:00, in the time of your machine.
 # After a change: naive-graph class new . --renew
 
+assessed = {assessed}  # whether what is handed out does without hints and solutions
+
 [limits]  # of one answer while it is graded
 seconds = 60
 megabytes = 1024
@@ -27,6 +29,7 @@ megabytes = 1024
 LESSON = """
 [lessons.{name}]
 # due = 2027-01-31
+# late = 0.25  # the share of the points that each day begun after it takes
 {points}"""
 
 
@@ -36,6 +39,7 @@ class Lesson(NamedTuple):
     name: str
     points: dict[str, float]
     due: datetime | None = None
+    late: float = 0.0
 
 
 class Course(NamedTuple):
@@ -44,15 +48,16 @@ class Course(NamedTuple):
     folder: Path
     lessons: dict[str, Lesson]
     limits: Limits
+    assessed: bool = False
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""
         return self.folder / "source" / lesson / f"{lesson}.ipynb"
 
 
-def course_text(lessons: Iterable[tuple[str, list[str]]]) -> str:
+def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False) -> str:
     """A course file for lessons and their exercises, a point each."""
-    told = [HEAD]
+    told = [HEAD.format(assessed=str(assessed).lower())]
     for name, exercises in lessons:
         points = ", ".join(f"{each} = 1" for each in exercises)
         told.append(LESSON.format(name=name, points=f"points = {{ {points} }}\n" if points else ""))
@@ -68,18 +73,21 @@ def read_course(folder: Path) -> Course:
         raise LessonError(f"There is no {file}. Make a course there first: naive-graph class new {folder}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LessonError(f"{file} cannot be read: {error}. Mend that place.") from None
-    _known(file, told, ("limits", "lessons"), "the file")
+    _known(file, told, ("assessed", "limits", "lessons"), "the file")
+    if not isinstance(assessed := told.get("assessed", False), bool):
+        raise LessonError(f"{file}: assessed is {assessed!r}. Write assessed = true, or false.")
     lessons = _table(file, told, "lessons", "the file")
-    return Course(folder, {name: _lesson(file, lessons, name) for name in lessons}, _limits(file, told))
+    return Course(folder, {name: _lesson(file, lessons, name) for name in lessons}, _limits(file, told), assessed)
 
 
 def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     told = _table(file, lessons, name, "lessons")
-    _known(file, told, ("due", "points"), name)
+    _known(file, told, ("due", "late", "points"), name)
+    late = _number(file, told, "late", name, least=0) if "late" in told else 0.0
     points = _table(file, told, "points", name)
     _known(file, points, [each.name for each in EXERCISES], f"{name}.points")
     worth = {each: _number(file, points, each, f"{name}.points", least=0) for each in points}
-    return Lesson(name, worth, _due(file, told, name))
+    return Lesson(name, worth, _due(file, told, name), late)
 
 
 def _limits(file: Path, told: dict[str, Any]) -> Limits:

@@ -15,7 +15,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -25,11 +25,14 @@ from ..core.files import write_whole
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import sandbox
+from .answers import parsed
 from .course import Course, Lesson
 from .exercise import Exercise
 from .handout import cell_texts, checked
 from .judging import Verdict
+from .solutions import solution_text
 
+MOST_LETTERS = 20_000  # of a cell that is compared
 MOST_BYTES = 1 << 25  # of a file that is read
 HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
 Told = Callable[[str], Any]
@@ -44,10 +47,11 @@ class Result(NamedTuple):
     answers: list[dict[str, Any]]
     late: bool | None = None
     ungraded: str = ""  # why there is no result
+    lost: float = 0.0  # the share of the points that lateness takes
 
     @property
     def points(self) -> float:
-        return float(sum(each["points"] for each in self.answers))
+        return float(sum(each["points"] for each in self.answers)) * (1.0 - self.lost)
 
 
 def grade_all(course: Course, tell: Told) -> list[Result]:
@@ -97,7 +101,9 @@ def _asked(course: Course, lesson: Lesson) -> list[tuple[Exercise, str]]:
 def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exercise, str]]) -> Callable[[], Result]:
     """What finishes the result: with what is kept, if it is of this very notebook, or with new verdicts."""
     folder = course.folder / "submitted" / student / lesson.name
-    result = Result(student, lesson.name, [], _late(folder, lesson))
+    days = _days_late(folder, lesson)
+    late = None if days is None else days > 0
+    result = Result(student, lesson.name, [], late, lost=min(1.0, lesson.late * (days or 0)))
     place = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
     rest = lesson.points, [answer for _, answer in asked], course.limits, __version__
     try:
@@ -113,6 +119,8 @@ def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exer
 
     def finish() -> Result:  # not in the thread that judged: only one at a time draws
         answers = [_answer(each, lesson, verdict) for (each, _), verdict in zip(asked, verdicts)]
+        for answer, (exercise, name) in zip(answers, asked):
+            answer["shape"] = _shape(handed_in, exercise, name)
         if digest:
             place.parent.mkdir(parents=True, exist_ok=True)
             write_whole(place, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
@@ -141,6 +149,18 @@ def _answer(exercise: Exercise, lesson: Lesson, verdict: Verdict) -> dict[str, A
         "exercise": exercise.name, "passed": verdict.passed, "points": points * verdict.passed, "of": points,
         "message": verdict.message, "mistakes": [list(each) for each in verdict.mistakes], "picture": picture,
     }  # fmt: skip
+
+
+def _shape(handed_in: bytes, exercise: Exercise, name: str) -> str:
+    """A fingerprint of the answer beyond names, texts and comments; nothing for a short one, which many write alike."""
+    try:
+        cells = [each for each in cell_texts(json.loads(handed_in)) if len(each) < MOST_LETTERS]
+        made = [part for cell in cells for part in parsed(cell).body if getattr(part, "name", "") == name]
+    except (ValueError, RecursionError, MemoryError, LessonError):
+        return ""
+    parts = [type(part).__name__ for each in made[-1:] for part in ast.walk(each)]
+    solved = sum(1 for _ in ast.walk(ast.parse(solution_text(exercise))))
+    return sha256(" ".join(parts).encode()).hexdigest() if len(parts) > max(60, solved // 2) else ""
 
 
 def _kept(place: Path, digest: str) -> list[dict[str, Any]] | None:
@@ -183,8 +203,8 @@ def _read(file: Path) -> bytes:
         return opened.read(MOST_BYTES)
 
 
-def _late(folder: Path, lesson: Lesson) -> bool | None:
-    """Whether it came after its time, if nbgrader's timestamp.txt says when it came."""
+def _days_late(folder: Path, lesson: Lesson) -> int | None:
+    """How many days were begun after its time, if nbgrader's timestamp.txt says when it came."""
     try:
         told = _read(stamp).decode() if _is_here(stamp := folder / "timestamp.txt") else ""
         day, hour, *zone = told.split()
@@ -192,7 +212,7 @@ def _late(folder: Path, lesson: Lesson) -> bool | None:
     except (OSError, ValueError):
         return None
     came = came if came.tzinfo else came.replace(tzinfo=UTC)
-    return None if lesson.due is None else came > lesson.due
+    return None if lesson.due is None else max(0, -((lesson.due - came) // timedelta(days=1)))
 
 
 # --- the table ------------------------------------------------------------------
@@ -205,15 +225,47 @@ def table(results: list[Result]) -> str:
     >>> print(table([Result("ada", "02_kahns_order", [answer])]).splitlines()[1])
     ada,02_kahns_order,kahn,0,2,one_leaf,
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(HEAD)
+    rows: list[list[Any]] = [list(HEAD)]
     for result in results:
-        student = readable(result.student)
         late = {None: "", True: "late", False: "in time"}[result.late]
         for each in result.answers:
             names = " ".join(name for name, _ in each["mistakes"])
-            who = "'" * (student[0] in "=+-@") + student  # a spreadsheet would compute it
-            points = f"{each['points']:g}", f"{each['of']:g}"
-            lines.writerow((who, result.lesson, each["exercise"], *points, names, late))
+            points = f"{each['points'] * (1.0 - result.lost):g}", f"{each['of']:g}"
+            rows.append([_name(result.student), result.lesson, each["exercise"], *points, names, late])
+    return _csv(rows)
+
+
+def spreadsheets(results: list[Result]) -> dict[str, str]:
+    """A line for each student, a column for each lesson: as Moodle reads marks, and as Canvas does.
+
+    >>> answer = {"exercise": "kahn", "points": 2.0, "of": 2.0, "mistakes": []}
+    >>> print(spreadsheets([Result("ada", "02_kahns_order", [answer])])["moodle.csv"])
+    username,02_kahns_order
+    ada,2
+    <BLANKLINE>
+    """
+    lessons = {each.lesson: sum(answer["of"] for answer in each.answers) for each in results if each.answers}
+    marks: dict[str, dict[str, str]] = {}
+    for each in results:
+        marks.setdefault(each.student, {})[each.lesson] = f"{each.points:g}"
+    moodle: list[list[Any]] = [["username", *lessons]] + [
+        [_name(who), *map(own.get, lessons)] for who, own in marks.items()
+    ]
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    canvas: list[list[Any]] = [
+        [*head, *lessons],
+        ["Points Possible", "", "", "", "", *(f"{each:g}" for each in lessons.values())],
+    ]
+    canvas += [[_name(who), "", "", _name(who), "", *map(own.get, lessons)] for who, own in marks.items()]
+    return {"moodle.csv": _csv(moodle), "canvas.csv": _csv(canvas)}
+
+
+def _csv(rows: list[list[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+def _name(student: str) -> str:
+    told = readable(student)
+    return "'" * (told[0] in "=+-@") + told  # a spreadsheet would compute it

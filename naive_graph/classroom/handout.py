@@ -22,6 +22,13 @@ from .solutions import solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TESTS, END_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+# Nothing of the notebook decides: its cells run in a process of their own, where no solution is.
+JUDGED = """\
+import naive_graph.classroom.sandbox
+
+verdict = naive_graph.classroom.sandbox.judged_apart("{}", "{}", In)
+assert verdict.passed, verdict.message"""
+TELLS = {"hint", "solution", "working"}  # what an assessed lesson does without
 BLANK = "# YOUR CODE HERE\nraise NotImplementedError()"
 Notebook = dict[str, Any]
 
@@ -74,6 +81,28 @@ def students(teachers_own: Notebook) -> Notebook:
     return made
 
 
+def assessed(lesson: Notebook) -> Notebook:
+    """The same without any way to a hint or a solution: no line of code or of text that names one is left."""
+    made = copy.deepcopy(lesson)
+    for cell in made["cells"]:
+        text = _text(cell)
+        if cell["cell_type"] != "code":
+            lines = (line for line in text.splitlines() if not re.search(rf"\b({'|'.join(TELLS)})\(", line))
+            cell["source"] = "\n".join(lines)
+        elif re.search(rf"\b({'|'.join(TELLS)})\b", text):
+            cell["source"] = "\n".join(filter(None, map(_untold, parsed(text).body)))
+    return made
+
+
+def _untold(part: ast.stmt) -> str:
+    """A statement without hints and solutions; nothing, if it only asks for one."""
+    if isinstance(part, ast.ImportFrom):
+        part.names = [each for each in part.names if each.name not in TELLS]
+        return ast.unparse(part) if part.names else ""
+    asks = any(isinstance(each, ast.Call) and getattr(each.func, "id", "") in TELLS for each in ast.walk(part))
+    return "" if asks else ast.unparse(part)
+
+
 def without_outputs(notebook: Notebook) -> Notebook:
     """A copy with nothing that a run left in it."""
     made = copy.deepcopy(notebook)
@@ -116,7 +145,7 @@ def _without_check(cell: Notebook, exercise: Exercise) -> Notebook:
 def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
     """A cell that is graded: it shows what is said of the answer, and fails for nbgrader if that is wrong."""
     call = f'check("{exercise.name}", {answer})'
-    hidden = f"verdict = {call}\nassert verdict.passed, verdict.message"
+    hidden = JUDGED.format(exercise.name, answer)
     metadata = _graded(f"check-{exercise.name}", grade=True, locked=True, points=points)
     source = f"{call}\n{BEGIN_TESTS}\n{hidden}\n{END_TESTS}"
     return {"cell_type": "code", "id": f"check-{exercise.name}"[:64], "metadata": metadata, "source": source,

@@ -66,6 +66,7 @@ def class_page(results: list[Result]) -> str:
     ungraded = [f"{readable(each.student)}, {each.lesson}: {each.ungraded}" for each in results if each.ungraded]
     body += [f"<p><b>{escape(each)}</b></p>" for each in ungraded]
     body += ["<h2>What is not understood, most frequent first</h2>", _misconceptions(results)]
+    body += ["<h2>Answers that are alike beyond their names</h2>", _alike(results)]
     body += ["<h2>Exercise by exercise</h2>", _exercises(results)]
     body += ["<h2>Student by student</h2>", _students(results)]
     return _page("The class", body)
@@ -89,6 +90,16 @@ def _misconceptions(results: list[Result]) -> str:
         names = names if len(who[key]) < 7 else f"<details><summary>{len(who[key])} students</summary>{names}</details>"
         rows.append((len(who[key]), escape(exercise), f"<b>{escape(name)}</b> {told}", names))
     return _table(("students", "exercise", "mistake", "who"), rows) if rows else "<p>Nobody made a mistake.</p>"
+
+
+def _alike(results: list[Result]) -> str:
+    """Who wrote the same but for names and numbers. It is a list, no verdict: people learn together."""
+    who: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for result in results:
+        for answer in (each for each in result.answers if each.get("shape")):
+            who[answer["exercise"], answer["shape"]].append(result.student)
+    rows = [(escape(name), ", ".join(map(_link, all_of))) for (name, _), all_of in who.items() if len(all_of) > 1]
+    return _table(("exercise", "who"), rows) if rows else "<p>None, among answers that are long enough to tell.</p>"
 
 
 def _exercises(results: list[Result]) -> str:

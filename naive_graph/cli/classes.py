@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.course import FILE, Course, course_text, read_course
-from ..classroom.grading import Result, grade_all, table
-from ..classroom.handout import cell_texts, checked, students, teachers, without_outputs
+from ..classroom.grading import Result, grade_all, spreadsheets, table
+from ..classroom.handout import assessed, cell_texts, checked, students, teachers, without_outputs
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
 from ..errors import CommandError, LessonError
 from .lessons import lessons_of_the_package
 
 
-def new(folder: Path, names: Sequence[str], renew: bool) -> int:
+def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -> int:
     """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
     if folder.exists() and not folder.is_dir():
         raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
@@ -26,9 +26,9 @@ def new(folder: Path, names: Sequence[str], renew: bool) -> int:
     read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
     if not (folder / FILE).exists():
         chosen = {each.stem: checked(cell_texts(read[each.stem])) for each in _chosen(lessons, names)}
-        told = course_text((name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items())
-        _write(folder / FILE, told)
-    elif names:
+        told = ((name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items())
+        _write(folder / FILE, course_text(told, marked))
+    elif names or marked:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
     for name, lesson in course.lessons.items():
@@ -39,6 +39,7 @@ def new(folder: Path, names: Sequence[str], renew: bool) -> int:
             known = ", ".join(read)
             raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. There are: {known}.")
         made = students(without_outputs(json.loads(source.read_text(encoding="utf-8"))))
+        made = assessed(made) if course.assessed else made
         _write_once(folder / "release" / name / f"{name}.ipynb", _text(made), renew)
     for note in sorted(lessons[0].parent.glob("notes/*.md")):
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
@@ -74,6 +75,8 @@ def _write_results(course: Course, results: list[Result]) -> bool:
     place, whole = course.folder / "results", True
     (place / "students").mkdir(parents=True, exist_ok=True)
     _write(place / "points.csv", table(results))
+    for name, text in spreadsheets(results).items():
+        _write(place / name, text)
     _write(place / "class.html", class_page(results))
     for student, own in groupby(results, key=lambda each: each.student):
         try:

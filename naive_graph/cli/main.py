@@ -189,7 +189,7 @@ def _run(words: list[str]) -> int:
         from .classes import grade, new
 
         if options.part == "new":
-            return new(options.folder, options.lessons, options.renew)
+            return new(options.folder, options.lessons, options.renew, options.assessed)
         return grade(options.folder, options.trust)
     command_line().print_help()
     return 0
@@ -285,6 +285,7 @@ def command_line() -> argparse.ArgumentParser:
         "lessons", nargs="*", default=(), metavar="LESSON", help="by the beginning of their names (default: all)"
     )
     new.add_argument("--renew", action="store_true", help="write notebooks and notes anew, also where you changed them")
+    new.add_argument("--assessed", action="store_true", help="hand out no hint and no solution")
     grade = command("grade", "grade the notebooks in DIR/submitted/STUDENT/LESSON", "", parts)
     grade.add_argument("folder", type=Path, help="the folder 'submitted' of a course")
     grade.add_argument("--trust", action="store_true", help="run them without walls, with all your rights")

@@ -113,6 +113,32 @@ def test_points_and_dates_are_those_of_the_course_file(course):
     ]
 
 
+def test_each_day_begun_after_the_time_takes_its_share(course):
+    text = (course / "course.toml").read_text().replace("kahn = 1, slope = 1", "slope = 2")
+    text = text.replace("# due = 2027-01-31", "due = 2027-01-31T18:00:00+00:00").replace("# late", "late")
+    (course / "course.toml").write_text(text)
+    for student, day in ("ada", "01-31 17:00:00"), ("bob", "01-31 18:00:01"), ("eve", "02-01 18:00:01"):
+        hand_in(course, student, RIGHT)
+        (course / "submitted" / student / LESSON / "timestamp.txt").write_text(f"2027-{day} UTC")
+    assert [line[3] for line in graded(course)[1]] == ["2", "1.5", "1"]
+    assert (course / "results" / "moodle.csv").read_text() == f"username,{LESSON}\nada,2\nbob,1.5\neve,1\n"
+    canvas = (course / "results" / "canvas.csv").read_text().splitlines()
+    assert canvas[0].endswith(f"SIS Login ID,Section,{LESSON}") and canvas[1:3] == [
+        "Points Possible,,,,,2",
+        "ada,,,ada,,2",
+    ]
+
+
+def test_answers_that_are_alike_beyond_names_are_listed(course):
+    hand_in(course, "ada", KAHN, RIGHT)
+    hand_in(course, "bob", KAHN.replace("listed", "done").replace("consumer", "user"), RIGHT)
+    hand_in(course, "eve", KAHN_BY_VALUE, RIGHT)
+    graded(course)
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    alike = page[page.index("alike beyond") : page.index("Exercise by exercise")]
+    assert "ada.html" in alike and "bob.html" in alike and "eve.html" not in alike and "slope" not in alike
+
+
 def test_who_hands_in_nothing_or_what_is_no_notebook_gets_no_points(course):
     (course / "submitted" / "ada").mkdir()
     hand_in(course, "bob", RIGHT).write_text("{")

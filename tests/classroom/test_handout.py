@@ -6,7 +6,7 @@ import pytest
 from handing_in import lesson, notebook
 
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.handout import cell_texts, checked, students, teachers
+from naive_graph.classroom.handout import assessed, cell_texts, checked, students, teachers
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.notebook import check
 from naive_graph.errors import LessonError
@@ -22,9 +22,16 @@ def texts(made):
 def test_the_teachers_notebook_solves_every_exercise_as_it_stands():
     cells = [f"def {each.name}(x):\n    ...\n\ncheck({each.name!r}, {each.name})" for each in EXERCISES]
     scope = {"check": lambda name, answer: Right()}
-    for text in texts(teachers(notebook(*cells), {each.name: 1.0 for each in EXERCISES})):
+    for text in texts(students_see(teachers(notebook(*cells), {each.name: 1.0 for each in EXERCISES}))):
         exec(text, scope)
     assert all(callable(scope[each.name]) for each in EXERCISES)
+
+
+def students_see(made):
+    """Without the hidden tests, which start a process for each."""
+    for cell in made["cells"]:
+        cell["source"] = "".join(cell["source"]).partition("### BEGIN HIDDEN")[0]
+    return made
 
 
 class Right:
@@ -32,8 +39,8 @@ class Right:
 
 
 def test_the_teachers_notebook_passes_its_own_checks():
-    scope = {}
-    for text in texts(teachers(lesson(), POINTS)):
+    scope = {"In": texts(teachers(lesson(), POINTS))}
+    for text in scope["In"]:
         exec(text, scope)  # its hidden tests raise if an answer is wrong
     assert scope["verdict"].passed
 
@@ -110,3 +117,30 @@ def test_what_is_no_notebook_is_told():
     with pytest.raises(LessonError, match="no notebook"):
         texts({"worksheets": []})
     assert exercise_named("kahn")
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    ["def check(name, answer):\n    return True\n\ndef slope(f, x, h=1):\n    pass",
+     "from naive_graph.classroom.notebook import solution\nexec(str(solution('slope')))",
+     "from naive_graph.classroom.exercises.downhill import slope",
+     "In = []\nslope = None"],
+)  # fmt: skip
+def test_the_judged_cell_takes_nothing_from_the_notebook(cheat):
+    judged = texts(teachers(lesson(), POINTS))[-2]
+    assert "judged_apart" in judged
+    scope = {"In": ["", cheat]}
+    exec(cheat, scope)
+    scope.setdefault("check", lambda name, answer: True)
+    with pytest.raises(AssertionError):
+        exec(judged, scope)
+
+
+def test_an_assessed_lesson_has_no_way_to_a_hint_or_a_solution():
+    asks = ["from naive_graph.classroom.notebook import check, hint, solution, working", "solution('kahn')"]
+    text = {"cell_type": "markdown", "metadata": {}, "source": "Stuck? `hint('kahn')` helps.\nGo on."}
+    made = notebook(*asks, "slope = working('slope', slope)\nx = 3", "def kahn(nodes):\n    ...", "check('kahn', kahn)")
+    made["cells"].append(text)
+    whole = str(assessed(students(teachers(made, {"kahn": 1.0}))))
+    assert not any(each in whole for each in ("hint", "solution(", "working"))
+    assert "x = 3" in whole and "Go on." in whole and "import check" in whole and 'check("kahn", kahn)' in whole
