@@ -63,7 +63,7 @@ def along_paths(
     """
     products: list[float] = []
     for path in paths if not distinct else {tuple(path): path for path in paths}.values():
-        product = 1.0 if adds_along != "keeps_product" or not products else product
+        product = 1.0 if adds_along != "keeps_product" or not products else products[-1]
         for partial in path if not first_edge else path[:1]:
             product = product * partial
         products.append(product if adds_along != "adds_along" else sum(path))
