@@ -26,7 +26,7 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
     fits: list[Mistake] = []
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
-            if only.name == "unfinished":  # or returned in the loop, say, which looks alike
+            if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
                 fits = _named(exercise, asked)
             return fits or [only]
     found = _named(exercise, asked)
