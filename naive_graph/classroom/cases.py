@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -166,6 +166,15 @@ def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
     """A case over numbers, lists and functions. features: what is special, divided by semicolons."""
     told = frozenset(part.strip() for part in features.split(";") if part.strip())
     return ExerciseCase(text, lambda real: ExerciseCall(copy.deepcopy(arguments), []), told)
+
+
+def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
+    """Arguments by their names; long ones are cut."""
+    return ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names, arguments))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 
 
 class Formula:

@@ -15,7 +15,7 @@ from textwrap import dedent
 from typing import Any
 
 from .asking import AnswerOutcome, plain
-from .cases import ExerciseCase, plain_case
+from .cases import ExerciseCase, arguments_text, plain_case
 
 Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
@@ -74,8 +74,7 @@ class Exercise:
 
     def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
         """A case over these arguments, which have the names that they have in the solution."""
-        shown = zip(signature(self.solve).parameters, arguments)
-        text = ", ".join(f"{name} = {_cut(repr(value))}" for name, value in shown)
+        text = arguments_text(signature(self.solve).parameters, arguments)
         told = ";".join(told for told, holds in self.features.items() if holds(*arguments))
         return plain_case(text, *arguments, features=told)
 
@@ -131,10 +130,6 @@ class Exercise:
             return same(one.value, other.value)
         complaints = [self.complaint(self.cases[place], each.value) for each in (one, other)]
         return complaints[0] == complaints[1] and _held(one.value) == _held(other.value)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 
 
 def _held(value: Any) -> Any:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +89,7 @@ class _Asking(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.Call:
         if not isinstance(node.func, ast.Name) or node.func.id != "Exercise":
             return node
-        given = dict(zip(("solve", "make_cases", "complaint", "call"), node.args))
+        given = dict(zip(("solve", "make_cases", "features", "complaint", "call"), node.args))
         given |= {each.arg: each.value for each in node.keywords if each.arg}
         name = ast.Constant(ast.unparse(given["solve"]))
         call = [ast.keyword("call", given["call"])] if "call" in given else []
@@ -139,6 +140,7 @@ def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
 def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[list[Any]]:
     task = {
         "cells": cells, "asked": [(each.name, each.number, expression) for each, expression in asked],
+        "names": [list(signature(each.solve).parameters) for each, _ in asked],
         "questions": questions(), "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
         "show": _folders(), "hide": [*_absent_files(), *map(os.path.realpath, hide)], "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,

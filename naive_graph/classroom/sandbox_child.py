@@ -217,15 +217,16 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.texts[module.__name__], file, "exec"), vars(module))  # its lines are none of the learner's
 
 
-def questions(names: list[str]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
+def questions(names: dict[str, list[str]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
     from naive_graph.classroom import answers  # noqa: F401 - before the first process starts
-    from naive_graph.classroom.cases import ExerciseCase
+    from naive_graph.classroom.cases import ExerciseCase, arguments_text, plain_case
     from naive_graph.classroom.exercises import EXERCISES
 
     found: dict[str, Any] = {each.name: each for each in EXERCISES}
-    for name in names:
-        cases = list(found[name].make_cases())
+    for name, parameters in names.items():
+        made = list(found[name].make_cases())  # some are the arguments alone
+        cases = [each if hasattr(each, "ask") else plain_case(arguments_text(parameters, each), *each) for each in made]
         found[name].cases = [ExerciseCase("", case.ask) for case in cases]
         yield found[name], [case.text for case in cases]
 
@@ -312,7 +313,7 @@ def main() -> None:
         refuse_calls()
     limits = task["enclosed"], task["megabytes"], task["seconds"], task["patience"]
     told: list[Any] = []
-    for question, texts in questions([name for name, *_ in task["asked"]]):
+    for question, texts in questions({asked[0]: names for asked, names in zip(task["asked"], task["names"])}):
         name, number, expression = task["asked"][len(told)]
         run = partial(answered, question, [name, number], expression, task["cells"])
         told.append([texts, *(in_a_process(*limits, run) if hasattr(os, "fork") else here(run))])
