@@ -189,7 +189,7 @@ def _marked_late(y: Any, last_first: bool) -> list[Any]:
     """What is listed when a node counts as seen only after it was visited."""
     found: list[Any] = []
     waiting = [y]
-    while waiting:
+    while waiting and len(found) < 6000:  # it drives every road, which may be many
         found.append(waiting.pop(-1 if last_first else 0))
         waiting += [operand for operand in found[-1].last if operand not in found]
     return found
