@@ -188,10 +188,12 @@ def _descend_by_calls(y: Any) -> None:
 def _marked_late(y: Any, last_first: bool) -> list[Any]:
     """What is listed when a node counts as seen only after it was visited."""
     found: list[Any] = []
+    seen: set[Any] = set()
     waiting = [y]
     while waiting and len(found) < 6000:  # it drives every road, which may be many
         found.append(waiting.pop(-1 if last_first else 0))
-        waiting += [operand for operand in found[-1].last if operand not in found]
+        seen.add(found[-1])
+        waiting += [operand for operand in found[-1].last if operand not in seen]
     return found
 
 
