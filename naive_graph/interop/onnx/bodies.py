@@ -32,9 +32,11 @@ def spelt_out(step: Application, typed: Typed) -> list[Application]:
     version = max(_versions(schema, step.opset))
     if version in schema.context_dependent_function_opset_versions:
         types = [_type(*typed(name)) if name else TypeProto() for name in step.inputs]
-        text = schema.get_context_dependent_function_with_opset_version(
-            version, node.SerializeToString(), [each.SerializeToString() for each in types]
-        )
+        told = version, node.SerializeToString(), [each.SerializeToString() for each in types]
+        try:
+            text = schema.get_context_dependent_function_with_opset_version(*told)
+        except Exception as error:  # of onnx: shapes or attributes that no operator of the name can have
+            raise ImportModelError(f"{step.label}: onnx cannot say what it is made of: {error}") from None
     else:
         text = schema.get_function_with_opset_version(version)
     function = FunctionProto.FromString(text) if isinstance(text, bytes) else text
