@@ -28,7 +28,7 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
         if (only := general(exercise, asked)) is not None:
             if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
                 fits = _named(exercise, asked)
-            return fits or [only]
+            return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
     found = _named(exercise, asked)
     found = found or list(_breaks_off(exercise, asked))
     changes = any(first.changed for first, _ in asked)
@@ -129,7 +129,9 @@ def _is_given(case: ExerciseCase, value: Any) -> bool:
 
 
 def _keeps_state(exercise: Exercise, asked: Asked) -> Mistake | None:
-    again = [(exercise.right(i, one), exercise.right(i, two)) for i, (one, two) in enumerate(asked) if two is not None]
+    wanted = (each.value is not None for each in exercise.wanted)  # None says little: it may be right by chance
+    pairs = ((i, one, two) for (i, (one, two)), says in zip(enumerate(asked), wanted) if two is not None and says)
+    again = [(exercise.right(i, one), exercise.right(i, two)) for i, one, two in pairs]
     if (True, False) not in again or (False, True) in again:
         return None
     after = again[again.index((True, False)) + 1 :]

@@ -381,7 +381,7 @@ def a_typo(nodes):
     return degree
 
 
-@wrong("kahn", "raises")
+@wrong("kahn", "raises", "calls_itself")
 def recursion_over_a_cycle(nodes):
     out = []
 

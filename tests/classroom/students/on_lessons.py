@@ -580,6 +580,18 @@ def share_by_search(plan):
     return same
 
 
+@right("share")
+def share_by_numbers_of_kinds(plan):
+    kinds, first, same = {}, [], []
+    for row, (name, *operands) in enumerate(plan):
+        key = (row,) if name == "leaf" else (name, *[same[o] for o in operands])
+        if key not in kinds:
+            kinds[key] = len(first)
+            first.append(row)
+        same.append(kinds[key])
+    return [first[kind] for kind in same]
+
+
 @wrong("share", "drives_every_road")  # the texts double with each level
 def share_by_texts(plan):
     texts = []
