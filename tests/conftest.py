@@ -38,14 +38,27 @@ QUICK_FILES = {
 
 # Seconds each, beside quicker tests of the same rooms: `.ci/run` has them, the README's command does not.
 THOROUGH = {
+    "test_a_message_shows_the_first_case_that_fails",
+    "test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides",
     "test_a_limit_of_time_holds_whatever_is_caught",
     "test_a_run_goes_on_with_the_bits_of_one_that_did_not_stop_and_a_save_changes_none",
+    "test_a_row_runs_in_every_engine",
     "test_disturbed",
+    "test_each_mistake_is_recognised_as_itself",
+    "test_every_kind_of_general_mistake_is_found",
     "test_every_mutant_of_a_solution_is_rejected_or_the_same",
+    "test_every_solution_passes_in_the_sandbox",
+    "test_every_wrong_answer_is_rejected",
     "test_hostile_submissions",
+    "test_mypy_takes_the_readme_every_solution_and_what_a_user_may_rely_on",
+    "test_nine_of_ten_wrong_answers_have_a_name",
     "test_objects_and_arrays_are_as_many_after_many_samples_as_after_few",
     "test_pairs_of_mistakes_are_recognised_or_look_like_one",
     "test_seven_trainers_walk_on_every_surface",
+    "test_the_names_are_true",
+    "test_two_builds_give_the_same_bytes",
+    "test_what_came_in_goes_out_and_comes_in_again_as_the_same",
+    "test_where_all_workers_are_killed_it_is_said_and_nothing_is_changed",
     "test_where_ctrl_c_is_ignored_and_nothing_is_kept_the_tests_run_as_well",
     "test_without_a_tool_all_names_are_there_and_say_how_to_get_it",
 }
@@ -70,7 +83,8 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: ([*LONG_FILES, item.path.stem]).index(item.path.stem))
     for item in items:
-        if {item.path.stem, getattr(item, "originalname", "")} & THOROUGH:
+        is_slow = item.get_closest_marker("slow")
+        if {item.path.stem, getattr(item, "originalname", "")} & THOROUGH and not is_slow:
             item.add_marker("thorough")
         if item.get_closest_marker("thorough"):
             item.add_marker("slow")

@@ -75,4 +75,4 @@ def test_a_part_of_a_name_is_answered_with_names_that_hold_it(capsys):
 @pytest.mark.parametrize("name", ["con2d", "CON2D", "Con2d"])
 def test_an_unknown_operator_is_told_of_with_the_nearest(name, capsys):
     assert main(["operators", name]) == 2
-    assert "Did you mean 'conv2d'?" in capsys.readouterr().err
+    assert "Did you mean 'conv2d'" in capsys.readouterr().err

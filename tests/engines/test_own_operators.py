@@ -138,7 +138,7 @@ OPAQUE = {
     "a whole number": (lambda a: float(int(a)), "int()"),
     "a table": (lambda a: {0.5: 1.0}.get(a, 2.0), "unhashable"),
     "an answer in arithmetic": (lambda a: a * (a > 0.0), ""),
-    "a remainder": (lambda a: a % 1.0, "%"),
+    "a floor": (lambda a: a // 1.0, "//"),
     "math": (lambda a: math.cos(a), ""),
 }
 

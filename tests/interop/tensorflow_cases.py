@@ -61,7 +61,8 @@ UNARY = {
     "Softsign": lambda x: x / (1 + abs(x)), "Sqrt": np.sqrt, "Square": np.square, "Tan": np.tan, "Tanh": np.tanh,
     "Erf": np.vectorize(math.erf), "Elu": lambda x: np.where(x > 0, x, np.expm1(x)),
     "Selu": lambda x: 1.05070102214813232 * np.where(x > 0, x, 1.67326319217681885 * np.expm1(x)),
-    "Acos": np.arccos, "Asin": np.arcsin, "Atanh": np.arctanh,
+    "Acos": np.arccos, "Asin": np.arcsin, "Atanh": np.arctanh, "Ceil": np.ceil, "Floor": np.floor,
+    "Rint": np.rint, "Round": np.round,
 }  # fmt: skip
 ABOVE = {"Acosh": 1.1, "Log": 0.1, "Rsqrt": 0.1, "Sqrt": 0.1}
 for op, function in UNARY.items():
@@ -119,6 +120,9 @@ for op, function in {"ArgMax": np.argmax, "ArgMin": np.argmin}.items():
 case("Cumsum", [x(2, 3), Known(1)], np.cumsum)
 case("Cumsum", [x(3), Known(0)], lambda x, axis: np.cumsum(x) - x, exclusive=True, reverse=False)
 case("Cumsum", [x(3), Known(0)], lambda x, axis: np.cumsum(x[::-1])[::-1], exclusive=False, reverse=True)
+case("Cumprod", [x(2, 3), Known(1)], np.cumprod)
+case("Cumprod", [x(3), Known(0)], lambda x, axis: np.cumprod([1, *x[:-1]]), exclusive=True, reverse=False)
+case("Cumprod", [x(3), Known(0)], lambda x, axis: np.cumprod(x[::-1])[::-1], exclusive=False, reverse=True)
 case("TopKV2", [x(2, 5), Known(2)], lambda x, k: -np.sort(-x, -1)[:, :2])
 case("TopKV2", [x(5), Known(3)], lambda x, k: -np.sort(-x)[:3], sorted=True)
 

@@ -14,6 +14,7 @@ TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_&]|\s+|.", re.DOTALL)
 SIGNS = {
     r"\cdot": "·", r"\lt": "<", r"\gt": ">", r"\infty": "∞", r"\sum": "∑", r"\,": " ", r"\{": "{", r"\}": "}",
     r"\%": "%", r"\_": "_", r"\#": "#", r"\$": "$", r"\&": "&", "-": "−", "*": "·",
+    r"\lfloor": "⌊", r"\rfloor": "⌋",
 }  # fmt: skip
 GREEK = {
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\theta": "θ", r"\lambda": "λ",
