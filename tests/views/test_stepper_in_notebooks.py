@@ -94,7 +94,7 @@ def walked(
     address, token = server
     view = browser.new_page(viewport={"width": size[0], "height": size[1]})
     try:
-        view.goto(f"{address}/{place}/{name}.ipynb?token={token}")
+        view.goto(f"{address}/{place}/{name}.ipynb?token={token}&reset")  # without what another test had open
         view.wait_for_selector(".jp-CodeCell", timeout=90_000)
         view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
         run_the_cell(view)
