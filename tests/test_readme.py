@@ -31,6 +31,10 @@ def printed(tmp_path_factory):
     )
 
 
+def test_it_is_read_in_one_go():
+    assert len(README.splitlines()) <= 150
+
+
 def test_the_python_runs_without_a_warning(printed):
     assert (printed.returncode, printed.stderr) == (0, "")
 
