@@ -148,9 +148,8 @@ def traced(parameters: Sequence[str], function: Callable[..., Sequence[Any]], ne
     results = function(*(CodePart(program, None, (), (each, ATOM)) for each in parameters))
     lines = [*_lines(program, names, results)]
     needed |= program.needed
-    return " ".join(
-        [*lines, f"return [{', '.join('null' if each is None else _text(each, chosen)[0] for each in results)}];"]
-    )
+    texts = ("null" if each is None else _text(each, chosen)[0] for each in results)
+    return " ".join([*lines, f"return [{', '.join(texts)}];"])
 
 
 # --- a whole graph ------------------------------------------------------------

@@ -29,7 +29,10 @@ function charting(walk, teller, go) {
     place(dot, x(at), y(losses[at].loss));
     said.textContent = `iteration ${losses[at].iteration}: ${figure(losses[at].loss)}`;
   });
-  if (surface) marks.push(contour(surface, path, chart, walk));
+  if (surface) {
+    const to = contour(surface, path, chart);
+    marks.push((at) => to(path[at]));
+  }
   return {
     box,
     show(index) {  // the last iteration that had begun
@@ -53,7 +56,7 @@ function place(dot, x, y) {
   if (Number.isFinite(x + y)) for (const [name, value] of [["cx", x], ["cy", y]]) dot.setAttribute(name, value.toFixed(1));
 }
 
-/** Lines of equal height by marching squares, and the way of the two weights over them. */
+/** Lines of equal height by marching squares, and the way of the two weights over them; what moves the point. */
 function contour({ ends, size, heights, levels, names }, path, chart) {
   const across = (value) => ((value - ends[0][0]) / (ends[0][1] - ends[0][0])) * SQUARE;
   const up = (value) => SQUARE - ((value - ends[1][0]) / (ends[1][1] - ends[1][0])) * SQUARE;
@@ -83,5 +86,5 @@ function contour({ ends, size, heights, levels, names }, path, chart) {
   const dot = make("svg:circle", { r: 5, class: "ng-here" });
   chart(`the way over ${names[0]} (to the right) and ${names[1]} (up)`, SQUARE, SQUARE, ends, ...lines, make("svg:polyline", { class: "ng-course",
       points: points.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
-  return Object.assign((at) => place(dot, walked[at][0], walked[at][1]), { to: ([a, b]) => place(dot, across(a), up(b)) });
+  return ([a, b]) => place(dot, across(a), up(b));
 }

@@ -24,8 +24,9 @@ function living(walk, replay, { rules, trainers }) {
   }
   function evaluate(known) {
     for (const step of steps) if (rule[step]) [known[step]] = rule[step].value(operands(step, known));
-    return targets.reduce((sum, each) => sum + known[each], 0);
+    return result(known);
   }
+  const result = (known) => targets.reduce((sum, each) => sum + known[each], 0);
 
   /** All numbers of the walk, as its sweeps would find them now. */
   function renew() {
@@ -67,7 +68,7 @@ function living(walk, replay, { rules, trainers }) {
       for (const [step, value] of changes) known[step] = value;
       return evaluate(known);
     },
-    now: () => targets.reduce((sum, each) => sum + values[each], 0),
+    now: () => result(values),
     slopes: () => replay.stateAt(replay.starts[back + 1] - 1).grads,
   };
 }
@@ -213,9 +214,9 @@ function steering(live, followed) {
     const sorted = heights.filter((each) => each !== null).sort((a, b) => a - b);
     if (!sorted.length) return () => {};
     const levels = Array.from({ length: 9 }, (_, each) => sorted[Math.floor((sorted.length * (each + 0.5)) / 9)]);
-    const path = [...trail], chart = (...shapes) => scaled(charts, ...shapes);
-    const moved = contour({ ends: [across, up], size, heights, levels, names: leaves.map(live.called) }, path, chart);
-    return () => moved.to(point());
+    const chart = (...shapes) => scaled(charts, ...shapes), names = leaves.map(live.called);
+    const to = contour({ ends: [across, up], size, heights, levels, names }, trail, chart);
+    return () => to(point());
   }
 
   // --- a drag over a leaf in the drawing ---
