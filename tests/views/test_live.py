@@ -20,9 +20,10 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable, less, record, step, where
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
+from naive_graph.views.drawing.alive import TRAINERS
 from naive_graph.views.look import shown
 from naive_graph.views.stepper.page import script
-from naive_graph.views.steps.live import TRAINERS, live_script
+from naive_graph.views.steps.live import live_script
 
 NAMES = ["SGD", "cyclical SGD", "momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"]
 

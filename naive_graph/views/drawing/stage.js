@@ -18,6 +18,9 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+function button(text, label, act, more = {}) {
+  return make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);
+}
 /** A number as Python writes it (views/look.py), whose ties go to the even digit. */
 function figure(value) {
   if (Number.isNaN(value)) return "not a number";

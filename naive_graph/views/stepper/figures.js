@@ -1,9 +1,5 @@
-// What every part of the stepper needs: buttons, and the walk out of its bytes.
+// What every part of the stepper needs: the walk out of its bytes.
 // Every text of the learner's is put in as text, never as markup.
-
-function button(text, label, act, more = {}) {
-  return make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);
-}
 
 /** Drawings and formulas, made in Python with every text escaped; what could act is taken out all the same. */
 function parsed(text, type) {

@@ -1,8 +1,6 @@
 // Numbers that follow: the leaves get other values, and the walk is computed anew by the code of the rules
 // (see views/steps/live.py). The events stay as they are; only their numbers are written again.
 
-const MOST_FIELDS = 6, MOST_TRAIL = 400, EFFORT = 60_000;  // leaves side by side; points; nodes computed for a chart
-
 /** The only plan of a walk, computed from other values of its leaves. */
 function living(walk, replay, { rules, trainers }) {
   const { casts: [cast], patterns, runs, numbers, floatStarts, KINDS } = replay, size = cast.rows.length;
@@ -16,22 +14,12 @@ function living(walk, replay, { rules, trainers }) {
   const still = new Set(walk.still[tangent] ?? []);
   if (tangent >= 0) slopes.set(replay.stateAt(replay.starts[tangent + 1] - 1).grads);
 
-  const rooms = fed.map((each) => new Array(each.length).fill(0));
-  function operands(step, known) {
-    const its = fed[step], room = rooms[step];
-    for (let at = 0; at < its.length; at += 1) room[at] = known[its[at]];
-    return room;
-  }
-  function evaluate(known) {
-    for (const step of steps) if (rule[step]) [known[step]] = rule[step].value(operands(step, known));
-    return result(known);
-  }
-  const result = (known) => targets.reduce((sum, each) => sum + known[each], 0);
+  const { evaluate, partials: partialsOf, result } = computing(fed, rule, targets, cast.varies);
 
   /** All numbers of the walk, as its sweeps would find them now. */
   function renew() {
     evaluate(values);
-    const partials = steps.map((step) => (rule[step] ? rule[step].partials(operands(step, values), values[step]) : []));
+    const partials = partialsOf(values);
     if (tangent >= 0) for (const step of steps) if (rule[step] && !still.has(step)) {
       slopes[step] = fed[step].reduce((sum, each, at) => (still.has(each) ? sum : sum + partials[step][at] * slopes[each]), 0);
     }
@@ -70,195 +58,5 @@ function living(walk, replay, { rules, trainers }) {
     },
     now: () => result(values),
     slopes: () => replay.stateAt(replay.starts[back + 1] - 1).grads,
-  };
-}
-
-/** What steers a live walk: a field and a slider for each leaf, undo, trainers, and a chart of the result.
-    followed: hears that the numbers are others. */
-function steering(live, followed) {
-  const { leaves, values } = live, begun = leaves.map((step) => values[step]), past = [], fields = new Map();
-  let at = leaves[0];     // the leaf at hand
-  let memory = new Map();  // what a trainer remembers of each weight
-  let updates = 0, trail = [];
-  const bar = make("div", { class: "ng-bar ng-live", role: "group", "aria-label": "values of the leaves" });
-  const charts = make("div", { class: "ng-charts" });
-  const ends = new Map(leaves.map((step) => [step, around(values[step])]));
-  const point = () => leaves.map((step) => values[step]);
-
-  function around(value) {
-    const span = Math.max(1, 2 * Math.abs(value)) || 1;
-    return Number.isFinite(value) ? [value - span, value + span] : [-1, 1];
-  }
-
-  /** Take other values. isOwn: by the learner's hand, so that a trainer begins anew; isFirst: of those that are undone at once. */
-  function take(changes, isOwn = true, isFirst = true) {
-    if (isFirst) {
-      past.push(point());
-      trail = [...trail, point()].slice(-MOST_TRAIL);
-    }
-    live.set(changes);
-    if (isOwn) [memory, updates] = [new Map(), 0];
-    const outside = ([step, value]) => Number.isFinite(value) && (value < ends.get(step)[0] || value > ends.get(step)[1]);
-    for (const [step, value] of changes.filter(outside)) ends.set(step, around(value));
-    told();
-  }
-
-  function told() {
-    show();
-    followed();
-  }
-
-  function show() {
-    for (const [step, { typed, slider }] of fields) {
-      const [low, high] = ends.get(step);
-      if (document.activeElement !== typed) typed.value = String(Number(values[step].toPrecision(6)));
-      facts(slider, { min: low, max: high, step: (high - low) / 400, "aria-valuetext": figure(values[step]) });
-      slider.value = values[step];
-    }
-    undo.disabled = reset.disabled = !past.length;
-    draw();
-  }
-
-  function field(step) {
-    const name = live.called(step);
-    let isHeld = false;  // a slider that is being drawn: all of the way is one change
-    const changed = (input, isFirst) => {
-      at = step;
-      if (input.value !== "" && Number.isFinite(Number(input.value))) take([[step, Number(input.value)]], true, isFirst);
-    };
-    const typed = make("input", { type: "number", step: "any", "aria-label": `value of ${name}`, onchange: () => changed(typed, true) });
-    const slider = make("input", { type: "range", "aria-label": name, onchange: () => { isHeld = false; },
-      oninput: () => { const isFirst = !isHeld; isHeld = true; changed(slider, isFirst); } });
-    fields.set(step, { typed, slider });
-    return make("label", {}, name, typed, slider);
-  }
-
-  const undo = button("↶", "undo", () => {
-    const before = past.pop();
-    live.set(leaves.map((step, place) => [step, before[place]]));
-    trail = trail.slice(0, -1);
-    told();
-  });
-  const reset = button("reset", "the values of the beginning", () => {
-    live.set(leaves.map((step, place) => [step, begun[place]]));
-    [memory, updates, trail] = [new Map(), 0, []];
-    past.length = 0;
-    told();
-  });
-
-  // --- downhill ---
-
-  const names = Object.keys(live.trainers);
-  const trainer = make("select", { "aria-label": "trainer", onchange: chosen }, ...names.map((name) => make("option", { value: name }, name)));
-  const rate = make("input", { type: "number", step: "any", min: 0, "aria-label": "rate" });
-  const down = button("downhill", "one update of every variable by this trainer", () => {
-    const { update, cycle } = live.trainers[trainer.value], slopes = live.slopes();
-    const its = cycle ? cycle[updates % cycle.length] : Number(rate.value);
-    updates += 1;
-    take(live.learned.map((step) => {
-      const [value, ...rest] = update(values[step], slopes[step], its, updates, ...(memory.get(step) ?? [0, 0]));
-      memory.set(step, rest);
-      return [step, value];
-    }), false);
-  });
-  function chosen() {
-    const { rate: usual, cycle } = live.trainers[trainer.value];
-    [memory, updates] = [new Map(), 0];
-    rate.value = usual ?? "";
-    rate.disabled = usual === null || Boolean(cycle);
-  }
-
-  // --- the result over one leaf, or over two ---
-
-  let drawn = "";          // of what the chart is
-  let mark = () => {};     // moves the point to where the leaves are now
-  let frame = 0;
-
-  function draw() {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => {
-      const isPair = leaves.length === 2, others = isPair ? [] : point().filter((_, place) => leaves[place] !== at);
-      const key = JSON.stringify([isPair ? [...ends] : [at, ends.get(at)], others, isPair && trail]);
-      if (key !== drawn) {
-        charts.replaceChildren();
-        mark = isPair ? surface() : curve();
-        drawn = key;
-      }
-      mark();
-    });
-  }
-
-  function curve() {
-    const [low, high] = ends.get(at), count = Math.round(within(24, EFFORT / live.size, 160)), leaf = at;
-    const xs = Array.from({ length: count + 1 }, (_, each) => low + ((high - low) * each) / count);
-    const ys = xs.map((x) => live.result([[leaf, x]])), finite = [...ys, live.now()].filter(Number.isFinite);
-    if (finite.length < 3) return () => {};
-    const [floor, top] = [Math.min(...finite), Math.max(...finite)];
-    const x = (value) => ROOM + ((WIDE - 2 * ROOM) * (value - low)) / (high - low);
-    const y = (value) => TALL - ROOM - ((TALL - 2 * ROOM) * (value - floor)) / (top - floor || 1);
-    const parts = [[]];
-    ys.forEach((value, each) => (Number.isFinite(value) ? parts.at(-1).push(`${x(xs[each]).toFixed(1)},${y(value).toFixed(1)}`) : parts.push([])));
-    const lines = parts.filter((each) => each.length > 1).map((each) => make("svg:polyline", { class: "ng-course", points: each.join(" ") }));
-    const here = make("svg:circle", { r: 5, class: "ng-here" });
-    scaled(charts, `the result over ${live.called(leaf)}`, WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
-    return () => place(here, x(values[leaf]), y(live.now()));
-  }
-
-  function surface() {
-    const [across, up] = leaves.map((step) => ends.get(step)), size = Math.round(within(12, Math.sqrt(EFFORT / live.size), 32));
-    const on = ([low, high], each) => low + ((high - low) * each) / (size - 1), heights = [];
-    for (let row = 0; row < size; row += 1) for (let column = 0; column < size; column += 1) {
-      const height = live.result([[leaves[0], on(across, column)], [leaves[1], on(up, row)]]);
-      heights.push(Number.isFinite(height) ? height : null);
-    }
-    const sorted = heights.filter((each) => each !== null).sort((a, b) => a - b);
-    if (!sorted.length) return () => {};
-    const levels = Array.from({ length: 9 }, (_, each) => sorted[Math.floor((sorted.length * (each + 0.5)) / 9)]);
-    const chart = (...shapes) => scaled(charts, ...shapes), names = leaves.map(live.called);
-    const to = contour({ ends: [across, up], size, heights, levels, names }, trail, chart);
-    return () => to(point());
-  }
-
-  // --- a drag over a leaf in the drawing ---
-
-  /** Dragged to the side, a leaf's box changes its value. */
-  function dragged(event) {
-    const row = Number(event.target.closest?.('g[id^="row-"]')?.id.slice(4)), step = leaves.find((each) => live.rowOf(each) === row);
-    if (step === undefined || event.button) return;
-    const start = event.clientX, value = values[step], [low, high] = ends.get(step);
-    let isMoved = false, isFirst = true;
-    const move = (now) => {
-      isMoved ||= Math.abs(now.clientX - start) > 3;
-      at = step;
-      if (isMoved) take([[step, value + ((now.clientX - start) / 240) * (high - low)]], true, isFirst);
-      isFirst &&= !isMoved;
-    };
-    const end = (now) => {
-      window.removeEventListener("pointermove", move, true);
-      window.removeEventListener("pointerup", end, true);
-      if (isMoved) window.addEventListener("click", (click) => click.stopPropagation(), { capture: true, once: true });
-      now.stopPropagation();
-    };
-    window.addEventListener("pointermove", move, true);
-    window.addEventListener("pointerup", end, true);
-    event.stopPropagation();
-    event.preventDefault();
-  }
-
-  // --- all of it ---
-
-  const shown = make("span", { class: "ng-fields" });
-  const those = (step) => { fields.clear(); shown.replaceChildren(...(step === null ? leaves : [step]).map(field)); };
-  const choice = make("select", { "aria-label": "leaf", onchange: () => { at = leaves[choice.selectedIndex]; those(at); told(); } },
-    ...leaves.map((step) => make("option", {}, live.called(step))));
-  const isMany = leaves.length > MOST_FIELDS;
-  those(isMany ? at : null);
-  bar.append(...(isMany ? [choice] : []), shown, undo, reset);
-  if (live.isTrained && live.learned.length) { bar.append(trainer, make("label", {}, "rate", rate), down); chosen(); }
-  show();
-  return {
-    bar, charts, dragged,
-    link: () => (past.length ? `&leaves=${point().join(",")}` : ""),
-    restore: (given) => given.length === leaves.length && given.every(Number.isFinite) && take(leaves.map((step, place) => [step, given[place]])),
   };
 }

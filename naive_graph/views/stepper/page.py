@@ -13,7 +13,7 @@ from ..look import page_style
 from ..policy import policy
 from ..steps.packing import PackedWalk
 
-DRAWN = ("engine", "stage")  # shared with pictures
+DRAWN = ("engine", "stage", "axes", "compute", "steer")  # shared with pictures
 SCRIPTS = (
     "figures",
     "columns",
@@ -46,7 +46,7 @@ def script() -> str:
 @cache
 def style() -> str:
     """How it looks, in the colours of all views."""
-    return page_style(".ng-stepper") + packed_file("stage.css") + stepper_file("stepper.css")
+    return page_style(".ng-stepper") + packed_file("stage.css") + packed_file("steer.css") + stepper_file("stepper.css")
 
 
 def page(walk: PackedWalk) -> str:

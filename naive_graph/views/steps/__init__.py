@@ -8,7 +8,7 @@ steps     the walk: every step of every run
 packing   a walk as bytes; `columns` packs sweeps, and what `landscape` finds below a loop
 naming    a walk's title and heading
 firings   the walk through a dataflow: every firing of its operators
-live      the rules and the trainers' formulas in JavaScript, for a page that computes
+live      which walks a page can compute anew
 shown     the walks with their faces
 record    `step(f)` and `record()`
 """
