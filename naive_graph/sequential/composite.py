@@ -24,6 +24,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain, count, islice
@@ -36,8 +37,8 @@ from ..core.files import path_of
 from ..errors import SequentialError
 from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
-from .fields import Field, fitted, whole
-from .firing import NetworkMachine, in_turn
+from .fields import Field, fitted, whole, word
+from .firing import Firing, NetworkMachine, in_turn
 from .network import Network, numbers_of
 from .schemes import Gradients, Versions, passed
 
@@ -45,6 +46,7 @@ Array = Any
 Work = Callable[..., Any]
 Rates = int | Sequence[int]
 File = str | os.PathLike[str]
+NAME = Field("name", word)
 
 
 class Composite(Dataflow):
@@ -53,8 +55,11 @@ class Composite(Dataflow):
     A stream that several read passes a `copy`, and each of them gets every number.
     """
 
+    of_numbers = True
+
     def __init__(self, name: str = "Main") -> None:
         super().__init__([], name)
+        self.watched = self._watched
         self.begin: dict[str, Callable[[], Work]] = {}  # what each operator does, made anew for every run
         self.networks: dict[str, Network] = {}  # of operators that are whole networks
         self.values: dict[str, Array] = {}  # of sources
@@ -63,14 +68,14 @@ class Composite(Dataflow):
     def input(self, *names: str) -> None:
         """Streams from outside, for which `run` is given numbers."""
         for name in names:
-            self.connect(name, "", "", (1,))
+            self.connect(fitted("a stream", NAME, name), "", "", (1,))
 
     def source(self, name: str, values: Iterable[float] | File, push: int = 1) -> None:
         """An operator that puts the numbers of an array or a file (.npy, or a text) into a stream."""
         numbers = _read(values) if isinstance(values, (str, os.PathLike)) else values
         held = numbers_of(numbers if isinstance(numbers, np.ndarray) else list(numbers), name).ravel()
         made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push=push)
-        self.values[made] = held
+        self.values[f"{made}()"] = held
 
     def operator(
         self, outputs: str | Sequence[str], work: Work, inputs: str | Sequence[str], *, pop: Rates = 1,
@@ -110,8 +115,8 @@ class Composite(Dataflow):
         if not isinstance(network, Network):
             raise SequentialError("ARG_TYPE", f"it is a Sequential, not {network!r:.60}.", "network")
         sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
-        begin, reads = partial(_learning, network), [data, labels]
-        made = self._add("network", f"sequential_{output}", begin, [output], reads, push=sizes[0], pop=sizes)
+        name, reads = f"sequential_{output}", [data, labels]
+        made = self._add("network", name, partial(_learning, network), [output], reads, push=sizes[0], pop=sizes)
         self.networks[made] = network
 
     def sink(self, stream: str, file: File | None = None) -> None:
@@ -136,6 +141,7 @@ class Composite(Dataflow):
                 meant = f" (did you mean {near[0]}?)" if near else ""
                 raise SequentialError("UNDECLARED_STREAM", f"no operator before writes it{meant}.", each)
         for each in outputs:
+            fitted("a stream", NAME, each)
             if each in self.streams or list(outputs).count(each) > 1:
                 raise SequentialError("DUPLICATE_NAME", "there is a stream of this name. Choose another.", each)
         operator = self.add(StreamOperator(_free(name, self.operators), kind))
@@ -179,36 +185,55 @@ class Composite(Dataflow):
 
         feeds: numbers for each stream from outside, in an array of any shape. Raises SequentialError.
         """
-        outside = [each.name for each in self.streams.values() if not each.writer]
-        if set(feeds or {}) != set(outside):
-            told = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
-            raise SequentialError("UNDECLARED_STREAM", told, "feeds")
-        held = {name: numbers_of(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
-        queues = {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}
-        works = {name: begin() for name, begin in self.begin.items()}
-        takes = {name: self._takes(operator) for name, operator in self.operators.items()}
-
-        def can_fire(name: str) -> bool:
-            return bool(takes[name]) and all(len(queues[each]) >= peek for each, _, peek in takes[name])
-
-        for name in in_turn(self, can_fire):
-            given = works[name](*(np.array([*islice(queues[each], peek)]) for each, _, peek in takes[name]))
-            for each, pop, _ in takes[name]:
-                for _ in range(pop):
-                    queues[each].popleft()
-            for stream, numbers in self._given(self.operators[name], given):
-                queues[stream].extend(numbers)
+        queues = self._queues(feeds)
+        deque(self._firings(queues, self.networks), maxlen=0)
         ends = {name for name, operator in self.operators.items() if operator.kind == "sink"} | {""}
         found = {name: np.array(queues[name]) for name, each in self.streams.items() if each.reader in ends}
         for name, path in self.files.items():
             _write(path, found[name])
         return found
 
+    def _queues(self, feeds: Mapping[str, Any] | None) -> dict[str, deque[float]]:
+        """What lies in each stream at first, and in each source."""
+        outside = [each.name for each in self.streams.values() if not each.writer]
+        if not isinstance(feeds or {}, Mapping) or set(feeds or {}) != set(outside):
+            told = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
+            raise SequentialError("UNDECLARED_STREAM", told, "feeds")
+        held = {name: numbers_of(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
+        return {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}  # a source's: name()
+
+    def _firings(self, queues: Mapping[str, deque[float]], networks: Mapping[str, Network]) -> Iterator[Firing]:
+        """Every firing; the networks learn."""
+        works = {name: begin() for name, begin in self.begin.items() if name not in networks}
+        works |= {name: _learning(network) for name, network in networks.items()}
+        takes = {name: self._takes(operator) for name, operator in self.operators.items()}
+        times = dict.fromkeys(self.operators, 0)
+
+        def can_fire(name: str) -> bool:
+            return bool(takes[name]) and all(len(queues[each]) >= peek for each, _, peek in takes[name])
+
+        for name in in_turn(self, can_fire):
+            taken = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in takes[name]}
+            given = dict(self._given(self.operators[name], works[name](*taken.values())))
+            times[name] += 1
+            for each, pop, _ in takes[name]:
+                for _ in range(pop):
+                    queues[each].popleft()
+            for stream, numbers in given.items():
+                queues[stream].extend(numbers.tolist())
+            yield Firing(name, times[name], {each: taken[each] for each in self.operators[name].inputs}, given, {})
+
+    def _watched(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
+        """What the streams hold at first, and all firings, in which the networks stay as they are."""
+        queues = self._queues(feeds)
+        held = {name: np.array(queue) for name, queue in queues.items() if queue and name in self.streams}
+        return held, self._firings(queues, deepcopy(self.networks))
+
     def _takes(self, operator: StreamOperator) -> list[tuple[str, int, int]]:
         """From where an operator takes, how many numbers, and how many it sees. In a sink they stay."""
         if operator.kind == "source":
             push = self.streams[operator.outputs[0]].push
-            return [(operator.name, push, push)]
+            return [(f"{operator.name}()", push, push)]
         inputs = [] if operator.kind == "sink" else operator.inputs
         return [(each, self.streams[each].pop, self.streams[each].peek) for each in inputs]
 
@@ -225,7 +250,7 @@ class Composite(Dataflow):
                     f"it puts {part!r:.60} into {stream}, and push says {self.streams[stream].push}. Make them agree."
                 )
                 raise SequentialError("RATES", says, operator.name)
-            yield stream, numbers.tolist()
+            yield stream, numbers
 
     # --- looking ---------------------------------------------------------------
 

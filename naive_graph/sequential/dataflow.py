@@ -74,7 +74,8 @@ class Dataflow:
     BComp1   B2_B1, copy_2    res
     """
 
-    watched: Callable[[Any], Any] | None = None  # of a Sequential: what the streams hold at first, and all firings
+    watched: Callable[[Any], Any] | None = None  # what the streams hold at first, and all firings
+    of_numbers = False  # whether streams hold numbers, of which a firing takes several, or samples
 
     def __init__(self, layers: Sequence[Placed], name: str = "Main") -> None:
         self.layers = list(layers)

@@ -211,6 +211,9 @@ def many(**wishes):
         (lambda: Composite().source("x", "missing.npy"), "BAD_FILE missing.npy"),
         (lambda: Composite().source("x", ["a"]), "numbers"),
         (lambda: Composite().network("r", 3, "x", "y"), "ARG_TYPE network"),
+        (lambda: Composite().input("a b"), "BAD_VALUE name: of a stream it is a name"),
+        (lambda: many(outputs=["y", 3]), "BAD_VALUE name"),
+        (lambda: many().run(3), "feeds: it holds numbers"),
     ],
 )  # fmt: skip
 def test_wrong_composites_are_told(make, says):
@@ -226,3 +229,10 @@ def test_what_is_refused_adds_nothing():
         with pytest.raises(SequentialError):
             main.operator(outputs, np.sum, inputs, pop=pop)
     assert (main.text(), list(main.operators)) == before
+
+
+def test_a_stream_may_have_the_name_of_a_source():
+    main = Composite()
+    main.source("x", [1, 2, 3])
+    main.operator("source_x", lambda window: 10 * window, "x")
+    assert main.run()["source_x"].tolist() == [10.0, 20.0, 30.0]

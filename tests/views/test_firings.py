@@ -8,7 +8,7 @@ import pytest
 
 from naive_graph import Sequential, draw, step
 from naive_graph.errors import SequentialError, ShapeError
-from naive_graph.sequential import Activation, Dense, expand
+from naive_graph.sequential import Activation, Composite, Dense, expand
 from naive_graph.sequential.firing import NetworkMachine, firings
 from naive_graph.views.steps.firings import brief
 from naive_graph.views.steps.packing import unpacked
@@ -95,3 +95,39 @@ def test_samples_of_another_shape_are_refused():
 def test_a_large_sample_is_written_short():
     assert brief(np.arange(64.0).reshape(8, 8)) == "[0, 1, 2, 3, 4, 5, ...] (8 x 8)"
     assert brief(np.array(2.0)) == "[2]"
+
+
+def composite():
+    main = Composite()
+    main.source("x", range(1, 41))
+    main.input("label")
+    main.operator("smooth", np.mean, "x", peek=4, pop=2, name="mean")
+    main.operator(["low", "high"], lambda window: (window[:2], window[2]), "x", pop=3, push=[2, 1], name="parted")
+    main.network("slope", Sequential([Dense(2)], 3, initializer=0.5, batch_size=2), "smooth", "label")
+    return main
+
+
+def test_a_composite_is_stepped_number_by_number_and_ends_as_its_run():
+    main = composite()
+    (network,) = main.networks.values()
+    before = [each["W"].copy() for each in network.weights]
+    steps = step(main, feed={"label": range(12)})
+    assert all(np.array_equal(a, b["W"]) for a, b in zip(before, network.weights)), "stepping teaches nothing"
+    found = main.run({"label": range(12)})
+    assert {name: [*map(float, steps[-1].streams[name])] for name in found} == {n: a.tolist() for n, a in found.items()}
+    assert not all(np.array_equal(a, b["W"]) for a, b in zip(before, network.weights))
+    assert str(steps[0]) == "12 numbers in label: nothing has fired."
+    mean = next(each for each in steps if each.operator == "mean")
+    assert "[1, 2, 3, 4], of which the last 2 stay, and gives smooth = [2.5]" in str(mean)
+
+
+def test_the_browser_moves_a_composites_numbers_as_the_run_does():
+    steps = step(composite(), feed={"label": range(12)})
+    flow = unpacked(steps.walk().blob)[0]["flow"]
+    lies = {name: list(flow["fed"].get(name, [])) for name in flow["streams"]}
+    for fired in flow["fired"]:  # as flow.js does
+        for name in fired["taken"]:
+            del lies[name][: flow["pops"][name]]
+        for name in fired["given"]:
+            lies[name] += fired["put"][name]
+    assert lies == {name: [brief(each) for each in held] for name, held in steps[-1].streams.items()}

@@ -41,7 +41,7 @@ def cycles(
     count = schedule.cycles(iterations)
     if count > WIDEST:
         raise DrawingError(f"{count} cycles do not fit into a picture of up to {WIDEST}. Take fewer iterations.")
-    conflicts = schedule.grouped(iterations, group_size) if group_size else schedule.naive(iterations)
+    conflicts = schedule.grouped(iterations, group_size) if group_size is not None else schedule.naive(iterations)
     met = {conflict.reader: conflict for conflict in conflicts}
     dirty = {reader.partition("(")[2][:-1] for reader in met}
     late = {reader.name: distance for reader, _, distance in schedule.meetings()}

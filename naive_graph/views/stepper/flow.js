@@ -1,7 +1,7 @@
 // The firings of a dataflow (see views/steps/firings.py): who took and gave what, and what lies in each stream.
 
 function firings(walk) {
-  const { operators, streams, fed, fired, held } = walk.flow, count = fired.length + 1;
+  const { operators, streams, fed, fired, held, pops } = walk.flow, count = fired.length + 1;
   let known = null;
 
   /** What lies in each stream after a step. */
@@ -11,8 +11,9 @@ function firings(walk) {
       known = { index: 0, lies };
     }
     for (; known.index < index; known.index += 1) {
-      for (const name of fired[known.index].taken) known.lies[name].shift();
-      for (const [name, sample] of Object.entries(fired[known.index].given)) known.lies[name].push(sample);
+      const { taken, given, put } = fired[known.index];
+      for (const name of taken) known.lies[name].splice(0, pops[name]);
+      for (const [name, sample] of Object.entries(given)) known.lies[name].push(...(put[name] ?? [sample]));
     }
     return known.lies;
   }

@@ -40,6 +40,7 @@ class Flow(Protocol):
 
     operators: Mapping[str, Any]
     streams: Mapping[str, Any]
+    of_numbers: bool  # whether streams hold numbers, or samples
     watched: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[Fired]]]
 
 
@@ -74,11 +75,16 @@ def brief(array: Array) -> str:
     return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
 
 
-def told(fired: Fired) -> str:
+def told(fired: Fired, flow: Flow) -> str:
     """A firing in one sentence."""
 
     def listed(samples: Mapping[str, Array]) -> str:
-        return " and ".join(f"{name} = {brief(sample)}" for name, sample in samples.items()) or "nothing"
+        return " and ".join(f"{name} = {brief(sample)}{stays(name)}" for name, sample in samples.items()) or "nothing"
+
+    def stays(name: str) -> str:
+        each = flow.streams[name]
+        kept = each.peek - each.pop if name in fired.taken else 0
+        return f", of which the last {kept if kept > 1 else 'one'} stay{'s' * (kept == 1)}" * (kept > 0)
 
     loss = "" if fired.loss is None else f" The loss is {shown(fired.loss)}."
     times = f" for the {ordinal(fired.iteration - 1)} time" if fired.iteration > 1 else ""
@@ -92,7 +98,8 @@ class FiringLog(Sequence[FiringStep]):
         run = getattr(flow, "watched", None)
         if run is None:
             raise NodeError(
-                "step: this dataflow has no weights to fire with. Expand a Sequential: step(expand(model))."
+                "step: this dataflow has no weights to fire with. Expand a Sequential: step(expand(model)), or step a "
+                "Composite as it is."
             )
         fed, fired = run(feed)
         self.flow = flow
@@ -111,16 +118,27 @@ class FiringLog(Sequence[FiringStep]):
 
     def __iter__(self) -> Iterator[FiringStep]:
         streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
-        samples = len(next(iter(self.fed.values()), ()))
-        begins = f"{samples} sample{'s' * (samples != 1)} in {' and '.join(self.fed)}: nothing has fired."
-        yield FiringStep(0, "", 0, {}, {}, {}, None, _contents(streams), begins)
+        yield FiringStep(0, "", 0, {}, {}, {}, None, _contents(streams), self._begins())
         for index, each in enumerate(self.fired, 1):
-            for name in each.taken:
-                streams[name].popleft()
+            for name in each.taken.keys() & streams.keys():  # a source takes from none
+                for _ in range(self._pops(name)):
+                    streams[name].popleft()
             for name, sample in each.given.items():
-                streams[name].append(sample)
+                streams[name].extend(sample if self.flow.of_numbers else [sample])
             found = (each.operator, each.iteration, each.taken, each.given, each.gradients, each.loss)
-            yield FiringStep(index, *found, _contents(streams), told(each))
+            yield FiringStep(index, *found, _contents(streams), told(each, self.flow))
+
+    def _begins(self) -> str:
+        counts = {name: len(held) for name, held in self.fed.items()}
+        what = "number" if self.flow.of_numbers else "sample"
+        one = len(set(counts.values())) == 1  # they are told together
+        names = {" and ".join(counts): next(iter(counts.values()))} if one else counts
+        held = ", ".join(f"{count} {what}{'s' * (count != 1)} in {name}" for name, count in names.items())
+        return f"{held}: nothing has fired." if held else "Nothing has fired."
+
+    def _pops(self, name: str) -> int:
+        """How many of what a stream holds a firing of its reader takes out."""
+        return int(self.flow.streams[name].pop) if self.flow.of_numbers else 1
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The firings as lines of text."""
@@ -147,8 +165,9 @@ class FiringLog(Sequence[FiringStep]):
                 "streams": {each.name: _stream(each, box_of, arrows) for each in self.flow.streams.values()},
                 "held": HELD,
                 "fed": {name: [brief(each) for each in samples] for name, samples in self.fed.items()},
-                "begins": next(iter(self)).sentence,
-                "fired": [_fired(each) for each in self.fired],
+                "begins": self._begins(),
+                "pops": {name: self._pops(name) for name in self.flow.streams},
+                "fired": [_fired(each, self.flow) for each in self.fired],
             },
             "drawing": {"svg": undressed(unplaced(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
@@ -167,13 +186,15 @@ def _stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -> list[st
     return [stream.writer, stream.reader, next((name for name in shown if name in arrows), "")]
 
 
-def _fired(fired: Fired) -> dict[str, Any]:
+def _fired(fired: Fired, flow: Flow) -> dict[str, Any]:
+    put = {name: [brief(each) for each in sample] for name, sample in fired.given.items()} if flow.of_numbers else {}
     return {
         "operator": fired.operator,
         "time": fired.iteration,
-        "taken": list(fired.taken),
+        "taken": [name for name in fired.taken if name in flow.streams],
+        "put": put,
         "given": {name: brief(sample) for name, sample in fired.given.items()},
         "gradients": {name: brief(each) for name, each in fired.gradients.items()},
         "loss": None if fired.loss is None else shown(fired.loss),
-        "text": told(fired),
+        "text": told(fired, flow),
     }
