@@ -130,6 +130,7 @@ def _make(
             bind(WHO, TRAINING, given, named)
             return
         streams = Streams(result.text, data.text, labels.text)
+        streams = streams if len(set(streams)) == 3 else Streams()  # what is wrong with them was told
         with warnings.catch_warnings():
             if reading.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -40,10 +41,12 @@ SIGNS = {
     "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
 }  # fmt: skip
 MISSING_BEFORE = {  # a sign, and what may stand where it is missing
-    "SEMICOLON": ("ADD", "RBRACE", "ID", "STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE"),
-    "COMMA": ("ID", "NUMBER", "STRING"),
+    "SEMICOLON": ("_ADD", "RBRACE", "ID", "_STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE", "_ADD"),
+    "COMMA": ("ID", "NUMBER", "STRING"), "EQUAL": ("_SEQUENTIAL",),
 }  # fmt: skip
-QUOTES = "“”„‟«»‘’‚‛"
+QUOTES = "\"'“”„‟«»‘’‚‛`´"
+COMMENTS = r"""("[^"\n]*"|'[^'\n]*')|//[^\n]*|/\*[\s\S]*?\*/"""  # or a text, in which none begins
+INSTEAD = {"#": " A comment begins with //.", "[": " Brackets are round.", "]": " Brackets are round."}
 WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end"}
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
 
@@ -85,7 +88,7 @@ class Reading:
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise SequentialError("ARG_TYPE", f"A program is a text, not a {type(text).__name__}. Read the file first.")
+            raise SequentialError("ARG_TYPE", f"A program is a text, not {text!r:.40}. Read the file first.")
         if len(text) > MOST_CHARACTERS:
             raise SequentialError(
                 "SyntaxError",
@@ -95,11 +98,13 @@ class Reading:
         self.repairs: list[Repair] = []
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
-        while self.tree is None and len(self.mistakes) < MOST_MISTAKES:
+        self.guesses: list[SequentialError] = []  # words for which quotes were guessed
+        while self.tree is None and len(self.repairs) < MOST_MISTAKES:
             try:
                 self.tree = _tree(self.repaired)
             except TextMistake as wrong:
                 self.add(wrong.error)
+                self.guesses += self.mistakes[-1:] * (wrong.error.about != "")
                 if wrong.repair is None:
                     break
                 start, end, instead = wrong.repair
@@ -107,12 +112,20 @@ class Reading:
                 self.repairs.append(wrong.repair)
 
     def add(self, error: SequentialError) -> None:
-        """One more mistake, at its place in the text as it was written."""
+        """One more mistake, at its place in the text as it was written; of several in one place, the first.
+
+        What a word that only lacked quotes was to be is told instead of them.
+        """
         place = _offset(self.repaired, error.line, error.column)
         for start, end, instead in reversed(self.repairs):
             place = place + end - start - len(instead) if place >= start + len(instead) else min(place, start)
         line = self.text.count("\n", 0, place) + 1
-        self.mistakes.append(placed_in(self.text, error, line, place - self.text.rfind("\n", 0, place)))
+        found = placed_in(self.text, error, line, place - self.text.rfind("\n", 0, place))
+        same = [each for each in self.mistakes if (each.line, each.column) == (found.line, found.column)]
+        if not same:
+            self.mistakes.append(found)
+        elif same[0] in self.guesses and found.code != "SyntaxError":
+            self.mistakes[self.mistakes.index(same[0])] = found
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -168,30 +181,40 @@ def _syntax(says: str, line: int, column: int, about: str = "") -> SequentialErr
 
 
 def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
-    wanted = sorted(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
+    wanted = sorted(error.interactive_parser.accepts(), key=lambda each: each.strip("_"))  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
     ended = token.type == "$END"
     start = len(text) if ended else token.start_pos
     if text.startswith("/*", start):
         return TextMistake(_syntax("a comment begins here and does not end. Close it: */", error.line, error.column))
-    word = stack[-1] if wanted == ["EQUAL"] and stack else token
+    word = stack[-1] if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL" else token
+    if word is not token and getattr(stack[-2:][0], "type", "") not in ("LPAR", "COMMA"):
+        return TextMistake(_no_statement(word))
     if getattr(word, "type", "") == "ID" and (word is not token or "STRING" in wanted):
         one = {"True": "1", "False": "0"}.get(str(word))
         says = f"{one} is meant: flags are 0 or 1." if one else f'a word stands in quotes: "{word}".'
         repair = Repair(word.start_pos, word.end_pos, one or f'"{word}"')
         return TextMistake(_syntax(says, word.line, word.column, str(word)), repair)
-    named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower())}`" for each in wanted]
+    named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower().strip('_'))}`" for each in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if ended else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
         got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
-    behind = len(text[:start].rstrip())  # where a sign is missing: behind what stands before
+    said = re.sub(COMMENTS, lambda found: found[1] or " " * len(found[0]), text[:start])
+    behind = len(said.rstrip())  # where a sign is missing: behind what stands before
     place = behind if ended or wanted == ["SEMICOLON"] else start
     line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     sign = next((SIGNS[each] for each in wanted if token.type in MISSING_BEFORE.get(each, ())), "")
     return TextMistake(
         _syntax(f"expected {expected}, got {got}", line, column), Repair(behind, behind, sign) if sign else None
     )
+
+
+def _no_statement(word: Any) -> SequentialError:
+    near = get_close_matches(word.lower(), RESERVED, 1)
+    meant = f" (did you mean {near[0]})" if near and near[0] != word else ""
+    says = "a statement begins with `stream`, or with the stream that it writes and `=`."
+    return _syntax(says, word.line, word.column, f"{word}{meant}")
 
 
 def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
@@ -204,16 +227,17 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
         says = f"expected `{plain}`, got `{char}` ({name}). Type the plain sign."
         repair = Repair(at, at + 1, plain)
     elif char in QUOTES:
-        inside = re.compile(f'[^{QUOTES}\\n"]*').match(text, at + 1)
-        word = f'"{inside[0].strip()}"' if inside else ""
+        inside = re.compile(f"([^{QUOTES}\\n]*)([{QUOTES}]?)").match(text, at + 1)
+        assert inside is not None  # it fits an empty text
+        word = f'"{inside[1].strip()}"'
         says = f"a text stands in plain quotes, \" or ', not in {char}: {word}."
-        ends = inside is not None and text[inside.end() : inside.end() + 1] in {*QUOTES, '"'}
-        repair = Repair(at, inside.end() + 1, word) if inside and ends else None
-    elif char in "\"'":
-        says = f"a text that begins with {char} does not end on its line."
+        if char in "\"'":
+            says = f"a text that begins with {char} does not end with it on its line{f': {word}' * bool(inside[2])}."
+        repair = Repair(at, inside.end(), word) if inside[2] else None
     else:
         file = " A program is its text, not the name of its file." * (char in ".~\\")
-        says = f"`{char}` ({name}) is no sign of the language. Take it out.{file}"
+        instead = INSTEAD.get(char, f" Take it out.{file}")
+        says = f"`{char}` ({name}) is no sign of the language.{instead}"
     return TextMistake(_syntax(says, error.line, error.column), repair)
 
 
@@ -251,7 +275,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
                 raise _at(
                     after.value,
                     "SyntaxError",
-                    f"`{_brief(after.value)}` has no name and stands behind one that has. PlacedName it.",
+                    f"`{_brief(after.value)}` has no name and stands behind one that has. Name it.",
                 )
         return tuple(parts)
 
