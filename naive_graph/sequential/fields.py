@@ -43,7 +43,7 @@ def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping
     """
     names = [field.name for field in fields]
     if len(given) > len(fields):
-        most = f"at most {len(fields)} arguments" if fields else "no arguments"
+        most = f"at most {len(fields)} argument{'s' * (len(fields) > 1)}" if fields else "no arguments"
         raise SequentialError(
             "ARG_COUNT", f"it takes {most} ({_listed(names)}), not {len(given)}.", who, argument=len(fields)
         )
@@ -158,6 +158,13 @@ def one_of(*names: str) -> Callable[[Any], str]:
         return value
 
     return fit
+
+
+def word(value: Any) -> str:
+    """A name as the language writes them."""
+    if not isinstance(value, str) or not (value.isidentifier() and value.isascii()):
+        raise WrongArgument("BAD_VALUE", "a name of letters, digits and _, as of a variable")
+    return value
 
 
 def shape(value: Any) -> tuple[int, ...]:

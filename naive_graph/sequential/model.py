@@ -292,7 +292,7 @@ def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflo
     """A network as operators and streams. decompose: with splits, workers of `grain` shares, and joins."""
     if not isinstance(network, Network):
         raise SequentialError("ARG_TYPE", f"it takes a Sequential, not {network!r:.60}.", "expand")
-    return network.expand(decompose, grain)
+    return network.expand(switch(decompose, "decompose"), grain)
 
 
 def _same(one: Weights, other: Weights) -> bool:

@@ -32,7 +32,7 @@ from ..training.archive import Shapes, read
 from ..training.model import Model, parameter
 from .compute import LayerArithmetic, Loss, arithmetic, composed
 from .dataflow import Dataflow, expanded
-from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole
+from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole, word
 from .layers import LAYERS, Activation, Dropout, Layer, placed, written
 from .pipeline import schedule
 from .splitjoin import decomposed
@@ -48,6 +48,10 @@ TRAINING = (
 WHO = "sequential"
 Weights = list[dict[str, Any]]  # of each layer, by name
 MOST_AT_ONCE = 256  # samples of one firing: more leave the cache
+ELSEWHERE = {  # what a model of Keras has
+    "add": " It is given all its layers at once: Sequential([Dense(3), Dense(2)], 4).",
+    "compile": " It is given its loss when it is made: Sequential([...], 4, loss=...), and a trainer in fit.",
+}
 MADE_LATER = ("held", "gradients", "parameters", "random")  # what a Model has
 
 
@@ -96,7 +100,10 @@ class Network(Model):
             says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
             raise SequentialError("ARG_COUNT", says, WHO)
         given = [input_shape, learning_rate, batch_size, loss, initializer]
-        self.seed, self.streams = fitted(WHO, Field("seed", whole(0)), seed), Streams(name)
+        self.seed, self.streams = (
+            fitted(WHO, Field("seed", whole(0)), seed),
+            Streams(fitted(WHO, Field("name", word), name)),
+        )
         self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
 
     @classmethod
@@ -144,7 +151,8 @@ class Network(Model):
     def __getattr__(self, name: str) -> Any:
         """What a model holds is made when somebody asks for it: a large network is drawn without."""
         if name not in MADE_LATER:
-            raise AttributeError(f"{type(self).__name__!r} has no {name!r}.", name=name, obj=self)
+            instead = ELSEWHERE.get(name, "")
+            raise AttributeError(f"{type(self).__name__!r} has no {name!r}.{instead}", name=name, obj=self)
         model = Model(self.seed)
         for each in self.layers:
             for kind, extents in each.weight_shapes.items():

@@ -122,9 +122,13 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     [['copy', 'FComp1'], ['lossComp', 'BComp1']]
     """
     if not isinstance(flow, Dataflow) or not isinstance(costs, Costs):
-        raise SequentialError(
-            "BAD_VALUE", f"they are a Dataflow and Costs, not {flow!r:.60} and {costs!r:.60}.", "flow"
+        says = f"they are what expand(network) gives, and Costs, not {flow!r:.60} and {costs!r:.60}."
+        raise SequentialError("BAD_VALUE", says, "flow")
+    if missing := [*(flow.operators.keys() - costs.work.keys()), *(flow.streams.keys() - costs.stream.keys())]:
+        says = (
+            f"they are of every operator and stream of the dataflow. None are told of {', '.join(sorted(missing)):.60}."
         )
+        raise SequentialError("BAD_VALUE", says, "costs")
     if not is_whole(workers) or workers < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {workers!r}.", "workers")
     names = list(flow.operators)

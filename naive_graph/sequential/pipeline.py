@@ -199,7 +199,7 @@ def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None =
     """
     partition = getattr(partition, "parts", partition)
     if not isinstance(dataflow, Dataflow):
-        raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {dataflow!r:.60}.", "dataflow")
+        raise SequentialError("BAD_VALUE", f"it is what expand(network) gives, not {dataflow!r:.60}.", "dataflow")
     if partition is not None:
         try:
             given = [name for names in partition for name in names]
@@ -213,7 +213,7 @@ def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None =
             )
     workers = part_of(partition or [[name] for name in dataflow.operators])
     found = Schedule(dataflow, dataflow.stages(partition), workers)
-    if batch_size is not None and batch_size <= found.count:
+    if batch_size is not None and at_least_one(batch_size, "batch_size") <= found.count:
         mend = f"Let batch_size be {found.count + 1} or more, or leave it out."
         says = f"{batch_size} must exceed {found.count} stages of its pipeline. {mend}"
         raise SequentialError("BATCH_TOO_SMALL", says, argument="batch_size")

@@ -20,7 +20,9 @@ Firings = dict[str, int]  # of each operator, in an order in which all their num
 def repetitions(flow: Dataflow) -> Firings:
     """How often each operator fires in a period. Raises SequentialError where no numbers balance all streams."""
     if not isinstance(flow, Dataflow):
-        raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {flow!r:.60}.", "flow")
+        raise SequentialError(
+            "BAD_VALUE", f"it is what expand(network) gives, or a Composite, not {flow!r:.60}.", "flow"
+        )
     times: dict[str, Fraction] = {}
     beside: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
     for each in inner(flow):

@@ -247,9 +247,9 @@ def in_threads(
             desk.failed.value = 1
 
     threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in range(len(parts))]
-    for thread in threads:
-        thread.start()
     with ends_a_group(network, store, desk, len(samples), before[0]):
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while thread.is_alive():
                 thread.join(PATIENCE)

@@ -1,7 +1,6 @@
 """Sequential, as one uses it: the text and the Python, training, files, and wrong inputs."""
 
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -11,7 +10,10 @@ from naive_graph.errors import SequentialError, SequentialWarning, ShapeError, T
 from naive_graph.sequential.language import parse
 from naive_graph.sequential.layers import Activation, Conv2D, Dense, Dropout
 from naive_graph.sequential.model import Sequential, expand
+from naive_graph.sequential.partitioning import Costs
+from naive_graph.sequential.partitioning import partition as divide
 from naive_graph.sequential.pipeline import schedule
+from naive_graph.sequential.workers import Part
 
 
 def test_the_python_is_the_text():
@@ -159,11 +161,37 @@ def test_what_is_one_stream_for_data_and_labels_is_refused_while_reading():
         parse("stream<double x> r, d; r = sequential (d, d) (4, 0.1, 9) { add Dense(4); };")
 
 
-def test_a_fit_says_how_it_ended():
+def test_a_fit_says_how_it_ended(monkeypatch):
     network, x, y = small()
     assert network.fit(x, y, progress=False).stopped == "epochs"
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    history = network.fit(np.tile(x, (999, 1)), np.tile(y, (999, 1)), workers="threads", progress=False)
-    timer.join()
-    assert history.stopped == "interrupt" and network._done % network.batch_size == 0
+    run = Part.run
+
+    def interrupted(part):
+        signal.raise_signal(signal.SIGINT)
+        return run(part)
+
+    monkeypatch.setattr(Part, "run", interrupted)
+    names = list(expand(network).operators)
+    history = network.fit(
+        np.tile(x, (999, 1)), np.tile(y, (999, 1)), workers="threads", partition=[names], progress=False
+    )
+    assert history.stopped == "interrupt" and network._done and network._done % network.batch_size == 0
+
+
+@pytest.mark.parametrize("name", ["", "a b", "é", 3, None, "1"])
+def test_a_network_has_a_name_that_the_language_can_write(name):
+    with pytest.raises(SequentialError, match="name: of sequential it is a name of letters"):
+        Sequential([Dense(3)], 4, name=name)
+
+
+def test_habits_of_keras_are_told_what_stands_here_instead():
+    network = Sequential([Dense(3)], 4)
+    with pytest.raises(AttributeError, match="all its layers at once"):
+        network.add(Dense(3))
+    with pytest.raises(AttributeError, match="a trainer in fit"):
+        network.compile(optimizer="adam")
+
+
+def test_costs_of_another_dataflow_are_refused_by_name():
+    with pytest.raises(SequentialError, match=r"None are told of .*copy"):
+        divide(expand(Sequential([Dense(3)], 4)), 2, Costs({}, {}))
