@@ -48,13 +48,17 @@ class Algebra(Protocol):
 
     def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
+    def entries(self, source: Any) -> Any:
+        """The source as a reduction reads it: a zero by structure is a number among the others."""
+        return source
+
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Any]:
         """The derivatives that a call's operator defines itself, for the operands at some places."""
 
 
-class Nodes:
+class Nodes(Algebra):
     """Derivatives as new nodes: each operation builds one."""
 
     def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
@@ -143,7 +147,8 @@ class Calculus:
         """A derivative times that of a reduction (the chain rule); None if the reduction has none."""
         if node.rule in FLAT:
             return None
-        slope = Slope(self.algebra, node, self.value(node.sources[0]), lambda: self.value(node))
+        x = self.algebra.entries(self.value(node.sources[0]))
+        slope = Slope(self.algebra, node, x, lambda: self.value(node))
         return self.algebra.linear(OpType.mul, index, move, slope.tensor())
 
     def values(self, node: TensorNode) -> list[Any]:

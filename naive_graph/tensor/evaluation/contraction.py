@@ -37,7 +37,7 @@ def _product_of_those_there(given: list[Factor], masks: list[Factor], dst: Ids) 
         move(kept)
         pairs = zip(arrays, kept, strict=True)
         arrays[:] = [(namespace(x).where(like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
-    if len(arrays) > 1 and type(arrays[0][0]) is np.ndarray:
+    if len(arrays) > 1 and isinstance(arrays[0][0], (np.ndarray, np.generic)):
         return _of_those_there(arrays, kept, dst)
     return contracted(arrays or [(np.array(1.0), ())], dst)
 

@@ -20,7 +20,7 @@ from ...core.tables import Tables
 from ...errors import NoGradientError, PlaceHolderError, ShapeError
 from ...graph.registry import CURRENT
 from ..base import Call, TensorNode, check_tensors, method
-from ..calculus import GUARD, Calculus, Nodes
+from ..calculus import GUARD, Algebra, Calculus, Nodes
 from ..differentiate import ancestors, between, leading, overriding, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
@@ -37,7 +37,7 @@ from .recipes import Factors, Recipe, missing, recipes
 from .reducing import first_largest, reduced, softmax
 
 
-class Arrays:
+class Arrays(Algebra):
     """Derivatives as arrays: each operation computes one at once."""
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
@@ -299,6 +299,9 @@ class _Careful(Nodes):
         node.structural = function in CHOICES
         node.holes = node.structural or function is GUARD or None
         return node
+
+    def entries(self, source: TensorNode) -> TensorNode:
+        return LeafNode.constant(value_of(source)) if holed(source) else source
 
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:

@@ -9,7 +9,7 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("opt_einsum")
 
-from naive_graph import Graph, LeafNode, gradcheck, operators  # noqa: E402
+from naive_graph import Graph, LeafNode, gradcheck, operators, tangents  # noqa: E402
 from naive_graph.core.rules import RULES  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
 from naive_graph.tensor.evaluation.entries import VALUES  # noqa: E402
@@ -263,3 +263,21 @@ def test_what_is_beaten_hands_nothing_on_to_the_infinity_before_it(told, ignorin
 def test_three_factors_of_which_one_is_a_number_give_what_two_give(ignoring_invalid):
     a, b = LeafNode.parameter([-0.0], "a"), LeafNode.parameter([INF], "b")
     assert np.isnan((a * b)[[0, 0]].eval()).all()
+
+
+def test_a_product_along_a_padded_axis_meets_the_padding_as_numbers(ignoring_invalid):
+    x = LeafNode.parameter([2.0, INF, 3.0])
+    y = operators()["pad"](x, [1, 1]).prod()
+    y.backward()
+    scalar, leaf = y.lower()[()], x.lower()
+    Graph.forward(scalar)
+    Graph.backward(scalar)
+    np.testing.assert_array_equal(x.gradient(), leaf.grads)
+
+
+def test_a_single_infinite_factor_leaves_the_zeros_of_a_diagonal_zeros(ignoring_invalid):
+    x = LeafNode.parameter([-INF, -2.0, 0.14])
+    moved = tangents(x, x.sum() * (x * x).sin())  # a row of it is the sum, -inf, times a slope on a diagonal
+    scalars = moved.lower()
+    Graph.forward()
+    np.testing.assert_array_equal(np.isnan(moved.eval()), np.isnan(scalars.values))
