@@ -392,3 +392,21 @@ def test_a_resize_without_sizes_is_refused(inputs):
     made.input[:] = [each.strip("'") for each in inputs.split()]
     with refused("Resize 'r'"):
         from_onnx(model_of([made], [("x", [1, 1, 2, 2])], [("y", None)]))
+
+
+@pytest.mark.parametrize("kind", [TensorProto.UNDEFINED, TensorProto.STRING, TensorProto.COMPLEX64])
+def test_an_input_of_entries_that_are_no_numbers_is_refused(kind):
+    model = unary("Relu")
+    model.graph.input[0].type.tensor_type.elem_type = kind
+    with refused(f"'x' holds {TensorProto.DataType.Name(kind)} entries"):
+        from_onnx(model)
+    model.graph.input[0].type.tensor_type.shape.ClearField("dim")
+    model.graph.input[0].type.tensor_type.shape.dim.add()
+    with refused(f"'x' holds {TensorProto.DataType.Name(kind)} entries"):
+        from_onnx(model, sizes={"x_0": 2})
+
+
+def test_a_slice_of_no_axes_is_the_whole():
+    none = [stored(name, [], np.int64) for name in "be"]
+    network = from_onnx(model_of([node("Slice", "x b e", "y")], [("x", (2,))], [("y", None)], none))
+    assert network([1.0, 2.0]).tolist() == [1.0, 2.0]

@@ -24,12 +24,9 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
     folder: where files that hold numbers may lie; None if none may.
     """
     name, shape = f"Tensor {tensor.name!r}", tuple(tensor.dims)
-    kind = type_name(tensor.data_type)
-    if kind in REFUSED:
-        raise ImportModelError(f"{name} holds {kind} entries; only numbers and truth values are read.")
+    dtype, kind = dtype_of(tensor.data_type, name), type_name(tensor.data_type)
     if min(shape, default=0) < 0:
         raise ImportModelError(f"{name} has the shape {shape}. No extent is below 0.")
-    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
     bits = _bits_of(kind)
     due = (prod(shape) * bits + 7) // 8
     if tensor.data_location == TensorProto.EXTERNAL:
@@ -54,6 +51,13 @@ def _unpacked(tensor: Any, data: Any, name: str, shape: tuple[int, ...]) -> Any:
     if array.dtype.kind in "biu" or array.dtype in OURS:
         return array
     return array.astype(np.int8 if "int" in array.dtype.name else np.float32)
+
+
+def dtype_of(data_type: int, who: str) -> np.dtype[Any]:
+    """What NumPy calls a type of entries. Raises ImportModelError for one that is no number."""
+    if type_name(data_type) in REFUSED:
+        raise ImportModelError(f"{who} holds {type_name(data_type)} entries; only numbers and truth values are read.")
+    return np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
 
 
 def type_name(data_type: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, helper
+from onnx import ModelProto
 
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
@@ -15,7 +15,7 @@ from .. import network
 from ..described import Described, described
 from ..network import BuiltGraph, InputLeaf, Port, Sizes, sized
 from ..weights import StoredWeights
-from .arrays import type_name
+from .arrays import dtype_of, type_name
 from .building import OnnxBuilder, own_function, unsupported
 from .folding import check_entries
 from .inlining import Application, check_known
@@ -40,7 +40,7 @@ class OnnxNetwork(network.ImportedNetwork):
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
-        return helper.tensor_dtype_to_np_dtype(slot.type)
+        return dtype_of(slot.type, f"Input {slot.name!r}")
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         builder = OnnxBuilder(self.weights, self.most)

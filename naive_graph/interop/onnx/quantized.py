@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ...tensor.operators.table import TABLE
+from .arrays import dtype_of
 from .building import OnnxBuilder, prepared
 from .inlining import Application
 from .preparing import attributes_of
@@ -30,7 +31,7 @@ def quantized(builder: OnnxBuilder, step: Application, x: Any) -> Any:
     """round(x / scale) + zero point, within what the type holds."""
     scale, zero = (_beside(builder, step, place, x.shape) for place in (1, 2))
     kind = attributes_of(step).get("output_dtype") or (TensorProto.UINT8 if zero is None else builder.type(step, 2))
-    bounds = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
+    bounds = np.iinfo(dtype_of(kind, step.label))
     found = TABLE["round"](x / scale)
     found = found if zero is None else found + zero
     return TABLE["clip"](found, min=float(bounds.min), max=float(bounds.max))

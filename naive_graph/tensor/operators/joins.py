@@ -123,7 +123,8 @@ def _ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any)
     by = (1,) * len(begin) if steps is None else steps
     if (end is None) == (sizes is None):
         raise ShapeError(f"end={end} and sizes={sizes}: give one of them.")
-    if not len(begin) == len(end or sizes) == len(chosen) == len(by) or 0 in by or len(begin) > len(x):
+    counts = {len(begin), len(sizes if end is None else end), len(chosen), len(by)}
+    if len(counts) > 1 or 0 in by or len(begin) > len(x):
         raise ShapeError(f"begin, end, axis and steps need a number for each of {len(chosen)} axes, and no step is 0.")
     if end is None:
         end = [x[at] if size == -1 else b + size for at, b, size in zip(chosen, begin, sizes)]
