@@ -11,10 +11,10 @@ import numpy as np
 from ..errors import FeedError, ImportModelError
 from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
-from ..tensor.differentiate import ancestors
+from ..tensor.differentiate import BEHIND, ancestors
 from ..tensor.evaluation.arrays import as_array
 from ..tensor.evaluation.evaluate import computed, operand, written_out
-from ..tensor.evaluation.recipes import Recipe, missing, recipes
+from ..tensor.evaluation.recipes import Recipe, all_recipes
 from ..tensor.nodes import LeafNode, LeafType
 from ..training.model import Model
 from .scopes import NamedScopes
@@ -233,17 +233,12 @@ class BuiltGraph:
         self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
         self.values = dict(outputs if values is None else values)
         self.computed = {name: each for name, each in self.values.items() if isinstance(each, TensorNode)}
-        self.inner = [each for each in ancestors([*self.computed.values()]) if each.sources]
+        self.inner = [each for each in ancestors(self.computed.values(), of=BEHIND) if each.reads]
 
     @cached_property
     def plan(self) -> list[Recipe]:
         """How all outputs are computed, found once."""
-        found: list[Recipe] = []
-        done: set[TensorNode] = set()
-        for target in self.computed.values():
-            found += recipes(missing(target, done.__contains__), target)
-            done.update(each.node for each in found)
-        return found
+        return all_recipes(self.computed.values())
 
     def run(self) -> dict[str, Any]:
         """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""

@@ -18,8 +18,7 @@ from ..core.catalogue import maximum, relu, sigmoid, square
 from ..tensor.base import TensorNode
 from ..tensor.calculus import Calculus, Nodes
 from ..tensor.differentiate import gradients, reverse
-from ..tensor.evaluation.evaluate import computed, operand
-from ..tensor.evaluation.recipes import missing, recipes
+from ..tensor.evaluation.calculation import Calculation
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from ..tensor.operators.pooling import avg_pool2d, max_pool2d
@@ -31,39 +30,6 @@ Array = Any
 Weights = Mapping[str, Array]
 Chances = Sequence[tuple[int, ...]] | None  # for each sample where its random numbers begin
 TINY = 1e-12  # below which a probability's logarithm is cut
-
-
-class Calculation:
-    """Tensors as functions of leaves: what is to be computed is found once, and then runs on arrays.
-
-    Unlike a node, it keeps no values, so several threads may run one.
-
-    >>> a = LeafNode.input(2, "a")
-    >>> double, total = Calculation([a], [a + a, (a * 3.0).sum()])(np.array([1.0, 2.0]))
-    >>> double.tolist(), float(total)
-    ([2.0, 4.0], 9.0)
-    """
-
-    def __init__(self, inputs: Sequence[TensorNode], outputs: Sequence[TensorNode]) -> None:
-        self.inputs = list(inputs)
-        self.outputs = list(outputs)
-        self.recipes: list[Any] = []
-        done = set(self.inputs)
-        for output in self.outputs:
-            found = recipes(missing(output, lambda node: node in done), output)
-            self.recipes += found
-            done.update(recipe.node for recipe in found)
-
-    def __call__(self, *arrays: Array) -> list[Array]:
-        values: dict[TensorNode, Array] = dict(zip(self.inputs, arrays, strict=True))
-
-        def value(node: TensorNode) -> Array:
-            return values[node] if node in values else operand(node)
-
-        with np.errstate(all="ignore"):  # values follow IEEE 754
-            for recipe in self.recipes:
-                values[recipe.node] = computed(recipe, value)
-        return [value(output) for output in self.outputs]
 
 
 class LayerArithmetic:
@@ -88,7 +54,7 @@ class LayerArithmetic:
         )
         weights = [LeafNode.input(shape, name) for name, shape in self.placed.weight_shapes.items()]
         result = composed(self.placed.layer, x, dict(zip(self.names, weights)))
-        found = reverse(Calculus(Nodes(), (), lambda node: node), result, delta, [x, *weights])
+        found = reverse(Calculus(Nodes(), (), lambda node: node), {result: delta}, [x, *weights])
         slopes = [found[each] for each in (x, *weights)]
         return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], slopes)
 

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import SequentialError
+from ..tensor.evaluation.calculation import Calculation
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
-from .compute import Calculation, LayerArithmetic, arithmetic
+from .compute import LayerArithmetic, arithmetic
 from .dataflow import Dataflow, StreamOperator
 from .fields import is_whole
 from .layers import Conv2D, Dense, Placed, Pooling

@@ -6,6 +6,7 @@ reduction, slopes    the largest, the product, logsumexp along axes, as one node
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 calculus, differentiate    the rules of the kinds; both walks
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
+repeated         a cell along sequences: one node, and every step for who looks inside
 operators/                the table of operators with properties
 losses                    rows that say how far predictions are from labels
 equation_text, notation    how a node reads: `y[i] = sum_{a} W[i,a] * v[a]`, and its indices in plain words

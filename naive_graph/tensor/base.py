@@ -19,7 +19,8 @@ from ..graph.registry import CURRENT, check_name
 from .evaluation.arrays import Array
 from .index import Shape
 
-serials = count()
+ROOM = 2**32  # between two serials, for what is only made when it is asked for
+serials = count(step=ROOM)
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -46,10 +47,14 @@ class Call:
 
 
 class Direct(NamedTuple):
-    """How an array is computed at once from those of other tensors."""
+    """How an array is computed at once from those of other tensors.
+
+    back: the derivatives for all of them, from the node, how to read an array, and the node's adjoint.
+    """
 
     sources: tuple[TensorNode, ...]
     compute: Callable[..., Any]
+    back: Callable[[TensorNode, Callable[[TensorNode], Any], Any], Sequence[Any]] | None = None
 
 
 if TYPE_CHECKING:  # with the methods that rows and other files of this room give it
@@ -69,6 +74,7 @@ class TensorNode(_Methods):
     structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
     flat = False  # whether it moves with nothing, whatever it is made of
     direct: Direct | None = None  # how its array is found at once, if single numbers go another way
+    travels = False  # whether it is sent whole to other processes, as part of what another node computes with
     holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
@@ -112,6 +118,11 @@ class TensorNode(_Methods):
     def reads(self) -> tuple[TensorNode, ...]:
         """The tensors whose arrays its own array is computed from."""
         return self.direct.sources if self.direct else self.sources
+
+    @property
+    def behind(self) -> tuple[TensorNode, ...]:
+        """The tensors that it hands derivatives on to as arrays."""
+        return self.direct.sources if self.direct and self.direct.back else self.sources
 
     @property
     def home(self) -> Tables:

@@ -36,6 +36,8 @@ from .slopes import Slope, first_by_place, softmax
 class Algebra(Protocol):
     """What derivatives are computed with: nodes, which build a graph, or arrays."""
 
+    at_once: bool  # whether what knows how derivatives go back through it is asked, or else its sources
+
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Any: ...
 
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Any: ...
@@ -60,6 +62,8 @@ class Algebra(Protocol):
 
 class Nodes(Algebra):
     """Derivatives as new nodes: each operation builds one."""
+
+    at_once = False
 
     def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
         if alpha == 1.0 and index.dst == index.src and all(each > 0 for each in index.dst):
@@ -151,6 +155,14 @@ class Calculus:
         slope = Slope(self.algebra, node, x, lambda: self.value(node))
         return self.algebra.linear(OpType.mul, index, move, slope.tensor())
 
+    def back(self, node: TensorNode) -> Callable[..., Sequence[Any]] | None:
+        """How derivatives go back through a node at once, if it knows that and they are arrays."""
+        return node.direct.back if self.algebra.at_once and node.direct else None
+
+    def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
+        """The tensors that a node hands its derivative on to."""
+        return node.behind if self.algebra.at_once else node.sources
+
     def values(self, node: TensorNode) -> list[Any]:
         return [self.value(source) for source in node.sources]
 
@@ -158,6 +170,9 @@ class Calculus:
 
     def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
         """A node's contribution to the derivative of one of its sources; None if that is 0 everywhere."""
+        back = self.back(node)
+        if back:
+            return back(node, self.value, adjoint)[position]
         target = node.sources[position]
         shape = target.shape + self.h_shape
         if isinstance(node, TransformNode):
@@ -183,7 +198,9 @@ class Calculus:
             if taken is None:
                 return self.algebra.nonlinear(_BRANCH[place], [condition])
             return self.algebra.nonlinear(_BRANCH_IF[place], [condition, taken])
-        if taken is None or isinstance(node, NonlinearNode):
+        if taken is None or self.back(node):
+            return None
+        if isinstance(node, NonlinearNode):
             return taken
         if isinstance(node, (TransformNode, ReductionNode)):
             index = transform_adjoint(node.index)
@@ -277,7 +294,9 @@ def responds(node: TensorNode, position: int) -> bool:
 
 
 def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
-    """The sources whose values a node's contribution to one of them is made of."""
+    """The sources whose values a node's contribution to one of them, as an array, is made of."""
+    if node.direct and node.direct.back:
+        return [node, *node.behind]
     if branch(node, position):
         return [condition_of(node)]
     if isinstance(node, LinearNode) and node.op == OpType.mul:

@@ -64,7 +64,7 @@ class _TensorLoss:
         self.signs = self._signs(self.values)
         calculus = Calculus(Arrays(), (), lambda node: node if isinstance(node, SelectionNode) else self.value(node))
         self.calculus = calculus
-        self.adjoints = reverse(calculus, loss, np.ones(()), self.leaves)
+        self.adjoints = reverse(calculus, {loss: np.ones(())}, self.leaves)
 
     def value(self, node: TensorNode) -> Array:
         """A node's array at the leaves' own values."""

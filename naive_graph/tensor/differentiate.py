@@ -7,7 +7,8 @@ as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,12 @@ from .index import Shape, straight
 from .nodes import LeafNode, LeafType, TransformNode
 from .selection import identity
 
+Walk = Callable[[TensorNode], Iterable[TensorNode]]  # from a node to those that it is made of
+SOURCES: Walk = attrgetter("sources")
+BEHIND: Walk = attrgetter("behind")
 
-def ancestors(outputs: Iterable[TensorNode], after: int = -1) -> list[TensorNode]:
+
+def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Walk = SOURCES) -> list[TensorNode]:
     """The outputs and all that they are made of, in an order in which sources come first. after: a serial."""
     found: dict[TensorNode, None] = {}
     waiting = list(outputs)
@@ -30,15 +35,15 @@ def ancestors(outputs: Iterable[TensorNode], after: int = -1) -> list[TensorNode
         node = waiting.pop()
         if node not in found and node.serial > after:
             found[node] = None
-            waiting.extend(node.sources)
+            waiting.extend(of(node))
     return sorted(found, key=lambda node: node.serial)
 
 
-def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode]) -> set[TensorNode]:
+def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Walk = BEHIND) -> set[TensorNode]:
     """Those of the nodes (sources first) that are wanted, or depend on one that is."""
     found = set(wanted)
     for node in nodes:
-        if not node.flat and any(source in found for source in node.sources):
+        if not node.flat and any(source in found for source in of(node)):
             found.add(node)
     return found
 
@@ -51,15 +56,15 @@ class Adjoint:
         self.taken = taken
 
 
-def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[TensorNode]) -> dict[TensorNode, Any]:
-    """The derivatives of one output with respect to each wanted node that it depends on.
+def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterable[TensorNode]) -> dict[TensorNode, Any]:
+    """The derivatives with respect to each wanted node that outputs depend on. seeds: their own, by output.
 
     Consumers contribute youngest first, then by position: the order of the sum.
     """
     wanted = set(wanted)
-    nodes = ancestors([output])
-    route = Route(nodes, wanted)
-    adjoints = {output: Adjoint(seed)}
+    nodes = ancestors(seeds, of=calculus.sources)
+    route = Route(nodes, wanted, calculus.sources)
+    adjoints = {output: Adjoint(seed) for output, seed in seeds.items()}
     answers: dict[TensorNode, Any] = {}
     for node in reversed(nodes):
         adjoint = adjoints.pop(node, None)
@@ -83,8 +88,13 @@ def shares(
     if call:
         for place, share in zip(places, overridden(calculus, call, node, adjoint.sum, places)):
             yield call.operands[place], None if share is None else Adjoint(share)
+    back, sources = calculus.back(node), calculus.sources(node)
+    found = back(node, calculus.value, adjoint.sum) if back and positions else None
     for position in positions:
-        yield node.sources[position], contribution(calculus, node, position, adjoint)
+        if found is None:
+            yield sources[position], contribution(calculus, node, position, adjoint)
+        else:
+            yield sources[position], None if found[position] is None else Adjoint(found[position])
 
 
 class Route:
@@ -96,9 +106,9 @@ class Route:
     what the operator is made of is walked: it says which entries the branch reaches.
     """
 
-    def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode]) -> None:
-        self.nodes, self.wanted = nodes, wanted
-        self.varying = leading(nodes, wanted)
+    def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode], sources: Walk = BEHIND) -> None:
+        self.nodes, self.wanted, self.sources = nodes, wanted, sources
+        self.varying = leading(nodes, wanted, sources)
         self.within: dict[TensorNode, set[TensorNode]] = {}
 
     def of(self, node: TensorNode, masked: bool) -> tuple[Call | None, list[int], list[int]]:
@@ -109,12 +119,12 @@ class Route:
         among = self.within.get(node, self.varying)
         call = None if masked else overriding(node)
         if call is None:
-            return None, [], [at for at, source in enumerate(node.sources) if source in among]
+            return None, [], [at for at, source in enumerate(self.sources(node)) if source in among]
         inner = between(self.nodes, call.first, node.serial)
-        asked = leading(inner, self.wanted.intersection(inner))
+        asked = leading(inner, self.wanted.intersection(inner), self.sources)
         self.within.update(dict.fromkeys(inner, asked))
         places = [at for at, operand in enumerate(call.operands) if operand in among]
-        return call, places, [at for at, source in enumerate(node.sources) if source in asked]
+        return call, places, [at for at, source in enumerate(self.sources(node)) if source in asked]
 
 
 def overriding(node: TensorNode) -> Call | None:
@@ -193,7 +203,7 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     one, chosen = _chosen("gradients", output, wrt)
     _check_order("gradients", [output], chosen)
     calculus = Calculus(Nodes(), output.shape, lambda node: node)
-    found = reverse(calculus, output, identity(output.shape), chosen)
+    found = reverse(calculus, {output: identity(output.shape)}, chosen)
     nodes = [found[leaf] if leaf in found else zeros(leaf.shape + output.shape) for leaf in chosen]
     return nodes[0] if one else nodes
 

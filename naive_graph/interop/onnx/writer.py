@@ -119,7 +119,7 @@ class NodeWriter:
             if each.serial < call.first or _stays(each):
                 found[each] = None
             else:
-                waiting.extend(each.sources)
+                waiting.extend(each.reads)
         return sorted(found, key=lambda each: each.serial)
 
     # --- writing ---

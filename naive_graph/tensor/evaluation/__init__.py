@@ -9,5 +9,6 @@ contraction  a product of arrays and selections
 entries      rules entry by entry
 reducing     reductions
 evaluate     all of these: forward, backward, and what changed
+calculation  the same again and again, for other arrays
 eager        values that are computed while the graph is written
 """

@@ -21,7 +21,7 @@ from ...errors import NoGradientError, PlaceHolderError, ShapeError
 from ...graph.registry import CURRENT
 from ..base import Call, TensorNode, check_tensors, method
 from ..calculus import GUARD, Algebra, Calculus, Nodes
-from ..differentiate import ancestors, between, leading, overriding, reverse
+from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
@@ -39,6 +39,8 @@ from .reducing import first_largest, reduced, softmax
 
 class Arrays(Algebra):
     """Derivatives as arrays: each operation computes one at once."""
+
+    at_once = True
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
         source = written_out(source)
@@ -142,8 +144,8 @@ method(incremental_forward)
 def forward(node: TensorNode) -> Array:
     """The tensor's array, with everything that it needs computed again from the leaves' present values."""
     check_tensors("forward", [node])
-    for each in ancestors([node]):
-        if each.sources:
+    for each in ancestors([node], of=lambda each: vars(each).get("sources", each.behind)):
+        if each.reads:
             each._value = None
     return value_of(node)
 
@@ -238,10 +240,10 @@ def backward(node: TensorNode, full: bool = False) -> None:
     """
     check_single(node)
     value = value_of(node)
-    nodes = ancestors([node])
+    nodes = ancestors([node], of=BEHIND)
     wanted = wanted_among(nodes, full)
     with np.errstate(all="ignore"):
-        found = reverse(Calculus(Arrays(), (), _kept_value), node, ones_like(value), wanted)
+        found = reverse(Calculus(Arrays(), (), _kept_value), {node: ones_like(value)}, wanted)
     commit(node, nodes, wanted, found)
 
 
@@ -277,7 +279,7 @@ def commit(
 ) -> None:
     """Write what a backward run found; what the output does not respond to gets zeros."""
     branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
-    if not all(is_finite(found[each]) for each in found if branched or not each.sources):
+    if not all(is_finite(found[each]) for each in found if branched or not each.reads):
         found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
     zero = ones_like(value_of(output)).reshape(()) * 0.0
     blank = {each: namespace(zero).broadcast_to(zero, each.shape) for each in wanted.difference(found)}
@@ -310,7 +312,7 @@ def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode,
         return {}
     with output.home.lock:
         built = reverse(
-            Calculus(_Careful(), (), lambda node: node), output, LeafNode.constant(np.ones(output.shape)), wild
+            Calculus(_Careful(), (), lambda node: node), {output: LeafNode.constant(np.ones(output.shape))}, wild
         )
     return {node: value_of(built[node]) for node in wild}
 
@@ -318,7 +320,7 @@ def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode,
 def _kept_value(node: TensorNode) -> Any:
     if isinstance(node, SelectionNode):
         return node
-    if node._value is None and node.sources:
+    if node._value is None and node.reads:
         value_of(node)
     return operand(node)
 

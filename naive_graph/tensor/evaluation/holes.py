@@ -34,10 +34,10 @@ def _has_holes(node: TensorNode) -> bool:
 def _holed(node: TensorNode) -> bool:
     if isinstance(node, LeafNode):
         return node.structural
+    if node.direct or not isinstance(node, (TransformNode, LinearNode)):
+        return False
     if isinstance(node, TransformNode):
         return bool(node.sources[0].holes)
-    if not isinstance(node, LinearNode) or node.direct:
-        return False
     if node.op != OpType.mul:
         return all(source.holes for source in node.sources)
     picking = [isinstance(source, SelectionNode) for source in node.sources]

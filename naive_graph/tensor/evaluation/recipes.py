@@ -7,7 +7,7 @@ which tensors' arrays it reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ..base import TensorNode
@@ -40,6 +40,16 @@ def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[Te
             found[each] = None
             waiting.extend(each.reads)
     return sorted(found, key=lambda each: each.serial)
+
+
+def all_recipes(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()) -> list[Recipe]:
+    """How to compute several nodes, each step once, from those that are known."""
+    found: list[Recipe] = []
+    done = set(known)
+    for target in targets:
+        found += recipes(missing(target, done.__contains__), target)
+        done.update(each.node for each in found)
+    return found
 
 
 def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:

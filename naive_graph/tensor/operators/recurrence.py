@@ -11,7 +11,9 @@ from ...core import catalogue, compositions
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
+from ..index import straight
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
+from ..repeated import RepeatedNode, Step
 from .joins import stack
 from .kinds import entry
 from .moves import Extents
@@ -59,40 +61,50 @@ State = tuple[TensorNode, ...]
 
 
 def run(
-    x: TensorNode, w: TensorNode, r: TensorNode, b: Any, states: Sequence[Any], *, direction: str, lengths: Any,
-    batch_first: bool, cell: Callable[[int, TensorNode, State, TensorNode, Any], State],
+    x: TensorNode, w: TensorNode, r: TensorNode, b: Any, states: Sequence[Any], more: Any = None, *, direction: str,
+    lengths: Any, batch_first: bool, cell: Callable[..., State], apart: bool = False,
 ) -> list[TensorNode]:  # fmt: skip
-    """All states, and the last of each kind, of a cell that steps along time in each direction."""
+    """All states, and the last of each kind, of a cell that steps along time in each direction.
+
+    cell: gives the states after a step, from the direction, what x and the biases bring, the states, r, and what
+    of b is apart, or more.
+    """
     x = arithmetic.transpose(x, 1, 0, 2) if batch_first else x
-    ways = ["forward", "reverse"] if direction == "bidirectional" else [direction]
-    through: list[list[TensorNode]] = []
-    last: list[State] = []
-    for way, turn in enumerate(ways):
-        weights, recurrent = picks.entry(w, 0, way), picks.entry(r, 0, way)
-        biases = None if b is None else picks.entry(b, 0, way)
-        fed = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, weights)  # for all steps at once
-        first = LeafNode.constant(np.zeros((x.shape[1], recurrent.shape[-1])))
-        state: State = tuple(first if each is None else picks.entry(each, 0, way) for each in states)
-        seen: dict[int, TensorNode] = {}
-        for at in range(x.shape[0]) if turn == "forward" else reversed(range(x.shape[0])):
-            after = cell(way, picks.entry(fed, 0, at), state, recurrent, biases)
-            seen[at], state = _kept(after, state, at, lengths)
-        through.append([seen[at] for at in range(x.shape[0])])
-        last.append(state)
-    whole = stack.function([stack.function(each, 0) for each in through], 1)
-    ends = [stack.function([state[kind] for state in last], 0) for kind in range(len(states))]
+    time, batch, hidden = x.shape[0], x.shape[1], r.shape[-1]
+    goes_on = [] if lengths is None or min(lengths) == time else [LeafNode.constant(
+        np.repeat(np.arange(time)[:, None, None] < np.array(lengths)[:, None], hidden, 2).astype(float)
+    )]  # fmt: skip
+    through: list[TensorNode] = []
+    last: list[list[TensorNode]] = []
+    for way, turn in enumerate(["forward", "reverse"] if direction == "bidirectional" else [direction]):
+        fed = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, picks.entry(w, 0, way))  # for all steps at once
+        of_w, of_r = both(None if b is None else picks.entry(b, 0, way), w.shape[1] // hidden, hidden)
+        brought = with_bias(fed, of_w) if apart else with_bias(with_bias(fed, of_w), of_r)
+        shared = [picks.entry(each, 0, way) for each in (r, more) if each is not None]
+        shared += [of_r] if apart and b is not None else []
+        first = LeafNode.constant(np.zeros((batch, hidden)))
+        begin = [first if each is None else picks.entry(each, 0, way) for each in states]
+        order = range(time) if turn == "forward" else range(time)[::-1]
+        found = RepeatedNode(_step(cell, way), order, [brought, *goes_on], begin, shared)
+        whole = picks.entry(found, 0, 0)
+        through.append(entry(lambda c, y: catalogue.where(c, y, 0.0), *goes_on, whole) if goes_on else whole)
+        last.append([picks.entry(picks.entry(found, 0, kind), 0, order[-1]) for kind in range(len(states))])
+    whole = stack.function(through, 1)
+    ends = [stack.function([*each], 0) for each in zip(*last)]
     if batch_first:
         return [arithmetic.transpose(whole, 2, 0, 1, 3), *(arithmetic.transpose(each, 1, 0, 2) for each in ends)]
     return [whole, *ends]
 
 
-def _kept(after: State, before: State, at: int, lengths: Any) -> tuple[TensorNode, State]:
-    """The output and the state after a step: a sequence that is over gives 0, and keeps its state."""
-    if lengths is None or min(lengths) > at:
-        return after[0], after
-    goes_on = LeafNode.constant(np.repeat(np.array(lengths)[:, None] > at, after[0].shape[1], 1).astype(float))
-    chosen = tuple(NonlinearNode(catalogue.where, goes_on, new, old) for new, old in zip(after, before))
-    return entry(lambda c, y: catalogue.where(c, y, 0.0), goes_on, after[0]), chosen
+def _step(cell: Callable[..., State], way: int) -> Step:
+    """A step of a cell; a sequence that is over keeps its states."""
+
+    def step(fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> Sequence[Any]:
+        after = cell(way, fed[0], states, *shared)
+        pairs = zip(after, states) if fed[1:] else ()
+        return [NonlinearNode(catalogue.where, fed[1], new, old) for new, old in pairs] or after
+
+    return step
 
 
 def times(h: TensorNode, recurrent: TensorNode) -> TensorNode:
@@ -106,7 +118,8 @@ def part(node: TensorNode, gate: int, size: int, count: int = 1) -> TensorNode:
 
 
 def with_bias(node: TensorNode, bias: Any) -> TensorNode:
-    return node if bias is None else LinearNode(OpType.add, (1, 2), (1, 2), (2,), node, bias)
+    own = straight(node.rank)
+    return node if bias is None else LinearNode(OpType.add, own, own, own[-1:], node, bias)
 
 
 def both(biases: Any, gates: int, size: int) -> tuple[Any, Any]:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from ...errors import ShapeError
-from .. import picks
 from ..base import TensorNode
 from ..nodes import LinearNode, NonlinearNode, OpType
 from .examples import example
@@ -25,7 +24,6 @@ from .recurrence import (
     RecurrentLayout,
     State,
     activations_of,
-    both,
     functions,
     part,
     rows,
@@ -101,13 +99,10 @@ def rnn(
     >>> each.eval().shape, each.eval().ravel().round(4).tolist(), last.eval().round(4).tolist()
     ((2, 1, 1, 1), [0.7616, 0.992], [[[0.992]]])
     """
-    size = r.shape[-1]
 
-    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
+    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode) -> State:
         (f,) = functions(activations, ("Tanh",), way)
-        of_w, of_r = both(biases, 1, size)
-        total = with_bias(with_bias(fed, of_w), of_r) + times(state[0], recurrent)
-        return (NonlinearNode(f, total),)
+        return (NonlinearNode(f, fed + times(state[0], recurrent)),)
 
     return run(
         x, w, r, b, states([initial_h], batch_first),
@@ -155,10 +150,9 @@ def gru(
     """
     size = r.shape[-1]
 
-    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
+    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, of_r: Any = None) -> State:
         f, g = functions(activations, ("Sigmoid", "Tanh"), way)
-        h, (of_w, of_r) = state[0], both(biases, 3, size)
-        fed = with_bias(fed, of_w)
+        h = state[0]
         gates, candidates = rows(recurrent, 0, 2 * size), rows(recurrent, 2 * size, size)
         of_gates, of_candidate = (None, None) if of_r is None else (part(of_r, 0, size, 2), part(of_r, 2, size))
         zr = NonlinearNode(f, part(fed, 0, size, 2) + with_bias(times(h, gates), of_gates))
@@ -172,7 +166,7 @@ def gru(
 
     return run(
         x, w, r, b, states([initial_h], batch_first),
-        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
+        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell, apart=True,
     )  # fmt: skip
 
 
@@ -236,12 +230,12 @@ def lstm(
     """
     size = r.shape[-1]
 
-    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
+    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None) -> State:
         f, g, last = functions(activations, ("Sigmoid", "Tanh", "Tanh"), way)
-        (h, c), (of_w, of_r) = state, both(biases, 4, size)
-        total = with_bias(with_bias(fed, of_w), of_r) + times(h, recurrent)
+        h, c = state
+        total = fed + times(h, recurrent)
         i, o, forget, new = (part(total, gate, size) for gate in range(4))
-        peep = [None] * 3 if p is None else [part(picks.entry(p, 0, way), gate, size) for gate in range(3)]
+        peep = [None if peepholes is None else part(peepholes, gate, size) for gate in range(3)]
         i = NonlinearNode(f, _peeped(i, peep[0], c))
         kept = entry(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _peeped(forget, peep[2], c))
         c = entry(lambda k, c, i, n: k * c + i * g(n), kept, c, i, new)
@@ -249,7 +243,7 @@ def lstm(
         return entry(lambda o, c: f(o) * last(c), o, c), c
 
     return run(
-        x, w, r, b, states([initial_h, initial_c], batch_first),
+        x, w, r, b, states([initial_h, initial_c], batch_first), p,
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 

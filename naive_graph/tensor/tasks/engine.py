@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...errors import EngineError
 from ..base import TensorNode
-from ..differentiate import ancestors
+from ..differentiate import BEHIND, ancestors
 from ..evaluation.arrays import Array
 from ..evaluation.evaluate import check_fed, commit, ones_like, operand, written_out
 from ..evaluation.recipes import missing
@@ -125,7 +125,7 @@ class DAGExecutionEngine:
         """Differentiate a tensor of one entry; see `TensorNode.backward`. Nothing is written if a task fails."""
         graph = task_graph(output, full, kept=True)
         results = self._run(graph, kept=True)
-        nodes = ancestors([output])
+        nodes = ancestors([output], of=BEHIND)
         value = written_out(operand(output))
         found = {node: results[at] for node, at in _gradients(graph).items() if results[at] is not None}
         arrays = {node: ones_like(value) if each.sum is None else each.sum for node, each in found.items()}
@@ -137,11 +137,11 @@ class DAGExecutionEngine:
 
     def _run(self, graph: TaskGraph, kept: bool) -> list[Any]:
         """Run all tasks, then keep the values that they found."""
-        check_fed(missing(graph.output, lambda node: bool(node._value is not None and (kept or not node.sources))))
+        check_fed(missing(graph.output, lambda node: bool(node._value is not None and (kept or not node.reads))))
         results, self.last_run = self._perform(graph)
-        for node in ancestors([graph.output]):
+        for node in ancestors([graph.output], of=BEHIND):
             at = graph.number.get(Key("F", node))
-            if node.sources and (at is not None or not kept):
+            if node.reads and (at is not None or not kept):
                 node._value = None if at is None else results[at]
         return results
 

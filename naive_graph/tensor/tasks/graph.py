@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
-from ..differentiate import Route, ancestors
+from ..differentiate import BEHIND, Route, ancestors
 from ..evaluation.evaluate import check_single, wanted_among
 from ..evaluation.recipes import Recipe, missing, recipes
 from ..notation import names_among
@@ -88,7 +88,7 @@ class TaskGraph:
     @cached_property
     def names(self) -> dict[TensorNode, str]:
         """The names of the tensors in labels."""
-        return names_among(ancestors([self.output]))
+        return names_among(ancestors([self.output], of=BEHIND))
 
     def label(self, number: int) -> str:
         """How a task is written: F(y), G(y), B(y,0) or D(y,0)."""
@@ -117,7 +117,7 @@ def task_graph(output: TensorNode, full: bool = False, kept: bool = False, back:
     check_tensors("A DAGExecutionEngine", [output])
     if back:
         check_single(output)
-    nodes = ancestors([output])
+    nodes = ancestors([output], of=BEHIND)
     wanted = wanted_among(nodes, full) if back else set()
     book = _Book(kept)
     book.write_known(nodes)
@@ -145,7 +145,7 @@ class _Book:
         """F of leaves, and of what was evaluated before; selections need none."""
         for node in nodes:
             is_kept = self.kept and node._value is not None
-            if is_kept or not (node.sources or isinstance(node, SelectionNode)):
+            if is_kept or not (node.reads or isinstance(node, SelectionNode)):
                 self.write(Key("F", node), Kept(node), ())
 
     def ask(self, target: TensorNode) -> None:
@@ -160,7 +160,7 @@ class _Book:
         return [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
 
     def write_contribution(self, node: TensorNode, position: int) -> int:
-        known = self._known([node, *node.sources], values_read(node, position))
+        known = self._known([node, *node.behind], values_read(node, position))
         return self._write_share(Contribute(node, position, known), position)
 
     def write_override(self, node: TensorNode, place: int, call: Call) -> int:
@@ -199,5 +199,5 @@ def _write_backward(book: _Book, output: TensorNode, nodes: Sequence[TensorNode]
             hand(call.operands[place], book.write_override(node, place, call), False)
         for position in positions:
             if responds(node, position):
-                mask = masked[node] or bool(branch(node, position))
-                hand(node.sources[position], book.write_contribution(node, position), mask)
+                mask = not (node.direct and node.direct.back) and (masked[node] or bool(branch(node, position)))
+                hand(node.behind[position], book.write_contribution(node, position), mask)

@@ -49,7 +49,7 @@ def _sender() -> Any:
 
         def reducer_override(self, thing: Any) -> Any:
             if isinstance(thing, TensorNode):
-                return _sent_node(thing, thing is self.whole)
+                return _sent_node(thing, thing is self.whole or thing.travels)
             if isinstance(thing, Rule):
                 return (rule_named, (thing.name,)) if thing.number < BUILT_IN else (_rule, (_definition(thing),))
             if isinstance(thing, Function):
@@ -68,6 +68,8 @@ def _sent_node(node: TensorNode, whole: bool) -> tuple[Any, ...]:
     selection = isinstance(node, SelectionNode)
     kind = type(node) if whole else SelectionNode if selection else TensorNode
     own = {name: value for name, value in vars(node).items() if name in OWN} if whole or selection else {}
+    if node.travels:
+        own["_value"] = node._value
     return _made, (kind, node.shape), own | {"holes": selection, "structural": node.structural}
 
 

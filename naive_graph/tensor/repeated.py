@@ -1,0 +1,150 @@
+"""A cell that is applied again and again along sequences: one node on arrays, however long they are.
+
+Who looks inside finds every step: they are made once the node's sources are
+asked for. On arrays the cell is written down once, with how it responds to
+what it is given; both walks repeat that, and hold nothing but the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import BudgetError
+from ..graph.registry import CURRENT
+from .base import ROOM, Direct, TensorNode, serials
+from .calculus import Calculus, Nodes
+from .differentiate import ancestors, reverse
+from .evaluation.arrays import Array, namespace, together
+from .evaluation.calculation import Calculation
+from .evaluation.evaluate import written_out
+from .index import TransformIndex, straight
+from .nodes import LeafNode, TransformNode
+from .operators.joins import stack
+from .picks import entry
+
+MOST_STEPS = 30_000  # that become nodes
+Step = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]  # of what is fed, states, what is shared
+
+
+class Loop:
+    """A cell's steps on arrays. order: the places along the sequences, in the order in which they are taken."""
+
+    def __init__(self, step: Step, order: range, fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]):
+        self.order, self.counts = order, (len(fed), len(states))
+        shapes = [*(each.shape[1:] for each in fed), *(each.shape for each in (*states, *shared))]
+        self.given = [LeafNode.constant(np.zeros(shape)) for shape in shapes]
+        self.after = step(*self.parted(self.given))
+        self.forward = _travelling(Calculation(self.given, self.after))
+
+    def parted(self, all_of_it: Sequence[Any]) -> list[Sequence[Any]]:
+        """What is fed, the states, and what is shared."""
+        fed, states = self.counts
+        return [all_of_it[:fed], all_of_it[fed : fed + states], all_of_it[fed + states :]]
+
+    @cached_property
+    def backward(self) -> tuple[Calculation, list[bool]]:
+        """How what is given moves what comes out, and which of it does."""
+        with CURRENT.tables.lock:
+            seeds = [LeafNode.constant(np.zeros(each.shape)) for each in self.after]
+            found = reverse(Calculus(Nodes(), (), lambda node: node), dict(zip(self.after, seeds)), self.given)
+        moves = [found[each] for each in self.given if each in found]
+        return _travelling(Calculation([*self.given, *seeds], moves)), [each in found for each in self.given]
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.backward  # noqa: B018 - another process has no graph to find it in
+        return vars(self)
+
+    def __call__(self, *arrays: Array) -> Array:
+        fed, states, shared = self.parted(together([*map(written_out, arrays)]))
+        seen: list[Any] = [None] * len(self.order)
+        for at in self.order:
+            seen[at] = states = self.forward(*(each[at] for each in fed), *states, *shared)
+        return _stacked([_stacked(each) for each in zip(*seen)])
+
+    def back(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Any]:
+        """The derivatives for what is fed, the first states, and what is shared; None for what has none."""
+        fed, first, shared = self.parted(together([written_out(value(each)) for each in node.behind]))
+        known, (calculation, responds) = value(node), self.backward
+        moved: list[Any] = [None] * len(self.order)
+        carried: Sequence[Any] = [0.0] * len(first)
+        totals, places = [0.0] * len(shared), [*self.order]
+        for at, before in zip(reversed(places), [*reversed(places[:-1]), None]):
+            states = first if before is None else [known[kind][before] for kind in range(len(first))]
+            seeds = [adjoint[kind][at] + more for kind, more in enumerate(carried)]
+            found = iter(calculation(*(each[at] for each in fed), *states, *shared, *seeds))
+            moved[at], carried, parts = self.parted([next(found) if each else 0.0 for each in responds])
+            totals = [total + part for total, part in zip(totals, parts)]
+        all_of_it = [*(each if type(each[0]) is float else _stacked(each) for each in zip(*moved)), *carried, *totals]
+        return [each if some else None for each, some in zip(all_of_it, responds)]
+
+
+def _stacked(arrays: Sequence[Array]) -> Array:
+    return namespace(arrays[0]).stack([*arrays])
+
+
+def _travelling(calculation: Calculation) -> Calculation:
+    """The same, its nodes marked as what another process needs whole."""
+    for each in ancestors(calculation.outputs):
+        each.travels = True
+    return calculation
+
+
+class RepeatedNode(TransformNode):
+    """All states after each step of a cell, of shape (kinds of state, steps, ...): a transform of the steps.
+
+    step: gives the states after a step, from what is fed to it, the states
+    before it, and what all steps share.
+    """
+
+    def __init__(
+        self, step: Step, order: range, fed: Sequence[TensorNode], states: Sequence[TensorNode],
+        shared: Sequence[TensorNode],
+    ) -> None:  # fmt: skip
+        shape = (len(states), len(order), *states[0].shape)
+        self.index, self.alpha = TransformIndex(straight(len(shape)), straight(len(shape))), 1.0
+        self.step, self.loop = step, Loop(step, order, fed, states, shared)
+        TensorNode.__init__(self, shape)
+        del self.sources  # which are made when they are asked for
+        self.direct = Direct((*fed, *states, *shared), self.loop, self.loop.back)
+        if self._home.computes_at_once:
+            self.compute_at_once()
+
+    @cached_property
+    def sources(self) -> tuple[TensorNode, ...]:  # type: ignore[override]
+        """The steps, one after the other, as nodes that are as old as this one."""
+        home, order = self.home, self.loop.order
+        if len(order) > MOST_STEPS:
+            raise BudgetError(
+                f"{self.label} would unfold into {len(order):,} steps, and {MOST_STEPS:,} are the most. On arrays it "
+                "is computed without that: t.eval(), t.backward()."
+            )
+        with home.lock:
+            first, outer = next(serials), home.scope_now
+            home.enter(self.scope)
+            try:
+                whole = self._unfolded()
+            finally:
+                home.enter(outer)
+            self._backdate(ancestors([whole], first), first)
+        return (whole,)
+
+    def _unfolded(self) -> TensorNode:
+        fed, states, shared = self.loop.parted(self.reads)
+        seen: list[Any] = [None] * len(self.loop.order)
+        for at in self.loop.order:
+            seen[at] = states = self.step([entry(each, 0, at) for each in fed], states, shared)
+        result: TensorNode = stack.function([stack.function([*each], 0) for each in zip(*seen)], 0)
+        return result
+
+    def _backdate(self, made: Sequence[TensorNode], first: int) -> None:
+        """Make what was made since `first` seem made just before this node, where it was written."""
+        calls = {id(each.call): each.call for each in made if each.call}
+        for each in made:
+            each.origin, each._checkpoint = self.origin, self._checkpoint
+            each.serial = self.serial - ROOM + (each.serial - first) // ROOM
+        for call in calls.values():
+            call.first = self.serial - ROOM + (call.first - first) // ROOM
