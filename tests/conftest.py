@@ -57,6 +57,7 @@ THOROUGH = {
     "test_every_wrong_answer_is_rejected",
     "test_hostile_submissions",
     "test_long_calls",
+    "test_marks_by_hand_stand_beside_those_by_running",
     "test_mypy_takes_the_readme_every_solution_and_what_a_user_may_rely_on",
     "test_nine_of_ten_wrong_answers_have_a_name",
     "test_nothing_that_lies_about_is_an_answer",

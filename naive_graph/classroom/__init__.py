@@ -21,6 +21,10 @@ system_calls  what an answer may not ask of Linux
 sandbox    the sandbox from outside: what goes in, what is believed
 handout    a lesson as notebooks for a class
 course     the course file
+own        exercises of the lecturer's own
+mutants    small changes of a program
+checking   whether the cases of an exercise tell its mistakes apart
+by_hand    cells that a person marks
 grading    a folder of notebooks, graded
 pages      what is told of it, to each student and to the teacher
 """

@@ -44,14 +44,21 @@ def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
     >>> [(name, ast.unparse(answer)) for name, answer in checks('check("kahn", my_kahn)')]
     [('kahn', 'my_kahn')]
     """
+    for call in calls(cell, "check"):
+        if len(call.args) > 1:
+            yield str(call.args[0].value), call.args[1]
+
+
+def calls(cell: str, name: str) -> Iterator[Any]:
+    """The calls of check("...", ...) or predict("...", ...) in a cell."""
     try:
         tree = parsed(cell)
     except (SyntaxError, ValueError):
         return
     for part in ast.walk(tree):
-        if isinstance(part, ast.Call) and len(part.args) > 1 and isinstance(part.args[0], ast.Constant):
-            if "check" in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
-                yield str(part.args[0].value), part.args[1]
+        if isinstance(part, ast.Call) and part.args and isinstance(part.args[0], ast.Constant):
+            if name in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
+                yield part
 
 
 def expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:

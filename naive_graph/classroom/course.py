@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import difflib
 import math
+import secrets
 import tomllib
 from collections.abc import Iterable
 from datetime import date, datetime, time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
+from .exercise import Exercise
 from .exercises import EXERCISES
+from .judging import exercise_named
+from .notebook import predictions
+from .own import on_the_shelves, open_course, own_exercise
 from .sandbox import Limits
 
 FILE = "course.toml"
@@ -21,6 +27,7 @@ HEAD = """\
 # After a change: naive-graph class new . --renew
 
 assessed = {assessed}  # whether what is handed out does without hints and solutions
+seed = "{seed}"  # yours alone: what chance is made of, in variants and in random cases of your own exercises
 
 [limits]  # of one answer while it is graded
 seconds = 60
@@ -31,15 +38,34 @@ LESSON = """
 # due = 2027-01-31
 # late = 0.25  # the share of the points that each day begun after it takes
 {points}"""
+PREDICT = "predict "  # begins the name of a prediction: points = { "predict 2.1" = 1 }
 
 
 class Lesson(NamedTuple):
-    """A lesson that is set: its notebook's name, the points of its exercises, and the end of the time for it."""
+    """A lesson that is set: its notebook's name, the points of its exercises, and the end of the time for it.
+
+    variants: groups of exercises of which each student is set one.
+    """
 
     name: str
     points: dict[str, float]
     due: datetime | None = None
     late: float = 0.0
+    variants: tuple[tuple[str, ...], ...] = ()
+
+    def exercises(self, seed: str) -> list[str]:
+        """The exercises that are set to somebody with this seed."""
+        chosen = [group[_drawn(f"{seed} {' '.join(group)}", len(group))] for group in self.variants]
+        others = {name for group in self.variants for name in group}.difference(chosen)
+        return [name for name in self.points if not name.startswith(PREDICT) and name not in others]
+
+    @property
+    def predictions(self) -> list[str]:
+        return [name for name in self.points if name.startswith(PREDICT)]
+
+
+def _drawn(seed: str, count: int) -> int:
+    return int(sha256(seed.encode(errors="surrogateescape")).hexdigest(), 16) % count
 
 
 class Course(NamedTuple):
@@ -49,6 +75,18 @@ class Course(NamedTuple):
     lessons: dict[str, Lesson]
     limits: Limits
     assessed: bool = False
+    seed: str = ""
+
+    def seed_of(self, student: str) -> str:
+        """What chance is made of for a student; nobody can guess it who has not the course file."""
+        told = f"{self.seed} {student}".encode(errors="surrogateescape")
+        return sha256(told).hexdigest()
+
+    def exercise(self, name: str, student: str) -> Exercise:
+        """An exercise as a student is asked it: with cases of their own, if they are random."""
+        own = {file.stem: file for file in on_the_shelves()}
+        known = exercise_named(name)
+        return own_exercise(own[name], self.seed_of(student)) if known.asking else known
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""
@@ -57,7 +95,7 @@ class Course(NamedTuple):
 
 def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False) -> str:
     """A course file for lessons and their exercises, a point each."""
-    told = [HEAD.format(assessed=str(assessed).lower())]
+    told = [HEAD.format(assessed=str(assessed).lower(), seed=secrets.token_hex(8))]
     for name, exercises in lessons:
         points = ", ".join(f"{each} = 1" for each in exercises)
         told.append(LESSON.format(name=name, points=f"points = {{ {points} }}\n" if points else ""))
@@ -73,21 +111,36 @@ def read_course(folder: Path) -> Course:
         raise LessonError(f"There is no {file}. Make a course there first: naive-graph class new {folder}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LessonError(f"{file} cannot be read: {error}. Mend that place.") from None
-    _known(file, told, ("assessed", "limits", "lessons"), "the file")
+    open_course(folder)
+    _known(file, told, ("assessed", "seed", "limits", "lessons"), "the file")
     if not isinstance(assessed := told.get("assessed", False), bool):
         raise LessonError(f"{file}: assessed is {assessed!r}. Write assessed = true, or false.")
     lessons = _table(file, told, "lessons", "the file")
-    return Course(folder, {name: _lesson(file, lessons, name) for name in lessons}, _limits(file, told), assessed)
+    set_lessons = {name: _lesson(file, lessons, name) for name in lessons}
+    return Course(folder, set_lessons, _limits(file, told), assessed, str(told.get("seed", "")))
 
 
 def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     told = _table(file, lessons, name, "lessons")
-    _known(file, told, ("due", "late", "points"), name)
+    _known(file, told, ("due", "late", "points", "variants"), name)
     late = _number(file, told, "late", name, least=0) if "late" in told else 0.0
     points = _table(file, told, "points", name)
-    _known(file, points, [each.name for each in EXERCISES], f"{name}.points")
+    exercises = [each.name for each in EXERCISES] + [each.stem for each in on_the_shelves()]
+    _known(file, points, [*exercises, *(PREDICT + each for each in predictions())], f"{name}.points")
     worth = {each: _number(file, points, each, f"{name}.points", least=0) for each in points}
-    return Lesson(name, worth, _due(file, told, name), late)
+    return Lesson(name, worth, _due(file, told, name), late, _variants(file, told, name, worth))
+
+
+def _variants(file: Path, told: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:
+    groups = told.get("variants", [])
+    worths = [
+        {worth.get(name) for name in map(str, group)} if isinstance(group, list) else set()
+        for group in (groups if isinstance(groups, list) else [groups])
+    ]
+    if any(len(each) != 1 or None in each for each in worths):
+        hint = 'Write groups of exercises that are worth the same: variants = [["kahn", "depends_on"]]'
+        raise LessonError(f"{file}: variants in {where} is {groups!r}. {hint}")
+    return tuple(tuple(group) for group in groups)
 
 
 def _limits(file: Path, told: dict[str, Any]) -> Limits:

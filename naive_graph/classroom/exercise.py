@@ -46,9 +46,11 @@ class Exercise:
     complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     is_class: bool = False
+    told: dict[str, Any] = field(default_factory=dict)  # what is said, where that is in no toml file of ours
+    asking: str = ""  # what asks, as the text of a module, where that is in no file of ours
 
     def __post_init__(self) -> None:
-        for fact, told in {"parts": [], **texts()[self.name]}.items():
+        for fact, told in {"parts": [], **(self.told or texts()[self.name])}.items():
             object.__setattr__(self, fact, told)
         for switch, told in self.switches.items():
             self.switches[switch] = told if isinstance(told, dict) else {switch: told}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import inspect
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -26,10 +28,13 @@ from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import sandbox
 from .answers import parsed
-from .course import Course, Lesson
+from .by_hand import FILE as BY_HAND
+from .by_hand import hand_answers, hand_cells, marked, marks_rows, read_marks
+from .course import PREDICT, Course, Lesson
 from .exercise import Exercise
 from .handout import cell_texts, checked
 from .judging import Verdict
+from .notebook import predicted
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared
@@ -56,21 +61,40 @@ class Result(NamedTuple):
 
 def grade_all(course: Course, tell: Told) -> list[Result]:
     """The results of everybody for every lesson that gives points. tell: is given a line about each."""
-    set_lessons = [(lesson, _asked(course, lesson)) for lesson in course.lessons.values() if lesson.points]
+    set_lessons = [each for each in (_asked(course, lesson) for lesson in course.lessons.values()) if each.worth]
+    marks = read_marks(course.folder)
     students = sorted(_folders(course.folder / "submitted"))
     sandbox.grade([], [], course.limits, [])  # whether it works here, before anybody is blamed
-    work = [(student, *each) for student in students for each in set_lessons]
+    work = [(student, each) for student in students for each in set_lessons]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = [pool.submit(_judged, course, *each) for each in work]
         results = []
         try:
             for done in as_completed(waiting):
-                results.append(done.result()())
+                result: Result = done.result()()
+                answers = marked(_name(result.student), result.lesson, result.answers, marks)
+                results.append(result._replace(answers=answers))
                 tell(f"{len(results)} of {len(work)}: {_summary(results[-1])}")
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return sorted(results, key=lambda each: each[:2])
+    results.sort(key=lambda each: each[:2])
+    rows = marks_rows(((_name(each.student), each.lesson, each.answers) for each in results), marks)
+    if rows:
+        write_whole(course.folder / BY_HAND, _csv(rows).encode(), LessonError)
+    return results
+
+
+class SetLesson(NamedTuple):
+    """What is asked in a lesson: of each exercise the expression that the teacher's notebook checks; cells by hand."""
+
+    lesson: Lesson
+    expressions: dict[str, str]
+    by_hand: dict[str, tuple[float, str]]
+
+    @property
+    def worth(self) -> bool:
+        return bool(self.lesson.points or self.by_hand)
 
 
 def _summary(result: Result) -> str:
@@ -78,49 +102,55 @@ def _summary(result: Result) -> str:
     return f"{readable(result.student)}, {result.lesson}: {result.ungraded or points}"
 
 
-def _asked(course: Course, lesson: Lesson) -> list[tuple[Exercise, str]]:
-    """The exercises of a lesson that give points, each with the expression that the teacher's notebook checks."""
+def _asked(course: Course, lesson: Lesson) -> SetLesson:
     source = course.source(lesson.name)
     try:
-        cells = cell_texts(json.loads(source.read_text(encoding="utf-8")))
+        notebook = json.loads(source.read_text(encoding="utf-8"))
+        cells, by_hand = cell_texts(notebook), hand_cells(notebook)
     except (OSError, ValueError, LessonError) as error:
+        if not lesson.points:
+            return SetLesson(lesson, {}, {})
         raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
-    found = {exercise.name: (exercise, ast.unparse(answer)) for _, exercise, answer in checked(cells)}
+    found = {exercise.name: ast.unparse(answer) for _, exercise, answer in checked(cells)}
     for name in lesson.points:
-        if name not in found:
+        if name not in found and name not in lesson.predictions:
             raise LessonError(
                 f"The course file gives points for {name} in {lesson.name}, but {source} does not check it. "
                 f"Take it out there, or add a cell: check({name!r}, {name})"
             )
-    return [found[name] for name in lesson.points]
+    return SetLesson(lesson, found, by_hand)
 
 
 # --- one notebook ---------------------------------------------------------------
 
 
-def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exercise, str]]) -> Callable[[], Result]:
+def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Result]:
     """What finishes the result: with what is kept, if it is of this very notebook, or with new verdicts."""
+    lesson = task.lesson
     folder = course.folder / "submitted" / student / lesson.name
     days = _days_late(folder, lesson)
     late = None if days is None else days > 0
     result = Result(student, lesson.name, [], late, lost=min(1.0, lesson.late * (days or 0)))
     place = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
-    rest = lesson.points, [answer for _, answer in asked], course.limits, __version__
     try:
+        names = lesson.exercises(course.seed_of(student))
+        asked = [(course.exercise(name, student), task.expressions[name]) for name in names]
+        own = [(inspect.getsource(each.solve), each.told, each.asking) for each, _ in asked if each.asking]
+        rest = lesson.points, [answer for _, answer in asked], course.limits, __version__, task.by_hand, own
         handed_in = _notebook(folder)
         digest = sha256(handed_in + repr(rest).encode()).hexdigest() if handed_in else ""
         if (kept := _kept(place, digest)) is not None:
             return lambda: result._replace(answers=kept)
-        nothing = [Verdict(False, "Not handed in.")] * len(asked)
-        verdicts = _verdicts(course, handed_in, asked) if handed_in else nothing
+        verdicts, others, shapes = _verdicts(course, handed_in, asked, task)
     except (LessonError, OSError) as error:
         told = str(error)
         return lambda: result._replace(ungraded=f"not graded: {told}")
 
     def finish() -> Result:  # not in the thread that judged: only one at a time draws
-        answers = [_answer(each, lesson, verdict) for (each, _), verdict in zip(asked, verdicts)]
-        for answer, (exercise, name) in zip(answers, asked):
-            answer["shape"] = _shape(handed_in, exercise, name)
+        answers = [_answer(each, lesson, verdict) for each, verdict in zip([*names, *lesson.predictions], verdicts)]
+        for answer, shape in zip(answers, shapes):
+            answer["shape"] = shape
+        answers += others
         if digest:
             place.parent.mkdir(parents=True, exist_ok=True)
             write_whole(place, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
@@ -129,35 +159,47 @@ def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exer
     return finish
 
 
-def _verdicts(course: Course, handed_in: bytes, asked: list[tuple[Exercise, str]]) -> list[Verdict]:
+def _verdicts(
+    course: Course, handed_in: bytes, asked: list[tuple[Exercise, str]], task: SetLesson
+) -> tuple[list[Verdict], list[dict[str, Any]], list[str]]:
+    """Of a notebook the verdicts, what is marked by hand, and the shapes of the answers."""
     try:
         with READING:
-            cells = cell_texts(json.loads(handed_in))
-    except (ValueError, RecursionError, LessonError):
-        return [Verdict(False, "What was handed in is no notebook.")] * len(asked)
-    hide = [str(course.folder / each) for each in ("source", "release", "submitted", "results")]
-    return sandbox.grade(cells, asked, course.limits, hide)
+            notebook = json.loads(handed_in or '{"cells": []}')
+            cells, others = cell_texts(notebook), hand_answers(task.by_hand, notebook)
+    except (ValueError, RecursionError, LessonError, AttributeError, KeyError, TypeError):
+        return _all_of("What was handed in is no notebook.", asked, task), hand_answers(task.by_hand, {"cells": []}), []
+    if not handed_in:
+        return _all_of("Not handed in.", asked, task), others, []
+    hide = [str(course.folder / each) for each in ("source", "release", "submitted", "results", "exercises")]
+    verdicts = sandbox.grade(cells, asked, course.limits, hide) if asked else []
+    verdicts += [predicted(cells, name.removeprefix(PREDICT)) for name in task.lesson.predictions]
+    return verdicts, others, [_shape(cells, *each) for each in asked]
 
 
-def _answer(exercise: Exercise, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
-    points = lesson.points[exercise.name]
+def _all_of(told: str, asked: list[tuple[Exercise, str]], task: SetLesson) -> list[Verdict]:
+    return [Verdict(False, told)] * (len(asked) + len(task.lesson.predictions))
+
+
+def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
+    points = lesson.points[name]
     try:
         picture = verdict.drawn()
     except MissingToolError:
         picture = ""
     return {
-        "exercise": exercise.name, "passed": verdict.passed, "points": points * verdict.passed, "of": points,
+        "exercise": name, "passed": verdict.passed, "points": points * verdict.passed, "of": points,
         "message": verdict.message, "mistakes": [list(each) for each in verdict.mistakes], "picture": picture,
     }  # fmt: skip
 
 
-def _shape(handed_in: bytes, exercise: Exercise, name: str) -> str:
+def _shape(cells: list[str], exercise: Exercise, name: str) -> str:
     """A fingerprint of the answer beyond names, texts and comments; nothing for a short one, which many write alike."""
-    try:
-        cells = [each for each in cell_texts(json.loads(handed_in)) if len(each) < MOST_LETTERS]
-        made = [part for cell in cells for part in parsed(cell).body if getattr(part, "name", "") == name]
-    except (ValueError, RecursionError, MemoryError, LessonError):
-        return ""
+    made: list[ast.stmt] = []
+    for cell in cells:
+        if len(cell) < MOST_LETTERS:
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                made += [part for part in parsed(cell).body if getattr(part, "name", "") == name]
     parts = [type(part).__name__ for each in made[-1:] for part in ast.walk(each)]
     solved = sum(1 for _ in ast.walk(ast.parse(solution_text(exercise))))
     return sha256(" ".join(parts).encode()).hexdigest() if len(parts) > max(60, solved // 2) else ""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from textwrap import indent
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..errors import LessonError
 from .answers import checks, parsed
 from .exercise import Exercise
 from .judging import exercise_named
-from .solutions import solution_text
+from .solutions import blank_text, solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TESTS, END_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
@@ -75,10 +76,37 @@ def students(teachers_own: Notebook) -> Notebook:
     made = copy.deepcopy(teachers_own)
     for cell in made["cells"]:
         text = re.sub(
-            rf"^( *){BEGIN}\n.*?^ *{END}$", lambda found: indent(BLANK, found[1]), _text(cell), flags=re.M | re.S
+            rf"^( *){BEGIN}\n.*?^ *{END}$", partial(_blank, cell["cell_type"]), _text(cell), flags=re.M | re.S
         )
         cell["source"] = re.sub(rf"\n *{BEGIN_TESTS}\n.*?^ *{END_TESTS}$", "", text, flags=re.M | re.S)
     return made
+
+
+def _blank(kind: str, found: re.Match[str]) -> str:
+    return indent(BLANK if kind == "code" else "YOUR ANSWER HERE", found[1])
+
+
+def composed(name: str, exercises: Iterable[str]) -> Notebook:
+    """A lesson made of exercises: under a title a cell for each, with what is to be done and a check."""
+    title = {"cell_type": "markdown", "id": "title", "metadata": {}, "source": f"# {name.replace('_', ' ')}"}
+    texts = ["from naive_graph.classroom.notebook import check"]
+    texts += [f'{blank_text(exercise_named(each))}\n\ncheck("{each}", {each})' for each in exercises]
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    cells: list[Any] = [
+        {
+            "cell_type": "code", "id": f"cell-{place}", "metadata": {}, "source": text, "outputs": [],
+            "execution_count": None,
+        }
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    return {"cells": [title, *cells], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def without(lesson: Notebook, names: set[str]) -> Notebook:
+    """The same without the cells of these exercises: another variant is set."""
+    left_out = {f"{part}{name}" for name in names for part in ("", "check-")}
+    cells = [each for each in lesson["cells"] if each["metadata"].get("nbgrader", {}).get("grade_id") not in left_out]
+    return {**lesson, "cells": cells}
 
 
 def assessed(lesson: Notebook) -> Notebook:

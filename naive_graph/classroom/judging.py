@@ -15,6 +15,7 @@ from .cases import ExerciseCase
 from .exercise import Exercise
 from .exercises import EXERCISES
 from .mistakes import Mistake, diagnose, flat, show
+from .own import on_the_shelves, own_exercise
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,10 @@ def exercise_named(name: str) -> Exercise:
     for exercise in EXERCISES:
         if str(name) in (exercise.name, exercise.number):
             return exercise
-    near = get_close_matches(str(name), [each.name for each in EXERCISES], 1, 0.5)
+    own = {file.stem: file for file in on_the_shelves()}
+    if str(name) in own:
+        return own_exercise(own[str(name)])
+    near = get_close_matches(str(name), [*own, *(each.name for each in EXERCISES)], 1, 0.5)
     meant = f" Did you mean {near[0]!r}?" if near else ' Give its name first: check("kahn", kahn).' * callable(name)
     raise LessonError(f"There is no exercise {name!r}.{meant} progress() lists all of them.")
 

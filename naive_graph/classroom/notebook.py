@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import tomllib
 import warnings
@@ -12,8 +13,11 @@ from typing import Any
 from ..core.files import users_folder, write_whole
 from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
+from .answers import calls
 from .exercises import EXERCISES
 from .judging import Verdict, exercise_named, judge
+from .mistakes import Mistake
+from .own import is_judged_later
 from .solutions import solution_text
 
 
@@ -26,6 +30,8 @@ class PlainText(str):
 
 def check(name: str, answer: Any) -> Verdict:
     """Check an answer: `check("kahn", kahn)`, or by its number, `check("2.1", kahn)`."""
+    if is_judged_later(str(name)):
+        return Verdict(False, f"{name} has no check here: it is judged when you have handed it in.")
     verdict = judge(name, answer)
     note(exercise_named(name).name, tried=True, passed=verdict.passed)
     return verdict
@@ -81,7 +87,14 @@ def predictions() -> dict[str, dict[str, Any]]:
 
 def predict(number: str, **guesses: Any) -> Verdict:
     """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
-    number = str(number)
+    verdict = foretold(str(number), guesses)
+    if ... not in guesses.values():
+        note(f"predict {number}", tried=True, passed=verdict.passed)
+    return verdict
+
+
+def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
+    """Whether guesses are right. Raises LessonError if there is no such prediction, or it asks for other names."""
     if number not in predictions():
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     asked = {name: told for name, told in predictions()[number].items() if name != "why"}
@@ -94,8 +107,25 @@ def predict(number: str, **guesses: Any) -> Verdict:
         return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
     missed = [name for name, guess in guesses.items() if not _ways(guess) & _ways(asked[name]["right"])]
     told = [asked[name].get(_key(guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed]
-    note(f"predict {number}", tried=True, passed=not missed)
     return Verdict(not missed, "\n".join(told) or f"Right. {predictions()[number]['why']}")
+
+
+def predicted(cells: list[str], number: str) -> Verdict:
+    """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
+    found = [call for cell in cells for call in calls(cell, "predict") if str(call.args[0].value) == number]
+    if not found:
+        return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
+    try:
+        return foretold(number, {str(each.arg): _guess(each.value) for each in found[-1].keywords})
+    except LessonError as error:
+        return Verdict(False, str(error))
+
+
+def _guess(written: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(written)
+    except ValueError:
+        return ast.unparse(written)  # a variable by its name
 
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}

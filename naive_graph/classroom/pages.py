@@ -13,8 +13,8 @@ from urllib.parse import quote
 from ..views.drawing.picture import script
 from ..views.look import page_style
 from ..views.policy import policy
+from .exercises import EXERCISES
 from .grading import Result, readable
-from .judging import exercise_named
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">{policy}
@@ -34,6 +34,7 @@ img, svg {{ max-width: 100%; height: auto; }}
 {body}
 </body></html>
 """
+NUMBERS = {each.name: each.number for each in EXERCISES}
 UNWRITTEN = {"missing", "unfinished"}  # no misconceptions
 NAMELESS = "Wrong, and no mistake could be named. What is sure stands on the students' pages."
 
@@ -50,11 +51,11 @@ def student_page(student: str, results: list[Result]) -> str:
 
 
 def _section(answer: dict[str, Any]) -> str:
-    exercise = exercise_named(answer["exercise"])
+    title = f"{NUMBERS.get(answer['exercise'], '')} {answer['exercise']}".strip()
     mistakes = ", ".join(escape(name) for name, _ in answer["mistakes"])
     return (
         f'<section class="{"right" if answer["passed"] else "wrong"}">'
-        f"<h3>{escape(exercise.number)} {escape(exercise.name)}: {answer['points']:g} of {answer['of']:g}</h3>"
+        f"<h3>{escape(title)}: {answer['points']:g} of {answer['of']:g}</h3>"
         + (f"<p>mistakes: <b>{mistakes}</b></p>" if mistakes else "")
         + f"<pre>{escape(answer['message'])}</pre>{answer['picture']}</section>"
     )

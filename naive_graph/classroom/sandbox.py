@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from inspect import signature
 from itertools import chain
@@ -35,7 +35,7 @@ EXERCISES = HOUSE / "classroom" / "exercises"
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 DEEPEST = 40  # lists inside lists
-CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees")
+CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "own")
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
 ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
@@ -70,6 +70,16 @@ def questions() -> dict[str, str]:
                     names[part.module] |= new
                     waiting.append(part.module)
     return {f"{ROOM}.{name}".removesuffix(".__init__"): _text(trees, name, names) for name in trees}
+
+
+def _asked_of(exercises: Iterable[Exercise]) -> dict[str, str]:
+    """The same, and what asks a lecturer's own."""
+    texts = dict(questions())
+    for each in exercises:
+        if each.asking:
+            texts[f"{ROOM}.own_{each.name}"] = each.asking
+            texts[ROOM] += f"\nfrom .own_{each.name} import OWN\nEXERCISES.append(OWN)"
+    return texts
 
 
 def _used(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> set[str]:
@@ -141,7 +151,8 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     task = {
         "cells": cells, "asked": [(each.name, each.number, expression) for each, expression in asked],
         "names": [list(signature(each.solve).parameters) for each, _ in asked],
-        "questions": questions(), "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
+        "questions": _asked_of(each for each, _ in asked),
+        "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
         "show": _folders(), "hide": [*_absent_files(), *map(os.path.realpath, hide)], "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,
         **limits._asdict(),

@@ -9,9 +9,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..classroom.course import FILE, Course, course_text, read_course
+from ..classroom.checking import check_cases, untold_mutants, untold_switches
+from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.grading import Result, grade_all, spreadsheets, table
-from ..classroom.handout import assessed, cell_texts, checked, students, teachers, without_outputs
+from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
+from ..classroom.judging import exercise_named
+from ..classroom.own import handed_out, new_exercise, own_exercise
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
 from ..errors import CommandError, LessonError
@@ -26,8 +29,9 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
     read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
     if not (folder / FILE).exists():
         chosen = {each.stem: checked(cell_texts(read[each.stem])) for each in _chosen(lessons, names)}
-        told = ((name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items())
-        _write(folder / FILE, course_text(told, marked))
+        told = [(name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items()]
+        own = sorted(each.stem for each in (folder / "exercises").glob("*.py"))
+        _write(folder / FILE, course_text([*told, ("own", own)] if own else told, marked))
     elif names or marked:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
@@ -36,11 +40,13 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
         if name in read:
             _write_once(source, _text(teachers(read[name], lesson.points)), renew)
         elif not source.exists():
-            known = ", ".join(read)
-            raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. There are: {known}.")
-        made = students(without_outputs(json.loads(source.read_text(encoding="utf-8"))))
-        made = assessed(made) if course.assessed else made
-        _write_once(folder / "release" / name / f"{name}.ipynb", _text(made), renew)
+            asked = [each for each in lesson.points if each not in lesson.predictions]
+            if not asked:
+                known = ", ".join(read)
+                hint = f"There are: {known}. Or give points to exercises, and a notebook is made of them."
+                raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")
+            _write_once(source, _text(teachers(composed(name, asked), lesson.points)), renew)
+        _hand_out(course, lesson, renew)
     for note in sorted(lessons[0].parent.glob("notes/*.md")):
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     submitted = folder / "submitted"
@@ -49,6 +55,29 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
     print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb,")
     print(f"      naive-graph class grade {submitted}")
     return 0
+
+
+def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
+    """Write what learners get of a lesson: one folder for all, or one for each of them if there are variants."""
+    made = students(without_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
+    made = assessed(made) if course.assessed else made
+    for student in _listed(course) if lesson.variants else [""]:
+        names = lesson.exercises(course.seed_of(student)) if student else list(lesson.points)
+        place = course.folder / "release" / student / lesson.name
+        _write_once(place / f"{lesson.name}.ipynb", _text(without(made, lesson.points.keys() - names)), renew)
+        for exercise in (exercise_named(each) for each in names if each not in lesson.predictions):
+            for name, text in handed_out(exercise, course.assessed).items() if exercise.asking else ():
+                _write_once(place / "exercises" / name, text, renew)
+
+
+def _listed(course: Course) -> list[str]:
+    """The students, by the names that their folders will have."""
+    file = course.folder / "students.txt"
+    if not file.exists():
+        raise LessonError(
+            f"There are variants, but no {file}. Write the names of the students' folders there, by lines."
+        )
+    return [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def grade(folder: Path, trust: bool) -> int:
@@ -68,6 +97,30 @@ def grade(folder: Path, trust: bool) -> int:
         print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
         raise
     return 0 if _write_results(course, results) and not any(each.ungraded for each in results) else 1
+
+
+def check_exercise(file: Path) -> int:
+    """Say whether the cases of an exercise tell its mistakes apart: 0 if they do, 1 if not."""
+    exercise = own_exercise(file)
+    check_cases(exercise)
+    switches = sum(len(each) for each in exercise.switches.values())
+    print(f"{exercise.name}: {len(exercise.cases)} cases, in which the solution is right; {switches} mistakes.")
+    untold = list(untold_switches(exercise))
+    print("\n".join(["Not told apart:", *map("  ".__add__, untold)]) if untold else "Each mistake is told apart.")
+    lines, count = untold_mutants(exercise)
+    print(f"{count} small changes of the solution, of which {count - len(lines)} are told to be wrong.")
+    if lines:
+        told = "Not told from right. Add a case for each, unless it computes the same:"
+        print("\n".join([told, *(f"  {line}" for line in lines)]))
+    return 1 if untold else 0
+
+
+def start_exercise(file: Path) -> int:
+    """Write an exercise to begin with."""
+    for each in new_exercise(file):
+        print(f"written: {each}")
+    print(f"next: edit both; naive-graph class check-exercise {file}")
+    return 0
 
 
 def _write_results(course: Course, results: list[Result]) -> bool:

@@ -93,6 +93,8 @@ and the folders, too. How to: notes/README.md in the course.
 examples:
   naive-graph class new course 01 02
   naive-graph class grade course/submitted
+  naive-graph class new-exercise course/exercises/mean.py
+  naive-graph class check-exercise course/exercises/mean.py
 """
 USUAL = " (default: %(default)s)"
 _AS_WRITTEN = argparse.RawDescriptionHelpFormatter
@@ -186,10 +188,12 @@ def _run(words: list[str]) -> int:
             options.expression, options.values, options.mode, options.output, options.list, options.open
         )
     if options.command == "class":
-        from .classes import grade, new
+        from .classes import check_exercise, grade, new, start_exercise
 
         if options.part == "new":
             return new(options.folder, options.lessons, options.renew, options.assessed)
+        if options.part in ("new-exercise", "check-exercise"):
+            return {"new-exercise": start_exercise, "check-exercise": check_exercise}[options.part](options.file)
         return grade(options.folder, options.trust)
     command_line().print_help()
     return 0
@@ -289,6 +293,10 @@ def command_line() -> argparse.ArgumentParser:
     grade = command("grade", "grade the notebooks in DIR/submitted/STUDENT/LESSON", "", parts)
     grade.add_argument("folder", type=Path, help="the folder 'submitted' of a course")
     grade.add_argument("--trust", action="store_true", help="run them without walls, with all your rights")
+    says = "write an exercise of your own to begin with: FILE.py and FILE.toml", "say what its cases cannot tell apart"
+    for name, said in zip(("new-exercise", "check-exercise"), says):
+        own = command(name, said, "", parts)
+        own.add_argument("file", type=Path, metavar="FILE", help="a .py in the folder 'exercises' of a course")
     return parser
 
 

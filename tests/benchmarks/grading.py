@@ -12,11 +12,8 @@ import time
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "classroom"))
-
-from mutants import mutants
-
 from naive_graph.classroom.judging import exercise_named
+from naive_graph.classroom.mutants import mutants
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 

@@ -1,7 +1,6 @@
 """The checker accepts what is right in any style, rejects what is wrong, and names mistakes by what they do."""
 
 import pytest
-from mutants import mutants
 from students import RIGHT, WRONG
 
 from naive_graph import Graph, Variable
@@ -9,6 +8,7 @@ from naive_graph.classroom import judge
 from naive_graph.classroom.asking import in_turn, schedule
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
+from naive_graph.classroom.mutants import mutants
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 

@@ -10,6 +10,7 @@ from naive_graph.cli.main import command_line, main
 FEWEST = {
     "tour": [], "lessons": [], "draw": ["x", "x=1"], "step": ["x", "x=1"], "import": ["net.onnx"], "operators": [],
     "sequential": ["net.seq"], "class new": ["course"], "class grade": ["course/submitted"],
+    "class new-exercise": ["mean.py"], "class check-exercise": ["mean.py"],
 }  # fmt: skip
 MISUSED = [
     "wrong", "--wrong", "tour --out", "lessons --port 0", "lessons --port x", "class", "class wrong",
@@ -23,6 +24,7 @@ UNDONE = [
     "tour --out file", "lessons --copy-only file", "lessons file/x", "draw x x=1 -o missing/x.svg",
     "step x x=1 -o missing/x.html", "import missing.onnx", "import file", "import .", "sequential missing.seq",
     "sequential file", "class new file", "class grade missing/submitted",
+    "class new-exercise file", "class check-exercise missing.py",
 ]  # fmt: skip
 
 

@@ -1,15 +1,10 @@
 """What a learner types into the cells of a lesson: first something wrong, then what is right."""
 
 import re
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "classroom"))  # where the mutants are
-
-from mutants import mutants
 
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.mutants import mutants
 from naive_graph.classroom.notebook import predictions
 from naive_graph.classroom.solutions import blank_text, solution_text
 

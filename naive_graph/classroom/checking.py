@@ -1,0 +1,75 @@
+"""Whether the cases of an exercise tell its mistakes apart, for who writes one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from ..errors import LessonError
+from .asking import Asked, ask
+from .exercise import Exercise
+from .judging import verdict
+from .mutants import mutants
+from .solutions import solution_text
+
+
+def check_cases(exercise: Exercise) -> None:
+    """Raise LessonError if the cases cannot be asked, are others when made anew, or the solution fails in one."""
+    name = exercise.name
+    try:
+        texts = [[case.text for case in each.cases] for each in (exercise, replace(exercise))]
+        for case in exercise.cases:
+            inspect.signature(exercise.under()).bind(*case.ask(False).arguments)
+    except Exception as error:
+        hint = "A case is the list of the arguments: yield [[1.0, 2.0]] where a list alone is given."
+        raise LessonError(f"The cases of {name} cannot be asked: {type(error).__name__}: {error}. {hint}") from error
+    if not exercise.cases:
+        raise LessonError(f"The exercise {name} has no cases. Let cases() yield the arguments of some.")
+    if texts[0] != texts[1]:
+        raise LessonError(f"The cases of {name} are others each time. Draw them from the chance that cases is given.")
+    told = verdict(exercise, ask(exercise, _answer(exercise, solution_text(exercise))))
+    if not told.passed:
+        hint = "Learners see the function alone: what it needs is imported and made inside it."
+        raise LessonError(f"The solution of {name} does not pass. {told.message}\n{hint}")
+
+
+def _answer(exercise: Exercise, text: str) -> Any:
+    scope: dict[str, Any] = {}
+    exec(compile(text, f"<{exercise.name}>", "exec"), scope)
+    return scope[exercise.name]
+
+
+def _passes(exercise: Exercise, asked: Asked) -> bool:
+    whole = len(asked) == len(exercise.cases)
+    return whole and all(exercise.right(i, each) for i, pair in enumerate(asked) for each in pair if each is not None)
+
+
+def untold_switches(exercise: Exercise) -> Iterator[str]:
+    """Which mistakes no case shows, and which the cases cannot tell from one another."""
+    done: dict[str, Asked] = {}
+    for ((name, value),) in exercise.mistakes(1):
+        done[value] = ask(exercise, exercise.under(((name, value),)))
+        if _passes(exercise, done[value]):
+            yield f"{value}: no case shows it. Add a case in which it gives another value than the solution."
+            del done[value]
+    for one, other in combinations(done, 2):
+        pairs = zip(done[one], done[other])
+        if all(exercise.agree(place, mine[0], theirs[0]) for place, (mine, theirs) in enumerate(pairs)):
+            yield f"{one} and {other} do the same in every case. Add a case that tells them apart, or make them one."
+
+
+def untold_mutants(exercise: Exercise) -> tuple[list[str], int]:
+    """The lines of the solution as they were changed to no effect in any case, and how many changes were tried."""
+    passed, count = [], 0
+    for line, text in mutants(solution_text(exercise)):
+        try:
+            answer = _answer(exercise, text)
+        except Exception:
+            continue  # it does not even begin
+        count += 1
+        if _passes(exercise, ask(exercise, answer)):
+            passed.append(line)
+    return passed, count

@@ -1,0 +1,177 @@
+"""A lecturer's own exercises: a Python file each, and beside it a toml file with what is said.
+
+    exercises/mean.py     def mean(numbers, *, one_less=""), with switches, and def cases(chance), what it is asked
+    exercises/mean.toml   [mean]: its rule, hints, and a sentence for each switch
+
+`cases` may take a random.Random: then every student has cases of their own.
+`complaint(value, ...)`, of a value and the arguments, is for where several values are right.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+import runpy
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..core.files import write_whole
+from ..errors import LessonError
+from .cases import ExerciseCase
+from .exercise import Exercise
+from .needed import needed
+
+# Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
+SHELVES = [Path("exercises"), Path("../../exercises")]
+TOLD = {"number": str, "rule": str, "hints": list, "parts": list, "switches": dict, "private": bool}
+
+
+def open_course(folder: Path) -> None:
+    """Look for exercises in this course first."""
+    SHELVES[:] = [folder / "exercises", *SHELVES[-2:]]
+
+
+def is_judged_later(name: str) -> bool:
+    """Whether of an exercise there is no more than its name: it is private."""
+    return any(file.stem == name and not file.exists() for file in on_the_shelves())
+
+
+def handed_out(exercise: Exercise, marked: bool) -> dict[str, str]:
+    """The files of an exercise as learners get them; of a private one, and in an assessed course, its name alone."""
+    file = Path(inspect.getsourcefile(exercise.solve) or "")
+    files = [file, file.with_suffix(".toml")]
+    if marked or exercise.told["private"]:
+        return {files[1].name: f"[{exercise.name}]\nprivate = true\n"}
+    return {each.name: each.read_text(encoding="utf-8") for each in files}
+
+
+def on_the_shelves() -> list[Path]:
+    """The files of all exercises that somebody added; the first of a name counts."""
+    found: dict[str, Path] = {}
+    for shelf in SHELVES:
+        for file in sorted(shelf.glob("*.toml")):
+            found.setdefault(file.stem, file.with_suffix(".py"))
+    return list(found.values())
+
+
+def own_exercise(file: Path, seed: str = "") -> Exercise:
+    """The exercise in a file. seed: what chance is made of, if its cases are random.
+
+    Raises LessonError, which names the file, what is wrong there, and the way out.
+    """
+    try:
+        written = file.read_text(encoding="utf-8")
+        told = tomllib.loads(file.with_suffix(".toml").read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        hint = f"Begin with: naive-graph class new-exercise {file}"
+        raise LessonError(f"{error.filename} is missing. An exercise is a .py and a .toml file. {hint}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LessonError(f"{file.with_suffix('.toml')} cannot be read: {error}. Mend that place.") from None
+    return _made(file, written, repr(told), seed)
+
+
+@cache
+def _made(file: Path, written: str, sentences: str, seed: str) -> Exercise:
+    """The same file makes the same exercise; when it is changed, another one."""
+    scope = _run(file, written)
+    solve, cases = _function(file, scope, file.stem), _function(file, scope, "cases")
+    told = _sentences(file, solve, ast.literal_eval(sentences))
+    complaint = _complaint(_function(file, scope, "complaint")) if "complaint" in scope else None
+    takes = "random.Random(SEED)" if inspect.signature(cases).parameters else ""
+    make: Any = (lambda: cases(random.Random(seed))) if takes else cases
+    ask = f"{_asking(file, written)}\nimport random\nSEED = {seed!r}\nOWN = Exercise({file.stem!r}, "
+    features = scope.get("FEATURES", {})
+    return Exercise(solve, make, features, complaint, told=told, asking=f"{ask}lambda: cases({takes}))")
+
+
+def _run(file: Path, written: str) -> dict[str, Any]:
+    try:
+        ast.parse(written)
+        return runpy.run_path(str(file))
+    except Exception as error:
+        line = getattr(error, "lineno", None) or _line(file, error)
+        told = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
+        raise LessonError(f"{file} cannot be run: {told}, in line {line}. Mend that line.") from error
+
+
+def _line(file: Path, error: BaseException) -> int:
+    """The last line of the file that was running."""
+    trace, line = error.__traceback__, 0
+    while trace is not None:
+        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == str(file) else line
+        trace = trace.tb_next
+    return line
+
+
+def _function(file: Path, scope: dict[str, Any], name: str) -> Callable[..., Any]:
+    made = scope.get(name)
+    if not inspect.isfunction(made):
+        what = "its cases" if name == "cases" else "the exercise, whose name is that of the file"
+        raise LessonError(f"{file} has no function {name}, {what}. Write: def {name}(...):")
+    return made
+
+
+def _complaint(complaint: Callable[..., Any]) -> Callable[[ExerciseCase, Any], str | None]:
+    return lambda case, value: complaint(value, *case.ask(False).arguments)
+
+
+def _asking(file: Path, written: str) -> str:
+    """What asks, without the solution: that must not lie where answers run."""
+    kept = needed(ast.parse(written).body, {"cases"})
+    if any(getattr(each, "name", "") == file.stem for each in kept):
+        raise LessonError(
+            f"{file}: cases needs {file.stem} itself, so the solution would lie where answers run. "
+            "Write cases without it: what is right is computed apart."
+        )
+    return ast.unparse(ast.Module(kept, []))
+
+
+def _sentences(file: Path, solve: Callable[..., Any], told: dict[str, Any]) -> dict[str, Any]:
+    """What is said in the exercise; number, hints and parts may be missing."""
+    sentences, name = file.with_suffix(".toml"), file.stem
+    own = told.get(name)
+    if not isinstance(own, dict) or "rule" not in own:
+        raise LessonError(f'{sentences} has no [{name}] with a rule. Write: [{name}], and below it rule = "..."')
+    own = {"number": "", "hints": [], "switches": {}, "private": False, **own}
+    for entry, value in own.items():
+        if not isinstance(value, TOLD.get(entry, ())):
+            known = ", ".join(f"{each} ({kind.__name__})" for each, kind in TOLD.items())
+            raise LessonError(f"{sentences}: {entry} = {value!r} in [{name}] is none of: {known}.")
+    _switches(file, solve, own["switches"])
+    if not solve.__doc__:
+        raise LessonError(f"{file}: {name} has no docstring. It is the statement: write there what is to be done.")
+    return own
+
+
+def _switches(file: Path, solve: Callable[..., Any], told: dict[str, Any]) -> None:
+    given = {each.name: each for each in inspect.signature(solve).parameters.values() if each.kind is each.KEYWORD_ONLY}
+    for name, switch in given.items():
+        if switch.default is inspect.Parameter.empty or switch.default:
+            raise LessonError(f'{file}: the switch {name} is not off by itself. Write: {name}=""')
+        if name not in told:
+            raise LessonError(f'{file.with_suffix(".toml")}: the switch {name} has no sentence. Write: {name} = "..."')
+    for name in told:
+        if name not in given:
+            hint = f'Write it there behind a star: def {file.stem}(..., *, {name}="")'
+            raise LessonError(f"{file.with_suffix('.toml')}: {name} is no switch of {file.stem}. {hint}")
+
+
+def new_exercise(file: Path) -> list[Path]:
+    """Write an exercise that can be checked at once: a file to change, and its sentences."""
+    name = file.stem
+    if file.suffix != ".py" or not name.isidentifier():
+        raise LessonError(f"{file} is no name for an exercise. Give one as a function has it: exercises/mean.py")
+    made = [file, file.with_suffix(".toml")]
+    for each in made:
+        if each.exists():
+            raise LessonError(f"{each} is there already. Take another name, or edit it.")
+    templates = tomllib.loads((files(__package__) / "own_exercise.toml").read_text(encoding="utf-8"))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for each, text in zip(made, (templates["python"], templates["sentences"])):
+        write_whole(each, text.replace("NAME", name).encode(), LessonError)
+    return made
