@@ -41,7 +41,7 @@ def is_judged_later(name: str) -> bool:
     return any(file.stem == name and not file.exists() for file in on_the_shelves())
 
 
-def handed_out(exercise: Exercise, marked: bool) -> dict[str, str]:
+def learners_files(exercise: Exercise, marked: bool) -> dict[str, str]:
     """The files of an exercise as learners get them; of a private one, and in an assessed course, its name alone."""
     file = Path(inspect.getsourcefile(exercise.solve) or "")
     files = [file, file.with_suffix(".toml")]
