@@ -185,16 +185,30 @@ def test_the_chain_rule_takes_three_lines_at_most_whatever_the_graph(browser, gr
         Graph.backward(nodes[-1])
         above = {row: Graph.node_list[row] for row in range(len(Graph.node_list))}
         paths = counted(nodes[-1], above)
-        merged = {row for _, row, _, _ in absorbed_by(CURRENT.tables, list(above))}  # their arrow is not drawn
         page = browser.new_page(viewport=dict(zip(("width", "height"), size)), reduced_motion="reduce")
         page.goto(draw(nodes[-1]).save(Path(folder) / "picture.html").as_uri())
         page.evaluate("window.ngDot.then(() => new Promise(requestAnimationFrame)).then(() => 0)")
         for name, words, lines in page.evaluate(OVER_ALL):
             node = above[int(name.removeprefix("row-"))]
             assert lines <= 3.1, words
-            if node is not nodes[-1] and node.row not in merged and not isinstance(node, Constant):
+            if node is not nodes[-1] and not isinstance(node, Constant):
                 check_chain(words, node, paths[int(name.removeprefix("row-"))])
         page.close()
+
+
+def test_a_sum_that_a_longer_one_took_over_has_its_derivative_by_both_roads(opened):
+    def shared():
+        a, b, c = (Variable(1.0, name=name) for name in "abc")
+        s = a + b
+        f = s + c + s * 2  # the first sum holds a, b and c: no arrow leads there from s
+        Graph.forward()
+        Graph.backward(f)
+        return draw(f)
+
+    page = opened(shared)
+    box = page.locator(".node", has_text="grad 3").filter(has_text="+")
+    page.hover(f"#{box.get_attribute('id')}", force=True)
+    assert said(page) == "d(a + b + c + (a + b)*2)/d(a + b) = 2 + 1 = 3"
 
 
 def test_of_many_paths_the_nearest_two_are_told_and_the_others_counted(opened):
@@ -217,7 +231,10 @@ def counted(end, nodes):
     for row in sorted(nodes, reverse=True):
         if nodes[row] is not end:
             found[row] += sum(found[rows[id(each)]] for each in nodes[row].next)
-    return found
+    more = dict.fromkeys(found, 0)  # from a merged node they go by those that took it over, too
+    for absorber, row, _, _ in absorbed_by(CURRENT.tables, list(nodes)):
+        more[row] += found[absorber] + more[absorber]
+    return {row: found[row] + more[row] for row in found}
 
 
 def test_a_branch_that_is_not_taken_adds_nothing(opened):

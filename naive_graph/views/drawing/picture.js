@@ -124,21 +124,24 @@
     // --- paths to the result, and the chain rule along them ---
     const out = new Map();
     for (const edge of edges) out.set(edge.dataset.from, [...(out.get(edge.dataset.from) ?? []), edge]);
+    const into = (id) => (nodes.get(id)?.dataset.into?.split(",") ?? []).map((each) => each.split(" "));
+    const slope = (edge) => (edge.dataset.partial === undefined ? undefined : Number(edge.dataset.partial.replace("inf", "Infinity")));
+    // Where a sum was taken over by a longer one there is no arrow, and its derivative goes there as well.
+    const taken = (id) => into(id).map(([to, partial]) => ({ id: nodes.has(to) ? "edge-" : "", dataset: { to, partial } }));
     function follow(id) {
-      const reached = new Set([id]), lit = [];
+      const unseen = taken(id), reached = new Set([id, ...unseen.map((edge) => edge.dataset.to)]), lit = [];
       for (const each of reached) for (const edge of out.get(each) ?? []) { lit.push(edge); reached.add(edge.dataset.to); }
       svg.classList.add("ng-following");
       for (const each of reached) nodes.get(each)?.classList.add("ng-lit");
       for (const edge of lit) edge.classList.add("ng-lit");
-      tell(chain(id, reached, lit));
+      tell(chain(id, reached, [...lit, ...unseen], unseen));
     }
-    function chain(id, reached, lit) {
+    function chain(id, reached, lit, unseen) {
       const ends = [...reached].filter((each) => each !== id && !(out.get(each) ?? []).length);
       const words = nodes.get(id)?.getAttribute("aria-label") ?? "";
       if (ends.length !== 1) return ends.length ? `${words}. It reaches ${ends.length} results.` : words;
-      const slope = (edge) => (edge.dataset.partial === undefined ? undefined : Number(edge.dataset.partial.replace("inf", "Infinity")));
       if (lit.some((edge) => !edge.id.startsWith("edge-"))) return words;
-      const ways = (at) => (out.get(at) ?? []).filter((edge) => slope(edge) !== undefined);  // no derivative goes by another
+      const ways = (at) => [...(out.get(at) ?? []), ...(at === id ? unseen : [])].filter((edge) => slope(edge) !== undefined);  // no derivative goes by another
       const sums = new Map([[ends[0], 1]]), counts = new Map([[ends[0], 1]]);  // of the products along all paths from there
       const order = [], seen = new Set([id]), open = [[id, 0]];
       while (open.length) {
@@ -154,7 +157,7 @@
         counts.set(at, ways(at).reduce((sum, edge) => sum + (counts.get(edge.dataset.to) ?? 0), 0));
       }
       if (!counts.get(id)) return words;
-      const product = (factors) => factors.filter((each) => each !== 1).map(factor).join("·") || "1";
+      const product = (factors) => factors.map(factor).filter((each) => each !== "1").join("·") || "1";
       const paths = [], [top, bottom] = [ends[0], id].map(called), short = [top, bottom].every((each) => [...each].length === 1);
       const walk = (at, factors) => {
         if (at === ends[0]) return void paths.push(product(factors));
