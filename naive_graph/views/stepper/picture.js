@@ -1,6 +1,6 @@
 // The drawing: what of it is lit, how values travel along it, which scopes are open, and what part of it is seen.
 
-const SMALLEST = 9;   // pixels, of a text at the size at which it is shown
+const SMALLEST = 10;  // pixels, of a text at the size at which it is shown
 const EDGE = 26;      // pixels around what must be seen
 const MANY = 300;     // nodes, beyond which scopes begin closed
 
@@ -138,7 +138,8 @@ function picturing(walk, teller, act) {
     close = new Map([...drawn.querySelectorAll(".node")].map((each) => [each.id, each]));
     for (const group of drawn.querySelectorAll('g[id^="row-"]')) group.addEventListener("click", () => act.clicked(Number(group.id.slice(4))));
     const { width, height } = drawn.viewBox.baseVal;
-    const scale = Math.min(2, Math.max(SMALLEST / 13, Math.min((frame.clientWidth - 6) / width, (frame.clientHeight - 18) / height)));
+    // On a phone all that matters is in sight by one pixel less.
+    const scale = Math.min(2, Math.max((SMALLEST - 1) / 13, Math.min((frame.clientWidth - 6) / width, (frame.clientHeight - 18) / height)));
     drawn.setAttribute("width", String(width * scale));
   }
 
