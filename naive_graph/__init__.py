@@ -14,7 +14,7 @@ Here is what a first course uses:
     functions       exp, log, sin, relu, maximum, where ...: of numbers, nodes and tensors
     derivatives     gradients, tangents, jacobian, hessian; gradcheck checks them
     a rule of yours operator, check_operator; tensor_operator for tensors
-    to look         draw, step, record, History
+    to look         draw, step, altitudes, record, History
     as fast code    Program
     tensors         LeafNode, linear, lower
     to learn        Model, fit, AdamTrainer and six other trainers, Sequential
@@ -68,6 +68,7 @@ _given, _, _lazily = _handed_out(__name__, {
     "training.model": "Model",
     "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
+    "views.heights.altitudes": "altitudes",
     "views.drawing.draw": "draw",
     "views.drawing.plans": "Program",  # one that can be drawn
     "views.plots.history": "History",

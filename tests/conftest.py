@@ -47,6 +47,7 @@ THOROUGH = {
     "test_a_run_goes_on_with_the_bits_of_one_that_did_not_stop_and_a_save_changes_none",
     "test_a_worker_killed_in_the_middle_loses_nothing",
     "test_at_least_1200_cases_give_the_expected_numbers",
+    "test_altitudes",
     "test_disturbed",
     "test_draw_measured",
     "test_each_mistake_is_recognised_as_itself",

@@ -42,13 +42,17 @@ def forward_code(plan: Plan) -> Straight:
     return code
 
 
-def reverse_code(plan: Plan) -> Straight:
-    """The reverse sweep, written down. It reads the values that a forward run left."""
+def reverse_code(plan: Plan, begun: bool = False) -> Straight:
+    """The reverse sweep, written down. It reads the values that a forward run left.
+
+    begun: whether it goes on from adjoints of the targets that are there, and not from 1.
+    """
     code = Straight(Module(), "reverse")
+    seeds = {step: code.leaf("adjoints", step) if begun else 1.0 for step in plan.targets}
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
     with _naming_the_opaque(plan, steps):
-        for event in reverse(plan, registers, dict.fromkeys(plan.targets, 1.0), plan.varies()):
+        for event in reverse(plan, registers, seeds, plan.varies()):
             if isinstance(event, Finished):
                 code.store("adjoints", next(steps), event.adjoint)
                 code.breathe()

@@ -179,12 +179,18 @@ class Loss:
 
     def _made(self, count: int) -> Calculation:
         p, y = (LeafNode.input((count, *self.shape), name) for name in ("p", "y"))
-        axes = tuple(range(1, 1 + len(self.shape)))
+        loss = self.of(p, y, tuple(range(1, 1 + len(self.shape))))
+        slope = gradients(loss.sum(), [p])[0] if self.kind == "variance" else -y / maximum(p, TINY)
+        return Calculation([p, y], [loss, slope])
+
+    def of(self, p: TensorNode, y: TensorNode, axes: tuple[int, ...]) -> TensorNode:
+        """The loss as tensor operators, summed along these axes."""
+        total: TensorNode
         if self.kind == "variance":
-            loss = square(p - y).sum(axes) * 0.5
-            return Calculation([p, y], [loss, gradients(loss.sum(), [p])[0]])
-        loss = -(y * logarithm(maximum(p, TINY))).sum(axes)
-        return Calculation([p, y], [loss, -y / maximum(p, TINY)])
+            total = square(p - y).sum(axes) * 0.5
+        else:
+            total = -(y * logarithm(maximum(p, TINY))).sum(axes)
+        return total
 
     def __call__(self, predictions: Array, labels: Array) -> tuple[list[float], Array]:
         count = len(predictions)

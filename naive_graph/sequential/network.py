@@ -225,6 +225,10 @@ class Network(Model):
                 y = composed(each.layer, y, {name: parameter(next(parameters)) for name in each.weight_shapes})
         return reshape(y, self.output_shape)
 
+    def loss_of(self, result: TensorNode, label: TensorNode) -> TensorNode:
+        """The loss of one sample as a tensor expression: of `network(x)`, and of a label of its shape."""
+        return Loss(self.loss, self.output_shape).of(result, label, tuple(range(len(self.output_shape))))
+
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
         """The mean loss; with several results for a sample also the share whose largest is the label's largest."""
         samples, _ = self._samples(data)

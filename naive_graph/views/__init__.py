@@ -6,6 +6,7 @@ drawing/      graphs
 plots/        optimisations, and timetables
 steps/        the walk through the sweeps
 stepper/      the same on a screen
+heights/      a model from its layers down to its instructions
 tensorboard/  a history, and a graph, in TensorBoard
 """
 
@@ -14,6 +15,7 @@ from ..core.rooms import handed_out
 __getattr__, __dir__, __all__ = handed_out(
     __name__,
     {
+        "heights.altitudes": "altitudes",
         "drawing.draw": "draw",
         "plots.compare": "compare",
         "plots.cycles": "cycles",

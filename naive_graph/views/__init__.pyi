@@ -1,5 +1,6 @@
 # Written by tests/stubs.py.
 # mypy: disable-error-code="override,overload-overlap"
+from .heights.altitudes import altitudes as altitudes
 from .plots.compare import compare as compare
 from .plots.cycles import cycles as cycles
 from .plots.gantt import gantt as gantt

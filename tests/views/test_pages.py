@@ -9,7 +9,7 @@ import pytest
 from browsing import serious
 
 import naive_graph
-from naive_graph import Graph, History, Sequential, Variable, draw, step
+from naive_graph import Graph, History, Sequential, Variable, altitudes, draw, step
 from naive_graph.classroom.grading import Result
 from naive_graph.classroom.judging import judge
 from naive_graph.classroom.pages import class_page, student_page
@@ -38,6 +38,10 @@ def firings(folder):
     return step(Sequential([Dense(2)], 2), feed=feed).save(folder / "firings.html")
 
 
+def of_a_model(folder):
+    return altitudes(Sequential([Dense(2)], 2, initializer=0.5), [1.0, 2.0]).save(folder / "altitudes.html")
+
+
 def picture(folder):
     x = Variable(3.0, name="x")
     return draw((x * x).sin()).save(folder / "picture.html")
@@ -64,10 +68,16 @@ def written(path, text):
     return path
 
 
-WRITERS = [film, walk, firings, picture, of_a_student, of_a_class]
+WRITERS = [film, walk, firings, of_a_model, picture, of_a_student, of_a_class]
 every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
 # Where the text of a page begins. Whoever adds one adds its writer above.
-FRAMES = {"views/stepper/page.html", "views/plots/film.html", "views/drawing/picture.py", "classroom/pages.py"}
+FRAMES = {
+    "views/heights/altitudes.html",
+    "views/stepper/page.html",
+    "views/plots/film.html",
+    "views/drawing/picture.py",
+    "classroom/pages.py",
+}
 MARKUP = """<script>document.title = "ran"</script><img src="x" onerror="document.title = 'ran'">
 <img src="https://example.org/seen.png"><iframe srcdoc="<script>parent.document.title = 'ran'</script>"></iframe>"""
 

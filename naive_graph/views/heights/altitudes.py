@@ -1,0 +1,116 @@
+"""altitudes: one page on which a model is seen from its layers down to the instructions of its rows."""
+
+from __future__ import annotations
+
+import base64
+import os
+from contextlib import nullcontext
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ...errors import DrawingError
+from ...graph.graph import Graph
+from ..drawing.engine import packed_code
+from ..drawing.picture import file_of, packed_file, write_whole
+from ..look import COLD, WARM, page_style
+from ..policy import policy
+from ..stepper.page import stepper_file
+from .packed import Altitudes
+from .subject import subject_of
+
+SHARED = ("figures", "closeup")  # with the stepper
+SCRIPTS = ("plan", "grids", "floors", "altitudes")
+
+
+def altitudes(model: Any, data: Any = None, labels: Any = None) -> AltitudesPage:
+    """One page of a model at every altitude: its layers, workers, tensors, scalars, and machine instructions.
+
+    model: a Sequential, an imported network, or a tensor. data: samples, of
+    which one is looked at at a time; without it a ramp of numbers. labels: of a
+    Sequential, arrays or numbers of classes. In a notebook the page shows
+    itself; `.save("model.html")` writes it as one file, which needs nothing else.
+
+    A click leads one altitude down, and Escape up again. A weight or a pixel is
+    dragged, or typed, and every altitude follows: the page computes by the code
+    of the graph's own rules. Gradients are those of the loss; of a model without
+    one, of the sum of its results. A tensor is lowered in its own graph; for a
+    Sequential the learner's graph stays as it is.
+
+    >>> from naive_graph.sequential import Dense, Sequential
+    >>> altitudes(Sequential([Dense(2)], 3, initializer=0.5), [1.0, 2.0, 3.0], [[0.0, 1.0]])
+    <Altitudes of A network of one layer: 12 tensors, 30 scalars. Save it with .save('model.html').>
+    """
+    own = hasattr(type(model), "expand")  # of a Sequential, which is written down as tensors anew
+    with Graph.scratch() if own else nullcontext():
+        return AltitudesPage(Altitudes(subject_of(model, data, labels)))
+
+
+class AltitudesPage:
+    """What `altitudes` returns: it shows itself in a notebook; `.html`; `.save(path)`."""
+
+    def __init__(self, packed: Altitudes) -> None:
+        subject = packed.subject
+        self.title = subject.title
+        self.counts = len(packed.tensors), len(packed.plan)
+        self.samples = len(subject.samples)
+        self._blob, self._script, self._styles = packed.blob, packed.script, packed.styles
+
+    @property
+    def html(self) -> str:
+        """The page as text. It loads nothing, and runs no script but its own."""
+        whole = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
+        look = style() + self._styles
+        return altitudes_file("altitudes.html").format(
+            title=escape(self.title),
+            blob=base64.b64encode(self._blob).decode(),
+            dot=packed_code(),
+            script=whole,
+            style=look,
+            policy=policy(whole, style=look, dot=True),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page as one HTML file that needs nothing else: no network, no Python."""
+        target = file_of(path, "A page", (".html", ".htm"), DrawingError)
+        write_whole(target, self.html.encode())
+        return target
+
+    def __repr__(self) -> str:
+        tensors, scalars = self.counts
+        said = f"{self.title}: {tensors} tensors, {scalars:,} scalars"
+        return f"<Altitudes of {said}. Save it with .save('model.html').>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        frame = (
+            f'<iframe sandbox="allow-scripts" title="{escape(self.title)} at every altitude" '
+            'style="width:100%; height:760px; border:0" '
+            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+        )
+        return {"text/html": frame, "text/plain": repr(self)}
+
+
+@cache
+def altitudes_file(name: str) -> str:
+    """A file that a browser runs or shows, or the frame of the page."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """All that a page runs, but for its rules."""
+    drawn = [packed_file(f"{name}.js") for name in ("engine", "stage", "compute")]
+    shared = [stepper_file(f"{name}.js") for name in SHARED]
+    return "\n".join([*drawn, *shared, *(altitudes_file(f"{name}.js") for name in SCRIPTS)])
+
+
+@cache
+def style() -> str:
+    """How it looks, in the colours of all views; cold and warm are those of heat maps."""
+    heats = " ".join(f"--ng-{name}: {colour};" for name, colour in HEATS.items())
+    shared = packed_file("stage.css") + stepper_file("stepper.css")
+    return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{altitudes_file('altitudes.css')}"
+
+
+HEATS = {"cold": COLD[0], "warm": WARM[0]}  # also on dark ground: nothing is written on most cells

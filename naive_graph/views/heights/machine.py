@@ -1,0 +1,93 @@
+"""The lowest altitude: where each row goes on its way to the tape, and what a kind of row is as machine code."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.plan import Plan
+from ...core.rules import Rule
+from ...core.tables import Tables
+from ...errors import MissingToolError
+from ...graph.graph import Graph
+from ...graph.nodes import Variable
+from ...graph.registry import CURRENT
+from ..steps.packing import Packed
+
+MOST_SHOWN = 200  # operands of a row whose instructions are written out
+Signature = tuple[Rule, tuple[int, ...]]
+
+
+def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
+    """The tape and the instructions; where no compiler is installed, or none can do it, a sentence that says so."""
+    try:
+        from ...engines.llvm.emit import Opaque
+
+        try:
+            return {"tape": _tape(tables, plan, packed), "code": dict(_code(plan))}
+        except Opaque as error:
+            return {"missing": f"No machine code here. {error}"}
+    except (MissingToolError, ImportError) as error:
+        return {"missing": f"No machine code here. {error}"}
+
+
+def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
+    from ...engines.tape.listing import listing
+
+    found = listing(tables, [plan.rows[step] for step in plan.targets])
+    place = dict(zip(found.rows.tolist(), found.place.tolist(), strict=True))
+    flat, instructions = found.flat, found.instructions
+    names, ways = (list(dict.fromkeys(part)) for part in ([flat.name(row) for row in range(len(flat))], _ways(found)))
+    code = [
+        number
+        for name, first, rows, way in instructions
+        for number in (names.index(name), first, rows, ways.index(way))
+    ]
+    columns = {
+        "place": (place.get(row, -1) for row in plan.rows),
+        "kinds": map(names.index, (flat.name(row) for row in range(len(flat)))),
+        "starts": flat.starts.tolist(),
+        "operands": flat.operands.tolist(),
+        "slots": found.slots.tolist(),
+        "code": code,
+    }
+    return {"names": names, "ways": ways} | {name: packed.add(array("i", each)) for name, each in columns.items()}
+
+
+def _ways(found: Any) -> Iterator[str]:
+    return (each.way for each in found.instructions)
+
+
+def signatures(plan: Plan) -> dict[str, Signature]:
+    """The kinds of rows: what each computes, and which of its operands are the same."""
+    found: dict[str, Signature] = {}
+    for step in range(len(plan)):
+        rule, operands = plan.rule(step), plan.operands(step)
+        if rule is not None and len(operands) <= MOST_SHOWN:
+            seen = list(dict.fromkeys(operands))
+            same = tuple(map(seen.index, operands))
+            found.setdefault(f"{rule.name}/{','.join(map(str, same))}", (rule, same))
+    return found
+
+
+def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
+    """Of each kind of row both ways, in LLVM's language and as instructions. Its operands are places 0, 1, ..."""
+    from ...engines import native
+    from ...engines.llvm.compile import assembly
+
+    for key, (rule, same) in signatures(plan).items():
+        with Graph.scratch():
+            leaves = [Variable(1.0) for _ in range(max(same, default=-1) + 1)]
+            node = rule(*(leaves[each] for each in same))
+            one = Plan(CURRENT.tables, [node.row])
+            ways = native.forward_code(one), native.reverse_code(one, begun=True)
+        llvm = [str(each.functions()) for each in ways]
+        yield key, {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_spoken(assembly(str(each))) for each in ways)}
+
+
+def _spoken(text: str) -> str:
+    """Instructions without the assembler's own remarks."""
+    lines = (line for line in text.splitlines() if line.strip())
+    return "\n".join(line for line in lines if not re.match(r"\s+[.#]|\.Lfunc_", line))

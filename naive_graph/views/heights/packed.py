@@ -1,0 +1,157 @@
+"""All altitudes as one blob for a browser: a header, and the columns of the plan."""
+
+from __future__ import annotations
+
+from array import array
+from math import prod
+from typing import Any
+
+from ...core.plan import Plan, plan_for
+from ...core.reference import differentiate, evaluate
+from ...core.tables import PLACEHOLDER, VARIABLE, Tables
+from ...errors import NodeError
+from ...graph.registry import CURRENT
+from ...tensor.base import TensorNode
+from ...tensor.lowering.lower import lower
+from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.notation import names_among
+from ..drawing.alive import rules_code
+from ..drawing.folding import short
+from ..drawing.lettering import visible
+from ..drawing.matrices import is_kernel
+from ..look import svg_style
+from ..steps.packing import Packed
+from .machine import machine_floor
+from .pictures import flow_picture, tensors_picture
+from .subject import END, INPUT, Subject
+
+KINDS = {LeafType.INPUT: "input", LeafType.PARAMETER: "parameter", LeafType.CONSTANT: "constant"}
+MOST_ROWS = 300_000  # of a plan that a page holds
+
+
+class Altitudes:
+    """A subject, lowered and packed. blob: for the page; script: JavaScript that computes the rows."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject, self.packed, tables = subject, Packed(), CURRENT.tables
+        rows = list(dict.fromkeys(map(int, lower(subject.loss).rows.flat)))
+        self.plan = plan_for(tables, rows)
+        if len(self.plan) > MOST_ROWS:
+            raise NodeError(
+                f"This has {len(self.plan):,} scalars, and a page shows up to {MOST_ROWS:,}. Take a smaller sample."
+            )
+        self.step_of = {row: step for step, row in enumerate(self.plan.rows)}
+        self.tensors = [node for layer in subject.layers for node in layer.tensors]
+        self.number_of = {node: number for number, node in enumerate(self.tensors)}
+        names = names_among(self.tensors)
+        self.names = {node: short(name, node.scope) for node, name in names.items()}
+        self.script = rules_code(self.plan)
+        header = self._header(tables)
+        drawn = [header["flow"], *(layer[what] for layer in header["layers"] for what in ("picture", "flow"))]
+        self.styles = svg_style(" ".join(each["svg"] for each in drawn if each), ".ng-altitudes svg.naive-graph")
+        self.blob = self.packed.blob(header)
+
+    def _header(self, tables: Tables) -> dict[str, Any]:
+        subject, plan, kinds = self.subject, self.plan, dict[str, int]()
+        columns = {
+            "kinds": (kinds.setdefault(_kind(plan, step), len(kinds)) for step in range(len(plan))),
+            "rows": plan.rows,
+            "starts": plan.starts,
+            "operands": plan.operand_steps,
+        }
+        header: dict[str, Any] = {name: self.packed.add(array("i", each)) for name, each in columns.items()}
+        header |= {"title": subject.title, "kinds_named": list(kinds), "targets": plan.targets}
+        header["tensors"] = list(map(self._tensor, self.tensors))
+        header["layers"] = [
+            {
+                "title": visible(layer.title, 90),
+                "isOwn": layer.title not in (INPUT, END),
+                "tensors": [self.number_of[each] for each in layer.tensors],
+                "weights": sum(each.size for each in layer.tensors if _kind_of(each) == "parameter"),
+                "picture": tensors_picture(layer.tensors, self.names, self.number_of),
+                "flow": None if layer.flow is None else flow_picture(layer.flow),
+            }
+            for layer in subject.layers
+        ]
+        header["flow"] = None if subject.flow is None else flow_picture(subject.flow)
+        header |= {
+            name: None if node is None else self.number_of.get(node)
+            for name, node in (
+                ("sample", subject.sample),
+                ("label", subject.label),
+                ("output", subject.output),
+                ("loss", subject.loss),
+            )
+        }
+        header["samples"] = self.packed.add(array("d", subject.samples.reshape(-1).tolist()))
+        header["labels"] = (
+            None if subject.labels is None else self.packed.add(array("d", subject.labels.ravel().tolist()))
+        )
+        header["count"] = len(subject.samples)
+        header |= self._numbers(tables)
+        header["machine"] = machine_floor(tables, plan, self.packed)
+        return header
+
+    def _tensor(self, node: TensorNode) -> dict[str, Any]:
+        found = CURRENT.tables.unfolded.get(node)
+        rows = [] if found is None else map(int, found.rows.reshape(-1))
+        own = [] if found is None else range(found.first, found.end)
+        order, high, wide = layout(node)
+        return {
+            "name": visible(self.names[node], 60),
+            "shape": list(node.shape),
+            "formula": "" if not node.sources else visible(node.equation(), 300),
+            "kind": _kind_of(node),
+            "sources": [self.number_of[each] for each in node.sources if each in self.number_of],
+            "steps": self.packed.add(array("i", (self.step_of.get(row, -1) for row in rows))),
+            "own": self.packed.add(array("i", (self.step_of[row] for row in own if row in self.step_of))),
+            "order": order,
+            "map": [high, wide],
+        }
+
+    def _numbers(self, tables: Tables) -> dict[str, Any]:
+        """What the leaves hold; and of what a page cannot compute, all values and gradients of the first sample."""
+        plan, subject = self.plan, self.subject
+        values: list[Any] = [tables.value(row) if plan.kinds[step] < 0 else None for step, row in enumerate(plan.rows)]
+        for node, numbers in ((subject.sample, subject.samples), (subject.label, subject.labels)):
+            if node is not None:
+                for row, value in zip(map(int, tables.unfolded[node].rows.flat), numbers[0].tolist()):
+                    if row in self.step_of:
+                        values[self.step_of[row]] = value
+        leaves = array("d", (0.0 if values[step] is None else values[step] for step in plan.leaves()))
+        if self.script:
+            return {"leaves": self.packed.add(leaves)}
+        evaluate(plan, values)
+        adjoints = differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
+        known = {"values": values, "slopes": adjoints}
+        return {"leaves": self.packed.add(leaves)} | {
+            name: self.packed.add(array("d", (float(each or 0.0) for each in column))) for name, column in known.items()
+        }
+
+
+def _kind(plan: Plan, step: int) -> str:
+    rule = plan.rule(step)
+    if rule is not None:
+        return rule.name
+    return {VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}.get(plan.kinds[step], "Constant")
+
+
+def _kind_of(node: TensorNode) -> str:
+    return KINDS[node.leaf_type] if isinstance(node, LeafNode) else "operator"
+
+
+def layout(node: TensorNode) -> tuple[list[int], int, int]:
+    """In which order the axes make maps, and the rows and columns of a map: the last two; longer ones stand before.
+
+    A picture's channels, last in ours and first in others' networks, are maps side by side; so are a kernel's.
+    """
+    axes = [axis for axis, extent in enumerate(node.shape) if extent > 1]
+    shape = [node.shape[axis] for axis in axes]
+    if len(axes) > 2 and not is_kernel(node) and not (shape[0] != shape[1] and shape[-1] == shape[-2]):
+        axes = axes[2:] + axes[:2]
+    wide = node.shape[axes[-1]] if axes else 1
+    high = node.shape[axes[-2]] if len(axes) > 1 else 1
+    if high == 1 and wide > 16:  # a long row in lines
+        wide = next((each for each in range(16, 5, -1) if wide % each == 0), 12)
+        high = -(-prod(node.shape) // wide)
+    return axes, high, wide

@@ -1,0 +1,167 @@
+"""What is looked at from every altitude: a tensor expression for one sample, in layers, and the dataflow above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import DrawingError, ShapeError
+from ...tensor.base import TensorNode
+from ...tensor.differentiate import ancestors
+from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.selection import SelectionNode
+from ..drawing.lettering import visible
+
+MOST_SAMPLES = 50  # that a page holds
+FEW_PARTS = 26  # operators of a layer's dataflow, with its workers
+INPUT, END = "the sample", "the result"  # what stands before the first layer, and behind the last
+
+
+class TensorLayer(NamedTuple):
+    """A layer: its title, its tensors, and the dataflow of its operators, taken apart into workers (None: no such)."""
+
+    title: str
+    tensors: list[TensorNode]
+    flow: Any
+
+
+class Subject(NamedTuple):
+    """What a page shows. loss: what is differentiated; samples, labels: rows of numbers for `sample` and `label`."""
+
+    title: str
+    layers: list[TensorLayer]
+    sample: LeafNode | None
+    label: LeafNode | None
+    output: TensorNode
+    loss: TensorNode
+    samples: Any
+    labels: Any
+    flow: Any
+
+
+def subject_of(model: Any, data: Any = None, labels: Any = None) -> Subject:
+    """A network, an imported network, or a tensor, with samples. Raises DrawingError, ShapeError."""
+    if hasattr(type(model), "expand"):
+        return _of_sequential(model, data, labels)
+    if labels is not None:
+        raise DrawingError("altitudes: labels are of a Sequential, which has a loss. Leave labels out.")
+    output = _output(model)
+    leaves = [each for each in ancestors([output]) if isinstance(each, LeafNode)]
+    fed = [each for each in leaves if each.leaf_type == LeafType.INPUT]
+    if len(fed) > 1:
+        raise DrawingError(f"altitudes: there are {len(fed)} inputs, and one sample is shown. Give the others values.")
+    sample = fed[0] if fed else None
+    if data is None and sample is not None and sample.value is not None:
+        data = np.asarray(sample.value)
+    rows = _samples(data, sample.shape) if sample is not None else np.zeros((1, 0))
+    title = visible(getattr(model, "name", None) or output.name or "A tensor", 60)
+    return Subject(title, _layers(output, {}), sample, None, output, output, rows, None, None)
+
+
+def _of_sequential(model: Any, data: Any, labels: Any) -> Subject:
+    sample, label = LeafNode.input(model.input_shape, "x"), LeafNode.input(model.output_shape, "label")
+    output = model(sample)
+    output.name = output.name or "y"
+    loss = model.loss_of(output, label)
+    loss.name = "loss"
+    rows = _samples(data, model.input_shape)
+    wanted = _one_hot(len(rows), model.output_shape) if labels is None else labels
+    if np.shape(wanted) == () and len(rows) == 1:
+        wanted = [wanted]
+    targets = model.labelled(rows.reshape(len(rows), *model.input_shape), np.asarray(wanted)[: len(rows)])
+    flow = model.expand()
+    expanded = cache(lambda grain: model.expand(True, grain))
+    flows = {f"{each.number} {each.layer!r}": _workers(expanded, each.number) for each in flow.layers}
+    own = model.streams.result
+    count = "one layer" if len(flow.layers) == 1 else f"{len(flow.layers)} layers"
+    title = visible(f"A network of {count}" if own == "res" else own, 60)
+    flat = targets.reshape(len(rows), -1)
+    return Subject(title, _layers(loss, flows), sample, label, output, loss, rows, flat, flow)
+
+
+def _output(model: Any) -> TensorNode:
+    """The tensor that a model computes."""
+    if hasattr(type(model), "graph_of"):  # an imported network
+        model.with_sizes()
+        first, *others = model.outputs.values()
+        if others:
+            raise DrawingError("altitudes: the network has several outputs. Give one: altitudes(network.outputs[...]).")
+        model = first
+    if not isinstance(model, TensorNode):
+        given = f"{type(model).__name__} {model!r:.60}"
+        raise DrawingError(f"altitudes takes a Sequential, an imported network or a tensor, not {given}.")
+    return model
+
+
+def _samples(data: Any, shape: tuple[int, ...]) -> Any:
+    """Samples as rows of numbers; without data one, a ramp. Raises ShapeError."""
+    size = int(np.prod(shape))
+    if data is None:
+        return np.linspace(0.0, 1.0, size).reshape(1, size)
+    array = np.asarray(data, dtype=np.float64)
+    if not size or array.size % size or not array.size or not np.isfinite(array).all():
+        raise ShapeError(f"altitudes takes finite samples of shape {shape}, not an array of shape {array.shape}.")
+    return array.reshape(-1, size)[:MOST_SAMPLES]
+
+
+def _one_hot(count: int, shape: tuple[int, ...]) -> Any:
+    """Labels that nobody gave: the first class, or zeros."""
+    labels = np.zeros((count, *shape))
+    if len(shape) == 1 and shape[0] > 1:
+        labels[:, 0] = 1.0
+    return labels
+
+
+def _layers(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
+    """The tensors by their outermost scope, in the order of computing."""
+    found: dict[str, list[TensorNode]] = {}
+    for node in ancestors([output]):
+        if not isinstance(node, SelectionNode):
+            found.setdefault(_outermost(node) or (INPUT if _is_before(node) else END), []).append(node)
+    ends = [found.pop(END)] if END in found else []
+    layers = [TensorLayer(name, nodes, flows.get(name)) for name, nodes in found.items()]
+    return layers + [TensorLayer(END, nodes, None) for nodes in ends]
+
+
+def _outermost(node: TensorNode) -> str:
+    scope = node.scope
+    while scope is not None and scope.parent is not None:
+        scope = scope.parent
+    return scope.name if scope is not None else ""
+
+
+def _is_before(node: TensorNode) -> bool:
+    """Whether it is made of leaves alone that are in no layer: the sample, and its shape."""
+    return not any(map(_outermost, ancestors([node]))) and node.name not in ("label", "loss")
+
+
+class FlowPart(NamedTuple):
+    """Some operators of a dataflow; streams to and from the others come from outside."""
+
+    operators: dict[str, Any]
+    streams: dict[str, Any]
+    layers: list[Any]
+
+
+def _workers(expanded: Callable[[int], Any], number: int) -> FlowPart:
+    """The operators of a layer, with as many workers as can be seen at once. expanded: the dataflow for a grain."""
+    grain = 1
+    while True:
+        flow = expanded(grain)
+        names = {name for name, each in flow.operators.items() if each.layer == number}
+        if len(names) <= FEW_PARTS:
+            return _part(flow, names)
+        grain *= 2
+
+
+def _part(flow: Any, names: Iterable[str]) -> FlowPart:
+    names = set(names)
+    streams = {
+        name: each._replace(**{end: "" for end in ("writer", "reader") if getattr(each, end) not in names})
+        for name, each in flow.streams.items()
+        if each.writer in names or each.reader in names
+    }
+    return FlowPart({name: each for name, each in flow.operators.items() if name in names}, streams, flow.layers)
