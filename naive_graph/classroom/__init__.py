@@ -8,6 +8,7 @@ exercises  the exercises themselves
 judging    the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
 notebook   check, hint, solution, working, progress, predict; what a learner has done, in one file
+tiny       tiny.py, the engine of a learner's own: begin it, check it, go on with it
 sentences  small sentences to learn from
 trees      networks that read them
 digits     pictures of digits, and a network from somewhere else that reads them
@@ -36,5 +37,6 @@ __getattr__, __dir__, __all__ = handed_out(
     {
         "judging": "Verdict judge",
         "notebook": "check hint predict progress solution working",
+        "tiny": "check_tiny start_tiny working_tiny",
     },
 )

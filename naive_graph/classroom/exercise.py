@@ -48,6 +48,7 @@ class Exercise:
     is_class: bool = False
     told: dict[str, Any] = field(default_factory=dict)  # what is said, where that is in no toml file of ours
     asking: str = ""  # what asks, as the text of a module, where that is in no file of ours
+    text: str = ""  # of the solution, where it is not that of solve
 
     def __post_init__(self) -> None:
         for fact, told in {"parts": [], **(self.told or texts()[self.name])}.items():

@@ -13,7 +13,7 @@ from ..graph.graph import Graph
 from .asking import AnswerOutcome, Asked, ask
 from .cases import ExerciseCase
 from .exercise import Exercise
-from .exercises import EXERCISES
+from .exercises import ALL_EXERCISES, EXERCISES
 from .mistakes import Mistake, diagnose, flat, show
 from .own import on_the_shelves, own_exercise
 
@@ -53,7 +53,7 @@ class Verdict:
 
 def exercise_named(name: str) -> Exercise:
     """The exercise of that name or number."""
-    for exercise in EXERCISES:
+    for exercise in ALL_EXERCISES:
         if str(name) in (exercise.name, exercise.number):
             return exercise
     own = {file.stem: file for file in on_the_shelves()}

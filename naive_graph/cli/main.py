@@ -86,6 +86,11 @@ examples:
   naive-graph sequential --check - < network.seq
   naive-graph sequential --expand network.seq -o network.svg
 """
+TINY_NOTES = """\
+examples:
+  naive-graph tiny start --lesson 5
+  naive-graph tiny check
+"""
 CLASS_NOTES = """\
 The course file says what each exercise is worth. nbgrader knows the notebooks
 and the folders, too. How to: notes/README.md in the course.
@@ -195,6 +200,10 @@ def _run(words: list[str]) -> int:
         if options.part in ("new-exercise", "check-exercise"):
             return {"new-exercise": start_exercise, "check-exercise": check_exercise}[options.part](options.file)
         return grade(options.folder, options.trust)
+    if options.command == "tiny":
+        from .tiny import check, start
+
+        return (start if options.part == "start" else check)(options.lesson, options.file)
     command_line().print_help()
     return 0
 
@@ -281,6 +290,15 @@ def command_line() -> argparse.ArgumentParser:
     text.add_argument("--check", action="store_true", help="print layers, but no operators and streams")
     text.add_argument("--expand", action="store_true", help="print the program before and after networks are replaced")
     text.add_argument(*both, **out, help="with --expand: draw both, as FILE-before and FILE-after")
+    own = command("tiny", "begin and check tiny.py, the engine of your own that the lessons build", TINY_NOTES)
+    parts = own.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
+    for name, says, least in (
+        ("start", "write the file as it is before a lesson", 1),
+        ("check", "say of each part what is right, and of the first that is not where and why", 9),
+    ):
+        each = command(name, says, "", parts)
+        each.add_argument("file", type=Path, nargs="?", default=Path("tiny.py"), help="the file" + USUAL)
+        each.add_argument("--lesson", type=int, default=least, metavar="N", help="the number of the lesson" + USUAL)
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)

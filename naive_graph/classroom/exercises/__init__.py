@@ -19,6 +19,7 @@ pipelines  10 at_work, versions_read, turn, ends
 dataflows  10 fire, layer_streams, two_buffers
 windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
 elsewhere  12  channels_last, field_of_view, same_pads
+tiny       1, 2, 3, 5, 6, 9  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -41,6 +42,7 @@ from .roads import COUNT_ROADS, TANGENTS
 from .slopes import ALONG_PATHS, HALVING, LINE_LOSS, LOCAL_SLOPES
 from .steps import ADAM, MOMENTUM
 from .timing import FINISH_TIMES, IS_ORDER
+from .tiny import TINY
 from .windows import CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT
 
 EXERCISES = [
@@ -57,3 +59,4 @@ EXERCISES = [
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
     CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
 ]  # fmt: skip
+ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file

@@ -1,0 +1,104 @@
+"""A learner's own engine, tiny.py: part by part, a file that is asked by small programs.
+
+The reference is the text tiny.txt, in parts by lesson. A mistake is what somebody writes instead in one place of it;
+the places stand beside the sentences, in tiny.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from ..cases import LARGE, ExerciseCall, ExerciseCase
+from ..exercise import Exercise, texts
+
+REFERENCE = (Path(__file__).parents[1] / "tiny.txt").read_text(encoding="utf-8")
+MARK = "# --- lesson "
+LIBRARY = """
+from naive_graph import Graph, cos, exp, log, sin, tanh
+Tiny, backward = Graph.Variable, Graph.backward
+def forward(result):
+    Graph.forward(result)
+    return result.value
+"""
+
+
+def tiny_text(lesson: int, mistakes: tuple[str, ...] = (), part: str = "") -> str:
+    """The reference as it is after a lesson; with mistakes in one part of it."""
+    head, *parts = REFERENCE.split(MARK)
+    kept = [each for each in parts if int(each.split(":")[0]) <= lesson]
+    for mistake in mistakes:
+        kept[-1] = kept[-1].replace(*texts()[part]["changes"][mistake])
+    return MARK.join([head, *kept])
+
+
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text, "tiny.py", "exec")
+
+
+def run_tiny(answer: CodeType, arguments: tuple[str, ...]) -> Any:
+    """What the last line of a program gives that runs after the file."""
+    *lines, last = arguments[0].splitlines()
+    scope: dict[str, Any] = {"__name__": "tiny", "OPERANDS": []}
+    for code in (answer, _code("\n".join(lines))):
+        exec(code, scope)
+    value = eval(last, scope)
+    return _order_told(value, scope["y"]) if last == "order(y)" else value
+
+
+def _order_told(nodes: Any, result: Any) -> Any:
+    """What is to be said of an order; several are right."""
+    if not isinstance(nodes, list):
+        return nodes
+    due, place = {result: None}, {node: i for i, node in enumerate(nodes)}
+    waiting = [result]
+    for node in waiting:
+        waiting += [each for each in dict.fromkeys(node.last) if each not in due]
+        due.update(dict.fromkeys(node.last))
+    if len(place) < len(nodes):
+        return "a node stands twice"
+    if missing := [node for node in due if node not in place]:
+        return "the result is missing" if missing == [result] else "a node is missing"
+    early = any(place[operand] > place[node] for node in due for operand in node.last)
+    return "a node stands before its operand" if early else f"operands first, {len(nodes)} nodes"
+
+
+# --- cases: programs, the smallest first ------------------------------------------
+
+
+def _programs(part: str) -> Iterator[str]:
+    """The programs of a part. {small} in one stands for each of the small formulas, and so on."""
+    for program in texts()[part]["programs"]:
+        name, parts = next(((name, parts) for name, parts in _words().items() if f"{{{name}}}" in program), ("", [""]))
+        yield from (program.replace(f"{{{name}}}", each) for each in parts)
+
+
+def _words() -> dict[str, list[str]]:
+    words: dict[str, list[str]] = texts()["tiny"]["words"]
+    return words
+
+
+def _case(program: str) -> ExerciseCase:
+    special = texts()["tiny"]["special"].items()
+    told = frozenset(what for what, parts in special if any(part in program for part in parts))
+    nodes = [None] * (LARGE + 1 if "there are thousands of nodes" in told else 0)  # so more lines may run
+    return ExerciseCase(program.replace("\n", "\n    "), lambda real: ExerciseCall((program,), nodes), told)
+
+
+def _part(name: str, lesson: int, solution: str = "") -> Exercise:
+    def solve(**mistakes: str) -> Any:
+        return _code(solution or tiny_text(lesson, tuple(mistakes.values()), name))
+
+    solve.__name__ = name
+    text = tiny_text(lesson).rpartition(MARK)[2]
+    return Exercise(solve, lambda: map(_case, _programs(name)), call=run_tiny, is_class=True, text=f"{MARK}{text}")
+
+
+TINY = [
+    *(_part(name, lesson) for name, lesson in texts()["tiny"]["parts"].items()),
+    _part("tiny_library", 9, LIBRARY),
+]

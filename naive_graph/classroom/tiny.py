@@ -1,0 +1,93 @@
+"""What a learner does with tiny.py, the engine of their own: begin it, check it, go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from ..core.files import write_whole
+from ..errors import LessonError
+from .asking import ask
+from .exercise import Exercise, texts
+from .exercises.tiny import TINY, tiny_text
+from .judging import Verdict, verdict
+from .notebook import PlainText, note
+
+LAST = 9  # the lesson after which tiny.py is whole
+
+
+def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> PlainText:
+    """Write tiny.py as it is before a lesson, if there is none. What is there stays as it is."""
+    path = Path(file)
+    _known(lesson)
+    if path.exists():
+        return PlainText(f"{path} is there, and stays as it is. Open it, and write at its end.")
+    try:
+        write_whole(path, tiny_text(lesson - 1).encode(), LessonError)
+    except OSError as error:
+        raise LessonError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
+    before = f"as it is before lesson {lesson}" if lesson > 1 else "with nothing in it but its heading"
+    return PlainText(f"{path} is written, {before}. Open it, and write at its end.")
+
+
+def check_tiny(lesson: int = LAST, file: str | Path = "tiny.py") -> Verdict:
+    """Whether tiny.py does all that it should after a lesson: the verdict on the first part that does not."""
+    *_, (_, last) = tiny_verdicts(lesson, file)
+    return last
+
+
+def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
+    """Your tiny.py as a module, if it is right up to a lesson; else the reference, so that a lesson can go on."""
+    mine = check_tiny(lesson, file).passed
+    if not mine:
+        print(
+            "Your tiny.py is not right up to here yet. The lesson goes on with the reference; come back when you like."
+        )
+    module = ModuleType("tiny")
+    exec(_code(Path(file)) if mine else tiny_text(lesson), vars(module))
+    return module
+
+
+def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdict]]:
+    """Part by part, until one is not right."""
+    code, count = _code(Path(file)), 0
+    _known(lesson)
+    for part in TINY:
+        if texts()["tiny"]["parts"].get(part.name, LAST) > lesson:
+            return
+        told = _verdict(part, code, Path(file))
+        note(part.name, tried=True, passed=told.passed)
+        count += len(part.cases)
+        right = f"Right: {file} does what it should up to lesson {lesson}, in all {count} cases."
+        yield part, Verdict(True, right) if told.passed else told
+        if not told.passed:
+            return
+
+
+def _verdict(part: Exercise, code: CodeType, path: Path) -> Verdict:
+    missing = [name for name in texts()[part.name].get("names", []) if name not in code.co_names]
+    if missing:
+        told = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
+        return Verdict(False, f"{told} Write it, and save the file. (Saved files only are checked.)")
+    return verdict(part, ask(part, code))
+
+
+def _code(path: Path) -> CodeType:
+    """The learner's file, translated. Raises LessonError where it is not there, or is not Python."""
+    try:
+        return compile(path.read_text(encoding="utf-8"), str(path), "exec")
+    except FileNotFoundError:
+        raise LessonError(f"There is no {path} here. Begin it: naive-graph tiny start, or start_tiny(1).") from None
+    except OSError as error:
+        raise LessonError(f"{path} cannot be read: {error.strerror}. Choose another file.") from None
+    except SyntaxError as error:
+        where = f"line {error.lineno}: {(error.text or '').strip()}"
+        raise LessonError(f"{path} cannot be read as Python. {error.msg}, {where}. Mend that line.") from None
+    except ValueError as error:
+        raise LessonError(f"{path} is no text in UTF-8: {error}. Save it as plain text.") from None
+
+
+def _known(lesson: int) -> None:
+    if lesson not in range(1, LAST + 1):
+        raise LessonError(f"lesson is {lesson!r}. Give the number of a lesson, from 1 to {LAST}: start_tiny(5).")

@@ -1,0 +1,172 @@
+"""tiny.py, the learner's own engine: its reference gives the library's numbers, its mistakes are named."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutants import mutants
+
+from naive_graph import Graph, hint, solution
+from naive_graph.classroom.asking import ask
+from naive_graph.classroom.exercise import texts
+from naive_graph.classroom.exercises.tiny import REFERENCE, TINY, tiny_text
+from naive_graph.classroom.judging import verdict
+from naive_graph.classroom.tiny import check_tiny, start_tiny, tiny_verdicts, working_tiny
+from naive_graph.cli.main import main
+from naive_graph.errors import LessonError
+
+LESSONS = {part.name: texts()["tiny"]["parts"].get(part.name, 9) for part in TINY}
+PARTS = {part.name: part for part in TINY}
+MISTAKES = [(part.name, mistake) for part in TINY for mistake in part.switches]
+
+
+def judged(part, text):
+    return verdict(PARTS[part], ask(PARTS[part], compile(text, "tiny.py", "exec")))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_reference_is_right_in_every_part(here):
+    (here / "tiny.py").write_text(REFERENCE, encoding="utf-8")
+    assert [(part.name, told.passed) for part, told in tiny_verdicts(9, "tiny.py")] == [(part, True) for part in PARTS]
+
+
+@pytest.mark.parametrize(("part", "mistake"), MISTAKES)
+def test_a_mistake_is_told_as_that_mistake(part, mistake):
+    old, _ = texts()[part]["changes"][mistake]
+    assert PARTS[part].text.count(old) == 1
+    told = judged(part, tiny_text(LESSONS[part], (mistake,), part))
+    assert [each.name for each in told.mistakes] == [mistake] and PARTS[part].switches[mistake][mistake] in told.message
+
+
+def test_few_mutants_of_the_reference_pass():
+    passed = [
+        (name, text)
+        for name, part in PARTS.items()
+        if name != "tiny_library"
+        for _, text in list(mutants(part.text))[::12]
+        if judged(name, tiny_text(LESSONS[name]).replace(part.text, text)).passed
+    ]
+    assert len(passed) <= 3
+
+
+LEAVES = st.sampled_from(["x", "z", "2.0", "0.5"])
+FORMULAS = st.recursive(
+    LEAVES,
+    lambda parts: (
+        st.builds("({} {} {})".format, parts, st.sampled_from("+-*/"), parts)
+        | st.builds("{}({})".format, st.sampled_from(["sin", "cos", "tanh", "exp"]), parts)
+        | st.builds("({} ** 2)".format, parts)
+    ),
+    max_leaves=8,
+)
+
+
+@given(FORMULAS, st.floats(0.3, 2.0), st.floats(0.3, 2.0))
+@settings(max_examples=60, deadline=None)
+def test_values_slopes_and_second_slopes_are_the_librarys(formula, x, z):
+    tiny: dict = {}
+    exec(REFERENCE, tiny)
+    mine = {name: tiny["Tiny"](value) for name, value in (("x", x), ("z", z))}
+    try:
+        y = eval(f"{formula} + x * z", {**tiny, **mine})
+        tiny["forward"](y)
+        tiny["backward"](y)
+        first = tiny["gradients"](y, [mine["x"]])[0]
+        seconds = [tiny["forward"](each) for each in tiny["gradients"](first, [mine["x"], mine["z"]])]
+    except ArithmeticError:
+        return  # plain floats raise where IEEE numbers go on
+    from naive_graph import cos, exp, gradients, sin, tanh
+
+    with Graph.scratch():
+        theirs = {"x": Graph.Variable(x), "z": Graph.Variable(z)}
+        f = eval(f"{formula} + x * z", {"sin": sin, "cos": cos, "exp": exp, "tanh": tanh, **theirs})
+        Graph.forward()
+        Graph.backward(f)
+        wanted = [f.value, theirs["x"].grad, theirs["z"].grad]
+        twice = gradients(gradients(f, theirs["x"]), [theirs["x"], theirs["z"]])
+        Graph.forward()
+        wanted += [each.value for each in twice]
+    got = [y.value, mine["x"].grad, mine["z"].grad, *seconds]
+    assert all(math.isclose(*pair, rel_tol=1e-6, abs_tol=1e-6) for pair in zip(got, wanted) if math.isfinite(pair[1]))
+
+
+def test_what_is_begun_holds_the_lessons_before_and_is_written_once(here):
+    start_tiny(3)
+    text = (here / "tiny.py").read_text()
+    assert "def order(" in text and "def slopes(" not in text
+    (here / "tiny.py").write_text("mine = 1\n")
+    assert "stays as it is" in start_tiny(5) and (here / "tiny.py").read_text() == "mine = 1\n"
+
+
+def test_a_part_that_is_not_there_is_asked_for_by_its_name(here):
+    start_tiny(5)
+    assert "has no backward so far" in check_tiny(5).message
+    assert check_tiny(3).passed
+
+
+def test_a_lesson_goes_on_with_the_file_if_it_is_right_and_else_with_the_reference(here, capsys):
+    start_tiny(2)
+    assert working_tiny(2).order is not None and "goes on with the reference" in capsys.readouterr().out
+    (here / "tiny.py").write_text(tiny_text(2) + "\nmine = True\n")
+    assert working_tiny(2).mine
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [(b"def f(:\n", "line 1: def f(:"), (b"\xff\xfe\xff", "UTF-8")],
+)
+def test_a_file_that_is_no_python_is_told_by_its_line(here, text, told):
+    (here / "tiny.py").write_bytes(text)
+    with pytest.raises(LessonError, match=r"Mend|Save") as error:
+        check_tiny()
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize("lesson", [0, 10, "two", None, 2.5])
+def test_another_lesson_is_refused(here, lesson):
+    with pytest.raises(LessonError, match="from 1 to 9"):
+        start_tiny(lesson)
+    assert not list(here.iterdir())
+
+
+def test_no_file_says_how_to_begin_one(here):
+    with pytest.raises(LessonError, match="naive-graph tiny start"):
+        check_tiny()
+
+
+def test_a_file_that_calls_the_library_is_told_so():
+    text = REFERENCE + "\nfrom naive_graph import Graph\ndef backward(y):\n    Graph.backward(y)\n"
+    assert [each.name for each in judged("tiny_backward", text).mistakes] == ["uses_library"]
+
+
+def test_recursion_is_told_where_a_chain_is_deep():
+    text = tiny_text(3) + (
+        "def backward(y):\n    for node in order(y):\n        node.grad = 0.0\n    y.grad = 1.0\n    hand_on(y, 1.0)\n"
+        "def hand_on(node, share):\n    values = [each.value for each in node.last]\n"
+        "    for each, slope in zip(node.last, slopes(node.sign, node.value, *values) if values else []):\n"
+        "        each.grad += share * slope\n        hand_on(each, share * slope)\n"
+    )
+    told = judged("tiny_backward", text)
+    assert not told.passed and "range(15)" in told.message
+
+
+def test_the_command_begins_checks_and_ends_with_1_until_all_is_right(here, capsys):
+    assert main(["tiny", "start", "--lesson", "9"]) == 0
+    assert main(["tiny", "check"]) == 1
+    assert "tiny_gradients  NOT YET" in capsys.readouterr().out
+    (here / "tiny.py").write_text(REFERENCE)
+    assert main(["tiny", "check"]) == 0
+    assert capsys.readouterr().out.count("right in") == len(TINY)
+
+
+def test_hints_and_solutions_know_the_parts():
+    assert "reversed(order(result))" in hint("tiny_backward")
+    assert "def backward(result)" in solution("tiny_backward") and "def order(" not in solution("tiny_backward")
