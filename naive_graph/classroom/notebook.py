@@ -14,7 +14,7 @@ from ..core.files import users_folder, write_whole
 from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
 from .answers import calls
-from .exercises import EXERCISES
+from .exercises import ALL_EXERCISES
 from .judging import Verdict, exercise_named, judge
 from .mistakes import Mistake
 from .own import is_judged_later
@@ -38,12 +38,14 @@ def check(name: str, answer: Any) -> Verdict:
 
 
 def hint(name: str) -> PlainText:
-    """The next hint for an exercise; after the last one they begin again."""
+    """The next hint for an exercise; after the last one, all of them, and where a solution is."""
     exercise = exercise_named(name)
-    shown = int(read().get(exercise.name, {}).get("hints") or 0)
+    shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(exercise.hints)
     note(exercise.name, hints=1)
-    which = shown % len(exercise.hints)
-    return PlainText(f"Hint {which + 1} of {len(exercise.hints)} for {exercise.name}: {exercise.hints[which]}")
+    told = [f"Hint {i} of {count} for {exercise.name}: {each}" for i, each in enumerate(exercise.hints, 1)]
+    if shown < count:
+        return PlainText(told[shown])
+    return PlainText("\n".join(["There are no more hints.", *told, f'A solution: solution("{exercise.name}")']))
 
 
 def solution(name: str) -> PlainText:
@@ -64,7 +66,7 @@ def progress() -> PlainText:
     """What was passed and what was tried, exercise by exercise."""
     known = read()
     lines = []
-    for exercise in sorted(EXERCISES, key=lambda each: [int(part) for part in each.number.split(".")]):
+    for exercise in sorted(ALL_EXERCISES, key=lambda each: [int(part) for part in each.number.split(".")]):
         told = known.get(exercise.name, {})
         tries = told.get("tries", 0)
         state = (

@@ -23,12 +23,13 @@ RECORD = ".naive-graph-lessons.json"
 
 def open_lessons(folder: Path, copy_only: bool, browser: bool, port: int | None, allow_root: bool) -> int:
     """Copy the lessons into `folder`, say what was done, and start JupyterLab there."""
-    for line in hand_out(lessons_of_the_package(), folder):
+    lessons = lessons_of_the_package()
+    for line in hand_out(lessons, folder):
         print(line)
     if copy_only:
         print(f"next: naive-graph lessons {folder}")
         return 0
-    command = _jupyter(browser, port, allow_root)
+    command = [*_jupyter(browser, port, allow_root), f"--LabApp.default_url=/lab/tree/{lessons[0].name}"]
     print("JupyterLab starts; stop it with Ctrl-C.", flush=True)
     return _wait(subprocess.Popen(command, cwd=folder))
 

@@ -159,14 +159,15 @@ def test_root_is_told_what_to_add(mine, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent by signal here")
-def test_jupyterlab_starts_in_the_folder_and_stops_at_ctrl_c(mine):
+def test_jupyterlab_starts_in_the_folder_with_lesson_1_and_stops_at_ctrl_c(mine, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "naive_graph", "lessons", str(mine)]
     command += ["--no-browser", "--port", str(port), "--allow-root"]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, start_new_session=True, **quiet) as server:
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    said = tmp_path / "said"
+    with said.open("w") as log, subprocess.Popen(command, start_new_session=True, stderr=log, **quiet) as server:
         try:
             assert "version" in _answer(f"http://127.0.0.1:{port}/api", server)
             for patience in (2, 30, 30):  # two stop it; a third would come while Python itself ends
@@ -175,6 +176,7 @@ def test_jupyterlab_starts_in_the_folder_and_stops_at_ctrl_c(mine):
                     server.wait(patience)
                     break
             assert server.returncode == 0
+            assert "/lab/tree/01_nodes_not_numbers.ipynb" in said.read_text()
         finally:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGKILL)
