@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
-from naive_graph.classroom.solutions import blank_text
+from naive_graph.classroom.solutions import blank_text, solution_text
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "sources"
@@ -79,6 +81,20 @@ def expanded(cell: Any) -> list[Any]:
     ]
 
 
+@cache
+def solutions() -> dict[str, str]:
+    """What a learner begins with, and what they end with."""
+    return {blank_text(each): solution_text(each) for each in EXERCISES}
+
+
+def solved(source: str) -> str:
+    """What is run in the place of a cell: its solution, if it waits for one. So a reader sees a lesson that works."""
+    if source.startswith("check_tiny("):
+        written = f"__import__('pathlib').Path('tiny.py').write_text(tiny_text({source[11:-1]}), 'utf-8')"
+        return f"from naive_graph.classroom.exercises.tiny import tiny_text\n{written}\n{source}"
+    return solutions().get(source, source)
+
+
 def read(source: Path) -> Any:
     """The notebook that a source describes, not executed yet."""
     notebook = jupytext.read(source, fmt="md:myst")
@@ -100,7 +116,10 @@ def own_kernel(folder: Path) -> Any:
 
 
 def execute(notebook: Any, name: str) -> None:
-    """Run every cell in a fresh kernel and an empty folder; what the cells show is kept."""
+    """Run every cell, solved, in a fresh kernel and an empty folder; what the cells show is kept."""
+    blank = [cell.source for cell in notebook.cells]
+    for cell in notebook.cells:
+        cell.source = solved(cell.source)
     path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder:
         settings = {**QUIET, "PYTHONPATH": path, "IPYTHONDIR": str(Path(folder, "ipython"))}
@@ -122,6 +141,8 @@ def execute(notebook: Any, name: str) -> None:
         except CellExecutionError as error:
             plain = re.sub(r"\x1b\[[0-9;]*m", "", error.traceback)
             raise LessonError(f"Lesson {name} fails: {error.ename}: {error.evalue}\n{plain}") from None
+    for cell, source in zip(notebook.cells, blank):
+        cell.source = source
     # Keep what a reader needs of it: the version would make every Python build another notebook.
     notebook.metadata["language_info"] = {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"}
 
