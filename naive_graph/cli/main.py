@@ -292,11 +292,11 @@ def command_line() -> argparse.ArgumentParser:
     text.add_argument(*both, **out, help="with --expand: draw both, as FILE-before and FILE-after")
     own = command("tiny", "begin and check tiny.py, the engine of your own that the lessons build", TINY_NOTES)
     parts = own.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
-    for name, says, least in (
+    for name, about, least in (
         ("start", "write the file as it is before a lesson", 1),
         ("check", "say of each part what is right, and of the first that is not where and why", 9),
     ):
-        each = command(name, says, "", parts)
+        each = command(name, about, "", parts)
         each.add_argument("file", type=Path, nargs="?", default=Path("tiny.py"), help="the file" + USUAL)
         each.add_argument("--lesson", type=int, default=least, metavar="N", help="the number of the lesson" + USUAL)
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
