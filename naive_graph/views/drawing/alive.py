@@ -1,24 +1,29 @@
-"""A graph that computes in a page: its rules and the trainers' formulas as JavaScript.
+"""A graph that computes in a page: its rules and the trainers' formulas as JavaScript, itself as data.
 
-Both are what Python runs, written down by `core.arithmetics.code`. No text of
+Rules and formulas are what Python runs, written down by `core.arithmetics.code`. No text of
 the learner's gets into them but the names of operators, as strings.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from functools import cache
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import sha256
+from itertools import chain, pairwise
+from math import isfinite
 from typing import Any
 
 from ...core.arithmetics.code import traced
-from ...core.plan import Plan
+from ...core.plan import Plan, plan_for
 from ...core.rules import Rule
-from ...core.tables import PLACEHOLDER, VARIABLE
-from ...errors import NodeError
+from ...core.tables import PLACEHOLDER, VARIABLE, Tables
+from ...errors import NaiveGraphError, NodeError
 from ...training import formulas
+from .names import names_of
 
+MOST_ALIVE = 5_000  # nodes that a page computes while somebody drags
 MOST_OPERANDS = 200  # of one operator: each has a partial of its own
 CYCLE = 20  # updates, of the cyclical rate
 # Each trainer's formula, how many numbers it remembers of a weight, and the rate that a page begins with.
@@ -33,27 +38,109 @@ TRAINERS: dict[str, tuple[Any, int, float | None]] = {
 }
 
 
-def rules_code(plan: Plan) -> str:
+@dataclass(frozen=True)
+class Alive:
+    """A graph as it was when it was drawn, for a page to compute."""
+
+    plan: Plan
+    facts: dict[str, Any]
+
+    @cached_property
+    def code(self) -> str:
+        """An expression of JavaScript, the rules and the trainers; empty where a page cannot compute."""
+        plan = self.plan
+        more = [(plan.rules[by], 1 + len(plan.operands(by)) - count) for by, _, count in _taken_over(plan)]
+        code = rules_code(plan, more)
+        return f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()" if code else ""
+
+    @property
+    def key(self) -> str:
+        """By which a picture finds its code in a page of several."""
+        return sha256(self.code.encode()).hexdigest()[:12] if self.code else ""
+
+
+def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | None:
+    """The graph of these results; None where it is too large, waits for edges, or runs in a circle.
+
+    wishes: what a picture shows of it. The gradients are those of the results
+    whose own is 1, as after a `backward` from them; without any, those of their sum.
+    """
+    try:
+        plan = plan_for(tables, results)
+    except NaiveGraphError:
+        return None
+    if len(plan) > MOST_ALIVE or not plan.complete:
+        return None
+    differentiated = [row for row in results if not tables.grads_are_blank and tables.grad(row) == 1.0]
+    step_of = {row: step for step, row in enumerate(plan.rows)}
+    targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
+    said = names_of(tables, plan.rows)
+    told = [step for step, rule in enumerate(plan.rules) if rule is None] + targets
+    types = list(dict.fromkeys(_types(tables, plan)))
+    backs = [step - each for step in range(len(plan)) for each in plan.operands(step)]
+    facts = {
+        "gaps": [row - before for before, row in pairwise([0, *plan.rows])],
+        "counts": [end - start for start, end in pairwise(plan.starts)],
+        "backs": backs,  # how far before a step its operands stand
+        "types": types,
+        "kinds": list(map(types.index, _types(tables, plan))),
+        "given": {step: _plain(tables.value(row)) for step, row in enumerate(plan.rows) if plan.rules[step] is None},
+        "targets": targets,
+        "absorbed": _taken_over(plan),  # they are drawn if somebody else uses them, and feed what took them over, too
+        "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
+        "called": {step: said[plan.rows[step]] for step in told},
+    }
+    return Alive(plan, facts | wishes)
+
+
+def _taken_over(plan: Plan) -> list[tuple[int, int, int]]:
+    """The steps that a merged step took over, newest first: by which, itself, and how many of its operands it had."""
+    step_of = {row: step for step, row in enumerate(plan.rows)}
+    over = {row: by for by, row, _, _ in plan.absorbed}
+    found = []
+    for by, row, _, count in plan.absorbed:
+        while by in over and by not in step_of:
+            by = over[by]
+        if row in step_of and by in step_of:
+            found.append((step_of[by], step_of[row], count))
+    return found
+
+
+def _types(tables: Tables, plan: Plan) -> Iterator[str]:
+    return (tables.kind(row) for row in plan.rows)
+
+
+def _plain(value: float | None) -> float | str:
+    """As JSON can say it and a page reads it: what has no value is no number."""
+    if value is None or value != value:
+        return "NaN"
+    return value if isfinite(value) else f"{'-' * (value < 0)}Infinity"
+
+
+def rules_code(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
     """Statements that leave `rules` and `trainers` behind; empty where a page cannot compute what Python did.
 
     That is an operator whose value or partial asks for numbers, and a graph
-    none of whose leaves can be given another value.
+    none of whose leaves can be given another value. more: rules, each with its
+    number of operands, that are written beside those of the plan.
     """
     needed = dict[str, str]()
     if not any(kind in (VARIABLE, PLACEHOLDER) for kind in plan.kinds):
         return ""
     try:
-        rules = ",\n".join(_rules(plan, needed))
+        rules = ",\n".join(_rules(plan, more, needed))
     except NodeError:
         return ""
     trainers = ",\n".join(_trainers(needed))
     return "\n".join([*needed.values(), f"const rules = {{\n{rules}\n}};", f"const trainers = {{\n{trainers}\n}};"])
 
 
-def _rules(plan: Plan, needed: dict[str, str]) -> Iterator[str]:
+def _rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str, str]) -> Iterator[str]:
     """Of each rule with so many operands: its value from a list of them, its partials from that and the result."""
-    pairs = ((rule, end - start) for (start, end), rule in zip(pairwise(plan.starts), plan.rules) if rule is not None)
-    for rule, count in dict.fromkeys(pairs):
+    pairs = ((rule, end - start) for (start, end), rule in zip(pairwise(plan.starts), plan.rules))
+    for rule, count in dict.fromkeys(chain(pairs, more)):
+        if rule is None:
+            continue
         if count > MOST_OPERANDS and rule.name != "add":  # a sum's partials name nobody
             raise NodeError(f"{rule.name} of {count} operands is not written down.")
         yield f"{_quoted(f'{rule.name}/{count}')}: {_of_rule(rule, count, needed)}"

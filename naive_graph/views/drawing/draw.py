@@ -19,6 +19,7 @@ from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
 from ...graph.report import Report
 from .alike import alike_scene
+from .alive import alive
 from .flows import flow_scene, layers_of
 from .lettering import visible
 from .picture import Picture
@@ -68,6 +69,12 @@ def draw(
     Of a Program the plan is drawn. after: the pass after which, by its name in
     `program.stages()`. feed: what it is fed, if it needs that.
 
+    In a page, of a notebook or saved, a graph of up to 5,000 nodes is alive: a
+    leaf's box is dragged to the side, moved by arrow keys or typed over, or one
+    of the seven trainers rolls downhill, and values and gradients follow. The
+    graph in Python stays as it is; the gradients are those of what is drawn, or
+    of that of it which `backward` began with.
+
     Raises DrawingError for a wish that cannot be met, NodeError for what is no
     node.
 
@@ -98,7 +105,9 @@ def draw(
     wishes = Wishes(values, grads, partials, fold, most, bundle=True)
     what = _expression(what)
     with tables.lock, Lasting(tables):
-        describe, count = _describer(what, absorbed, most, open)
+        describe, count, results = _describer(what, absorbed, most, open)
+        # What a merged node took over is not computed, so a picture of that stays still.
+        living = alive(tables, results, values=values, grads=grads) if results and not absorbed else None
         described, whole, name = describe(wishes), None, _name(what, count)
         if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
             with suppress(DrawingError):  # where even a page cannot show it all
@@ -106,7 +115,7 @@ def draw(
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
     less = ({"fold": True}, {"most": None, "fold": None}, {"most": NEAREST})
     fewer = [partial(describe, replace(wishes, **each)) for each in less]
-    return Picture(described, direction, whole, name, fewer)
+    return Picture(described, direction, whole, name, fewer, living)
 
 
 def _expression(what: Any) -> Any:
@@ -144,18 +153,20 @@ def _name(what: Any, count: int) -> str:
     return visible(name, MOST_LETTERS_OF_A_NAME) if isinstance(name, str) else f"A graph of {count:,} nodes"
 
 
-def _describer(what: Any, absorbed: bool, most: int | None, opened: Any) -> tuple[Callable[[Wishes], Scene], int]:
-    """What describes this thing as it is wished, and how many parts that has."""
+def _describer(
+    what: Any, absorbed: bool, most: int | None, opened: Any
+) -> tuple[Callable[[Wishes], Scene], int, list[int]]:
+    """What describes this thing as it is wished, how many parts that has, and of scalars the rows of the results."""
     if _is_tensor(what):
         from .tensors import tensor_scene  # brings NumPy
 
-        return lambda wishes: tensor_scene(what, wishes, opened), 0
+        return lambda wishes: tensor_scene(what, wishes, opened), 0, []
     if hasattr(type(what), "levels"):  # of tasks
         from .tasks import task_scene  # brings NumPy
 
-        return lambda wishes: task_scene(what, wishes), len(what)
+        return lambda wishes: task_scene(what, wishes), len(what), []
     if hasattr(what, "streams"):  # of a dataflow
-        return lambda wishes: flow_scene(what, wishes), len(what.operators)
+        return lambda wishes: flow_scene(what, wishes), len(what.operators), []
     rows, results = _chosen(what, absorbed, most)
 
     def describe(wishes: Wishes) -> Scene:
@@ -164,7 +175,7 @@ def _describer(what: Any, absorbed: bool, most: int | None, opened: Any) -> tupl
             return alike_scene(CURRENT.tables, rows, len(found.boxes)) or found
         return found
 
-    return describe, len(rows)
+    return describe, len(rows), results
 
 
 def too_large(count: int) -> DrawingError:

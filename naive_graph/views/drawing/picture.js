@@ -1,7 +1,7 @@
 // A drawn graph that can be followed: fitted, moved, searched, its scopes opened and closed, its paths and cells lit.
 // The picture stands there as an image already; this puts the drawing itself in its place.
 // Every text is put in as text, never as markup.
-(() => {
+const enliven = (() => {
   const HIGH = 640;  // pixels, in a notebook
   const FEW = 100;  // nodes, beyond which scopes begin closed
   const PATHS = 3, FACTORS = 8;  // that are written out
@@ -10,7 +10,7 @@
   const open = (text) => new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
 
   /** The drawing in place of its image; of a graph that the image shows in part, that part first. */
-  function liven(root) {
+  function liven(root, code) {
     const image = root.querySelector("img"), whole = root.querySelector("template");
     const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0));
     const drawings = {
@@ -19,21 +19,22 @@
     };
     const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
     let dot = null, shown = null;
+    const life = code && enlivening(root, code, (isCalm) => shown.renew(isCalm), () => root.querySelector(".ng-view svg"));
     const show = (name, then) => {
       shown?.end();
       root.querySelector(".ng-tools")?.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false), { svg, text } = drawings[name];
       view.replaceWith(fresh);
-      shown = drawn(root, fresh, said, svg.cloneNode(true), text, dot, drawings.whole && dot && name, show, drawings.parts.svg, then);
+      shown = drawn(root, fresh, said, svg.cloneNode(true), text, dot, drawings.whole && dot && name, show, drawings.parts.svg, life, then);
     };
     show("parts");
     const ready = (found) => { if (found) { dot = found; show("parts"); } };
-    dotReady().then(ready, () => {});
+    dotReady().then(ready, () => {}).then(() => life?.linked());
   }
 
-  /** One drawing, alive. name: "parts" or "whole", where there are both; show: shows the other; parts: what the image
-      shows; then: what is to be seen first. */
-  function drawn(root, view, said, svg, text, dot, name, show, parts, then) {
+  /** One drawing. name: "parts" or "whole", where there are both; show: shows the other; parts: what the image
+      shows; life: what computes it, if anything does; then: what is to be seen first. */
+  function drawn(root, view, said, svg, text, dot, name, show, parts, life, then) {
     view.replaceChildren(svg);
     Object.assign(view.style, { overflow: "auto" });
     const isOwn = document.documentElement.classList.contains("ng-own");  // a page of our own, and all of it
@@ -176,6 +177,24 @@
       return forms.find((each) => { tell(each); return said.scrollHeight <= said.clientHeight; }) ?? forms.at(-1);
     }
 
+    // --- other values of the leaves ---
+    const numbers = life && writing(life.live, stage, life.wishes);
+    for (const { node, step } of numbers?.leaves ?? []) ranged(node, life.live.values[step]);
+    if (life) view.addEventListener("pointerdown", life.steered.dragged, true);  // before a drag moves the drawing
+    /** The numbers as they are now. At first the boxes get room for any; isCalm: no more come for a while. */
+    function renew(isCalm) {
+      if (isCalm) return void svg.querySelector("g.node:is(:hover, :focus)")?.dispatchEvent(new Event("focusin", { bubbles: true }));
+      if (!numbers.isRoomy()) {
+        numbers.room();
+        stage.spread(root.dataset.places && JSON.parse(root.dataset.places), `row-${life.steered.at()}`);
+        if (!isOwn) view.style.height = `${Math.min(HIGH, Math.max(60, Math.ceil(svg.viewBox.baseVal.height) + 4))}px`;
+        if (!name) stage.begin(`row-${life.steered.at()}`);
+      }
+      clear();
+      tell("");
+      numbers.write();
+    }
+
     // --- cells, and the cells that feed them ---
     const cell = (box, at) => svg.getElementById(`${box}-cell-${at}`);
     function trace(hovered) {
@@ -281,10 +300,14 @@
       room = view.clientWidth;
     });
     watch.observe(view);
-    return { end: () => { watch.disconnect(); stage.end(); } };
+    if (life?.isTouched()) renew();
+    return { renew, end: () => { watch.disconnect(); stage.end(); } };
   }
-  for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
-    root.classList.add("ng-live");
-    liven(root);
-  }
+  /** Every picture that computes by this code, or not at all. */
+  return (key, code) => {
+    for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) if (root.dataset.code === key) {
+      root.classList.add("ng-live");
+      liven(root, code);
+    }
+  };
 })();

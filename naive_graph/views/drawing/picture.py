@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -18,12 +19,13 @@ from ...core.files import path_of
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..look import LEAST, SMALL, page_style
 from ..policy import policy
+from .alive import Alive
 from .dot import dot_text
-from .engine import TooMuch, packed_code
+from .engine import TooMuch, packed_code, places
 from .ink import inked, unplaced
 from .layout import Page, paged
 from .raster import pdf_of, png_of
-from .scene import Scene
+from .scene import Scene, with_room
 
 NARROW = 700  # pixels, of a notebook's column
 FORMS = (".svg", ".png", ".pdf", ".dot", ".html")
@@ -34,13 +36,14 @@ class Picture:
 
     def __init__(
         self, scene: Scene, direction: str | None = None, whole: Scene | None = None, name: str = "",
-        fewer: Iterable[Callable[[], Scene | None]] = (),
+        fewer: Iterable[Callable[[], Scene | None]] = (), living: Alive | None = None,
     ) -> None:  # fmt: skip
         self.scene = scene
         self.wished = direction
         self.name = name or "A computation graph"  # of what is drawn
         self.whole = whole  # of a scene that was made shorter: all of it, for a page where it can be searched
         self.fewer = fewer  # scenes of the same with fewer boxes, for what dot cannot lay out in time
+        self.living = living if living and living.code else None  # what a page computes
 
     @cached_property
     def laid(self) -> Page:
@@ -108,14 +111,28 @@ class Picture:
         wide = self.laid.wide
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
+        looks = ["stage.css", "picture.css", *["steer.css"] * bool(self.living)]
         copy = f'<script type="application/gzip" class="ng-dot">{code}</script>' if code else ""
-        facts = f'data-wish="{self.wished or ""}" data-dot="{escape(dot_text(self.scene, "LR"))}"'
+        facts = f'data-wish="{self.wished or ""}" data-dot="{escape(dot_text(self.scene, "LR"))}"{self._facts(code)}'
         return (
             f'<div class="ng-picture" {facts}><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
             f'style="overflow-x:auto">{image}</div>{self._whole()}</div>{copy}'
-            f"<style>{page_style('.ng-picture')}{packed_file('stage.css')}{packed_file('picture.css')}</style>"
-            f"<script>{script()}</script>"
+            f"<style>{page_style('.ng-picture')}{''.join(map(packed_file, looks))}</style>"
+            f"<script>{script(self.living)}</script>"
         )
+
+    def _facts(self, code: str) -> str:
+        """What a page computes the graph by; and where it has no dot, where the boxes are once they have more room."""
+        if self.living is None:
+            return ""
+        facts = f' data-code="{self.living.key}" data-graph="{escape(json.dumps(self.living.facts))}"'
+        if code:
+            return facts
+        kept = ("name", "id", "bb", "pos")
+        laid = places(dot_text(with_room(self.scene), self.laid.direction))
+        found = {name: [{fact: each[fact] for fact in kept if fact in each} for each in laid.get(name, ())]
+                 for name in ("objects", "edges")}  # fmt: skip
+        return f'{facts} data-places="{escape(json.dumps({"bb": laid["bb"], "way": self.laid.direction, **found}))}"'
 
     def _whole(self) -> str:
         """The whole graph, for a page to lay out."""
@@ -131,7 +148,7 @@ class Picture:
         title = escape(self.scene.title or self.name)
         return (
             f'<!doctype html><html lang="en" class="ng-own"><head><meta charset="utf-8">'
-            f"{policy(script(), dot=True)}<title>{title}</title>"
+            f"{policy(script(self.living), dot=True)}<title>{title}</title>"
             '<meta name="viewport" content="width=device-width"><style>:root { color-scheme: light dark }</style>'
             f"</head><body><main><h1>{title}</h1>{self.html}</main></body></html>\n"
         )
@@ -162,10 +179,16 @@ class Picture:
         return bundle
 
 
+def script(living: Alive | None = None) -> str:
+    """What brings the pictures of a page to life that compute as this one does, in a block of its own."""
+    own = f'"{living.key}", {living.code}' if living else ""
+    return f"{{{_files(living is not None)}enliven({own});}}"
+
+
 @cache
-def script() -> str:
-    """What brings every picture of a page to life, in a block of its own."""
-    return f"{{{''.join(map(packed_file, ('engine.js', 'stage.js', 'picture.js')))}}}"
+def _files(computes: bool) -> str:
+    more = ("axes", "compute", "steer", "alive") if computes else ()
+    return "".join(packed_file(f"{name}.js") for name in ("engine", "stage", *more, "picture"))
 
 
 _carrier: list[Any] = []  # the cell of this session whose output holds dot for all drawings

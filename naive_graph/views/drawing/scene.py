@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple, TypeVar
 
@@ -26,6 +26,7 @@ READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
 MANY_LEAVES = 6  # that share a box
 SIDE_BY_SIDE = 20  # arrows from one box to another, beyond which they are one with its count
+VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
 TOGETHER = 10  # results that are followed back side by side
 
 
@@ -68,6 +69,7 @@ class Box:
     facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
     layer: int | None = None  # where all boxes of the scene have one, it is their column
     tint: str = ""  # another colour than its kind's
+    numbers: int = 0  # lines that are its value and its gradient
 
     @property
     def look(self) -> Look:
@@ -234,7 +236,13 @@ def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
     """Several leaves in one box: how many they are, and what the first are called."""
     names = [visible(name) for name in map(tables.name, rows) if name]
     some = ", ".join([*names[:3], *(["…"] if len(names) > 3 else [])])
-    return Box(first.id, first.kind, [f"{len(rows):,} {first.kind}s", *([some] if some else [])], first.scope)
+    return Box(
+        first.id,
+        first.kind,
+        [f"{len(rows):,} {first.kind}s", *([some] if some else [])],
+        first.scope,
+        facts={"leaves": ""},
+    )
 
 
 def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[Item]]) -> Iterator[Item]:
@@ -246,6 +254,21 @@ def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[I
             seen.update(wave)
             yield from wave
             wave = list(dict.fromkeys(operand for each in wave for operand in operands(each)))
+
+
+def with_room(described: Scene) -> Scene:
+    """The scene with room in its boxes for numbers that become known, or change."""
+    boxes = [
+        replace(box, lines=[*_titles(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
+        if box.id.startswith("row-") and box.kind != "constant" and not {"leaves", "alike"} & box.facts.keys()
+        else box
+        for box in described.boxes
+    ]
+    return replace(described, boxes=boxes, caption="")  # which says how `draw` would show more
+
+
+def _titles(box: Box) -> list[str]:
+    return box.lines[: len(box.lines) - box.numbers]
 
 
 def stubs(described: Scene) -> list[Box]:
@@ -283,8 +306,8 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
         lines = [(f"{visible(name)}: " if name else "") + sign(BY_NUMBER[tables.operators[row]])]
     value = value if wishes.values or kind == "constant" else None  # a Constant is its value
     grad = grad if wishes.grads and not tables.grads_are_blank else None
-    lines += [shown(value)] if value is not None else []
-    lines += [f"grad {shown(grad)}"] if grad is not None else []
+    numbers = [shown(value)] if value is not None else []
+    numbers += [f"grad {shown(grad)}"] if grad is not None else []
     said = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
     said += [f"{what} {shown(number)}" for what, number in (("value", value), ("gradient", grad)) if number is not None]
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
@@ -293,7 +316,16 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     called = (names or {}).get(row) or visible(name or "")
     facts = {"name": called} if called else {}
     scope = folder.open_path(tables.scope(row))
-    return Box(f"row-{row}", kind, lines or ["?"], scope, wrong, ", ".join(said), facts=facts)
+    return Box(
+        f"row-{row}",
+        kind,
+        [*lines, *numbers] or ["?"],
+        scope,
+        wrong,
+        ", ".join(said),
+        facts=facts,
+        numbers=len(numbers),
+    )
 
 
 def sign(rule: Rule) -> str:

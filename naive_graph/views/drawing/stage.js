@@ -155,6 +155,12 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     told();
     return true;
   }
+  /** Boxes whose texts keep room are laid out anew. laid: their places and direction, where no dot is at hand. */
+  function spread(laid, anchor) {
+    if (!dot && laid) [dot, wish] = [() => laid, laid.way];
+    widths.clear();
+    return lay(anchor, false);
+  }
   /** The places in the first of the ways that shows all; else in the one that shows most. */
   function best(told) {
     const down = view.clientWidth < NARROW ? ["TB", "BT"] : null, many = count() > 150;
@@ -400,6 +406,6 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   }, { passive: false, signal });
 
   svg.style.maxWidth = "none";
-  return { nodes, frames, edges, spots, shut, path, holder, shown, fits, lay, read, grow, zoom, fit, whole, begin, center, point, settle, readable,
+  return { nodes, frames, edges, spots, shut, path, holder, shown, fits, lay, spread, read, grow, zoom, fit, whole, begin, center, point, settle, readable,
     wasDragged: () => dragged, isPlaced: () => isPlaced, asMap: () => map(true), end: () => { heard.abort(); overview.remove(); } };
 }

@@ -2,10 +2,12 @@
 // Shared by pictures, paths and the stepper.
 
 const MOST_FIELDS = 6, MOST_TRAIL = 400, EFFORT = 60_000;  // leaves side by side; points; nodes computed for a chart
+const MOST_LINKED = 100;  // leaves whose values an address holds
+const INK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "display", "visibility", "font-family", "font-size", "font-weight", "text-anchor"];
 
-/** What steers a live walk: a field and a slider for each leaf, undo, trainers, and a chart of the result.
-    followed: hears that the numbers are others. */
-function steering(live, followed) {
+/** What steers a live graph: a field and a slider for each leaf, undo, trainers, and a chart of the result.
+    followed: hears that the numbers are others; drawing: the picture as it is now, for a file. */
+function steering(live, followed, drawing) {
   const { leaves, values } = live, begun = leaves.map((step) => values[step]), past = [], fields = new Map();
   let at = leaves[0];     // the leaf at hand
   let memory = new Map();  // what a trainer remembers of each weight
@@ -76,6 +78,8 @@ function steering(live, followed) {
     told();
   });
 
+  const save = button("save", "save the picture as it is now", () => saved(drawing()));
+
   // --- downhill ---
 
   const names = Object.keys(live.trainers);
@@ -107,6 +111,7 @@ function steering(live, followed) {
   function draw() {
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
+      if (charts.checkVisibility?.() === false) return;
       const isPair = leaves.length === 2, others = isPair ? [] : point().filter((_, place) => leaves[place] !== at);
       const key = JSON.stringify([isPair ? [...ends] : [at, ends.get(at)], others, isPair && trail]);
       if (key !== drawn) {
@@ -160,7 +165,7 @@ function steering(live, followed) {
     const move = (now) => {
       isMoved ||= Math.abs(now.clientX - start) > 3;
       at = step;
-      if (isMoved) take([[step, value + ((now.clientX - start) / 240) * (high - low)]], true, isFirst);
+      if (isMoved) take([[step, (value || 0) + ((now.clientX - start) / 240) * (high - low)]], true, isFirst);
       isFirst &&= !isMoved;
     };
     const end = (now) => {
@@ -175,6 +180,20 @@ function steering(live, followed) {
     event.preventDefault();
   }
 
+  /** One step of a leaf's slider, by a key on its box. */
+  function nudge(row, way) {
+    const step = leaves.find((each) => live.rowOf(each) === row), [low, high] = ends.get(step);
+    at = step;
+    take([[step, (values[step] || 0) + (way * (high - low)) / 100]]);
+  }
+  /** To the field of a leaf. */
+  function type(row) {
+    at = leaves.find((each) => live.rowOf(each) === row);
+    choice.selectedIndex = leaves.indexOf(at);
+    if (isMany) those(at);
+    fields.get(at).typed.select();
+  }
+
   // --- all of it ---
 
   const shown = make("span", { class: "ng-fields" });
@@ -183,12 +202,26 @@ function steering(live, followed) {
     ...leaves.map((step) => make("option", {}, live.called(step))));
   const isMany = leaves.length > MOST_FIELDS;
   those(isMany ? at : null);
-  bar.append(...(isMany ? [choice] : []), shown, undo, reset);
+  bar.append(...(isMany ? [choice] : []), shown, undo, reset, ...(drawing ? [save] : []));
   if (live.isTrained && live.learned.length) { bar.append(trainer, make("label", {}, "rate", rate), down); chosen(); }
   show();
   return {
-    bar, charts, dragged,
-    link: () => (past.length ? `&leaves=${point().join(",")}` : ""),
+    bar, charts, draw, dragged, nudge, type, at: () => live.rowOf(at),
+    link: () => (past.length && leaves.length <= MOST_LINKED ? `&leaves=${point().join(",")}` : ""),
     restore: (given) => given.length === leaves.length && given.every(Number.isFinite) && take(leaves.map((step, place) => [step, given[place]])),
   };
+}
+
+/** The drawing as a file: it looks as it does in this page. */
+function saved(svg) {
+  const copy = svg.cloneNode(true), theirs = [svg, ...svg.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((each, at) => {
+    const look = getComputedStyle(theirs[at]);
+    for (const name of ["class", "style", "tabindex"]) each.removeAttribute(name);
+    for (const name of INK) each.setAttribute(name, look.getPropertyValue(name));
+  });
+  for (const each of copy.querySelectorAll("style")) each.remove();
+  const href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+  make("a", { href, download: "graph.svg" }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
 }

@@ -43,7 +43,7 @@ export function mount(el, walk, state, code = null, alone = false) {
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
   const picture = picturing(walk, teller, { clicked, level: () => level, pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
   const panel = paneling(walk, teller, go), live = code && teller.count ? teller.live(code) : null;
-  const steered = live && steering(live, followed);
+  const steered = live && steering(live, followed, () => picture.frame.querySelector(".ng-drawing svg"));
   const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group", "aria-label": "keys and colours" }, make("dl", {},
     ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. " + "Dashed: ready, in the queue. "

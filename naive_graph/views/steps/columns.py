@@ -24,14 +24,14 @@ from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
 from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
-from ..drawing.scene import READABLE, sign
+from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, sign
 from . import describe
 from .landscape import VALUED, surface_of
 from .live import live_script
 from .mathml import mathml
 from .naming import heading_of, title_of
 from .packing import Packed, PackedWalk, undressed
-from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
+from .run import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Cast, Run
 from .steps import StepLog
 
 MOST_FOLDED = 5000  # nodes of a graph whose scopes fold

@@ -15,10 +15,9 @@ from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
 from ...graph.registry import CURRENT
 from ..drawing.names import Alike, alike_of, by_line, names_of
-from ..drawing.scene import READABLE, Scene, Wishes, scene
+from ..drawing.scene import READABLE, Scene, Wishes, scene, with_room
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
-VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
 KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", "moved")
 STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KINDS))
 
@@ -84,22 +83,12 @@ class Cast:
         """What is drawn of the graph, with no values on it, but room for them."""
         wishes = Wishes(values=False, grads=False, fold=fold, most=None if fold is None else len(self.rows))
         found = scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes)
-        return with_lines(found) if room else found
+        return with_room(found) if room else found
 
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
         last = max(self.rows, default=-1)
         return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
-
-
-def with_lines(scene: Scene) -> Scene:
-    """The scene with room in its boxes for what becomes known."""
-    scene.caption = ""  # how `draw` would show more
-    for box in scene.boxes:
-        if box.id.startswith("row-") and box.kind != "constant":
-            box.said = box.said or box.lines[0]
-            box.lines += [VALUE_ROOM, GRAD_ROOM]
-    return scene
 
 
 def remembered(tables: Tables) -> Tables:

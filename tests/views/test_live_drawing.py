@@ -1,0 +1,361 @@
+"""A drawn graph that is alive: other values of its leaves, and every number of the picture follows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import serious
+from graphs import NUMBERS, build, tame
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_live import MADE, NAMES, close, hill
+
+import naive_graph as ng
+from naive_graph import Graph, PlaceHolder, Variable, draw, scope
+from naive_graph.core.rules import RULES
+from naive_graph.core.tables import PLACEHOLDER, VARIABLE
+from naive_graph.views.drawing.alive import MOST_ALIVE, TRAINERS
+from naive_graph.views.drawing.picture import Picture, packed_file
+
+
+def said_of(picture: Picture) -> dict[str, str]:
+    """What a picture says of each node."""
+    return {box.id: box.said for box in picture.scene.boxes}
+
+
+def drawn(make: Any, x: float = 2.0, y: float = 0.5, computed: bool = True, **wishes: Any) -> Picture:
+    f = make(Variable(x, name="x"), Variable(y, name="y"))
+    if computed:
+        Graph.forward(f)
+        Graph.backward(f)
+    picture: Picture = draw(f, **wishes)
+    return picture
+
+
+def expected(make: Any, x: float, y: float) -> dict[str, str]:
+    with Graph.scratch():
+        return said_of(drawn(make, x, y))
+
+
+def without_constants(said: dict[str, str]) -> dict[str, str]:
+    """Whose gradients are 0 or blank."""
+    return {name: words for name, words in said.items() if "constant" not in words}
+
+
+class Seen:
+    """A live picture in a page."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        page.locator(".ng-alive").wait_for()
+        page.evaluate("window.ngDot?.then(() => new Promise(requestAnimationFrame)).then(() => 0)")
+        page.locator(".ng-alive").evaluate("box => { box.open = true; }")
+
+    def type(self, **values: float) -> None:
+        for name, value in values.items():
+            field = self.page.get_by_role("spinbutton", name=f"value of {name}", exact=True)
+            field.fill(repr(value))
+            field.press("Enter")
+
+    def click(self, label: str) -> None:
+        self.page.get_by_role("button", name=label, exact=True).click()
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What is said of each node, once its texts are found to say the same."""
+        found = self.page.evaluate(
+            "[...document.querySelectorAll('.ng-view g.node')].map(g => [g.id, g.getAttribute('aria-label'), "
+            "[...g.querySelectorAll('text')].map(text => text.textContent)])"
+        )
+        for _, said, texts in found:
+            numbers = [each.rpartition(" ")[2] for each in said.split(", ") if each.startswith(("value ", "gradient "))]
+            assert [each.removeprefix("grad ") for each in texts[len(texts) - len(numbers) :]] == numbers
+        return {name: said for name, said, _ in found}
+
+
+@pytest.fixture
+def seen(browser: Any, tmp_path: Path) -> Any:
+    """Open a picture as a saved page, with the network cut."""
+    contexts: list[Any] = []
+    problems: list[str] = []
+
+    def show(picture: Any, text: str = "", **options: Any) -> Seen:
+        context = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: line.type == "error" and problems.append(line.text))
+        page.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
+        file = tmp_path / f"picture{len(contexts)}.html"
+        file.write_text(text) if text else picture.save(file)
+        page.goto(file.as_uri())
+        return Seen(page)
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+PARTIALS = (
+    """[...document.querySelectorAll('.edge[data-partial] text')].map(text => [text.parentNode.id, text.textContent])"""
+)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_values_gradients_and_partials_follow_the_leaves(seen: Any, make: Any) -> None:
+    page = seen(drawn(make, partials=True))
+    for x, y in [(3.5, -1.25), (-0.5, 0.75), (0.0, 0.0)]:
+        page.type(x=x, y=y)
+        with Graph.scratch():
+            due = drawn(make, x=x, y=y, partials=True)
+        assert page.said == said_of(due)
+        assert dict(page.page.evaluate(PARTIALS)) == {each.id: each.label for each in due.scene.arrows if each.label}
+
+
+@pytest.mark.browser
+def test_a_leaf_is_dragged_moved_by_keys_and_undone(seen: Any) -> None:
+    page = seen(drawn(hill))
+    box = page.page.locator("#row-0").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + 60, y, steps=4)
+    page.page.mouse.up()
+    assert page.said == expected(hill, 2.0 + 60 / 240 * 8.0, 0.5)
+    page.page.locator("#row-1").focus()
+    page.page.keyboard.press("ArrowUp")
+    assert page.said == expected(hill, 4.0, 0.5 + 2.0 / 100)
+    page.page.keyboard.press("Enter")
+    assert page.page.evaluate("document.activeElement.getAttribute('aria-label')") == "value of y"
+    page.click("undo")
+    page.click("undo")
+    assert page.said == expected(hill, 2.0, 0.5)
+    page.type(x=-3.0)
+    page.click("the values of the beginning")
+    assert page.said == expected(hill, 2.0, 0.5)
+
+
+@pytest.mark.browser
+def test_a_picture_without_numbers_has_them_from_the_first_change_and_no_others_than_were_asked_for(seen: Any) -> None:
+    page = seen(drawn(hill, computed=False))
+    assert page.said["row-0"] == "variable x, value 2"
+    page.type(x=3.0)
+    assert without_constants(page.said) == without_constants(expected(hill, 3.0, 0.5))
+    bare = seen(drawn(hill, values=False, grads=False))
+    before = bare.said
+    bare.type(x=3.0)
+    assert bare.said == before
+
+
+@pytest.mark.browser
+def test_a_link_carries_the_values_and_nothing_else(seen: Any) -> None:
+    page = seen(drawn(hill))
+    page.type(x=3.25)
+    page.page.wait_for_url("**#leaves=3.25,0.5")
+    link = page.page.url
+    for leaves, x in [("3.25,0.5", 3.25), ("1", 2.0), ("1,NaN", 2.0), ("1,alert(1)", 2.0), ("1e999,2", 2.0)]:
+        page.page.goto("about:blank")
+        page.page.goto(f"{link.split('leaves=')[0]}leaves={leaves}")
+        assert Seen(page.page).said == expected(hill, x, 0.5)
+
+
+@pytest.mark.browser
+def test_a_picture_rolls_downhill_by_each_trainer_as_python_does(seen: Any) -> None:
+    page = seen(drawn(hill))
+    for name in NAMES:
+        formula, memory, rate = TRAINERS[name]
+        point, kept = [2.0, 0.5], [[0.0] * memory, [0.0] * memory]
+        page.type(x=2.0, y=0.5)
+        page.page.get_by_role("combobox", name="trainer").select_option(name)
+        for t in range(1, 5):
+            page.click("one update of every variable by this trainer")
+            with Graph.scratch():
+                leaves = [Variable(value, name=called) for value, called in zip(point, "xy")]
+                f = hill(*leaves)
+                Graph.forward(f)
+                Graph.backward(f)
+                slopes = [leaf.grad for leaf in leaves]
+            its = ng.training.formulas.cyclical_rate(t - 1, low=0.01, high=0.1, step_size=10)
+            for i, slope in enumerate(slopes):
+                point[i], *kept[i] = formula(point[i], slope, its if "cycl" in name else rate, t, *kept[i])
+        assert page.said == expected(hill, *point), name
+    assert page.page.get_by_role("img", name="the way over x (to the right) and y (up)").locator("path").count() == 9
+
+
+@pytest.mark.browser
+def test_in_a_notebook_a_small_picture_makes_room_without_dot(seen: Any) -> None:
+    make = lambda x, y: (x * y).sin()  # noqa: E731
+    page = seen(None, f"<!doctype html><title>cell</title><body>{drawn(make)._html('')}</body>")
+    assert page.page.evaluate("window.ngDot === undefined")
+    page.type(x=-1234.5)
+    assert page.said == expected(make, -1234.5, 0.5)
+    assert page.page.evaluate(FITS)
+    frames = [page.page.locator(f"#row-{row} rect").bounding_box() for row in range(4)]
+    assert not any(touch(one, other) for one, other in combinations(frames, 2))
+
+
+FITS = """[...document.querySelectorAll('.ng-view g.node')].every(node => {
+  const { width } = node.querySelector('rect').getBBox();
+  return [...node.querySelectorAll('text')].every(text => text.getBBox().width <= width);
+})"""
+
+
+def touch(one: dict[str, float], other: dict[str, float]) -> bool:
+    sides = (("x", "width"), ("y", "height"))
+    return all(one[at] < other[at] + other[size] and other[at] < one[at] + one[size] for at, size in sides)
+
+
+@pytest.mark.browser
+def test_nothing_serious_keeps_anybody_from_using_it(seen: Any) -> None:
+    page = seen(drawn(hill))
+    page.type(x=1.0)
+    for wide, high, scheme in [(1280, 800, "light"), (768, 1024, "dark"), (390, 844, "light")]:
+        page.page.set_viewport_size({"width": wide, "height": high})
+        page.page.emulate_media(color_scheme=scheme)
+        assert serious(page.page) == []
+        assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.browser
+def test_in_an_opened_scope_the_numbers_are_the_new_ones(seen: Any) -> None:
+    w = Variable(0.5, name="w")
+    with scope("inner"):
+        y = (w * 3).sin()
+    z = y + 1
+    Graph.forward(z)
+    Graph.backward(z)
+    page = seen(draw(z, fold=True))
+    page.type(w=0.25)
+    page.page.locator(".node[aria-label^=inner]").click()
+    inside = page.said
+    w.value = 0.25
+    Graph.forward(z)
+    Graph.backward(z)
+    due = said_of(draw(z, fold=False))
+    assert {name: said for name, said in inside.items() if name.startswith("row-")} == due
+
+
+@pytest.mark.browser
+def test_a_hostile_name_stays_a_text(seen: Any) -> None:
+    hostile = '</script><img src=x>", value 3'
+    page = seen(draw((Variable(2.0, name=hostile) * 3).sin()))
+    page.page.locator(".ng-fields input[type=number]").fill("3")
+    page.page.keyboard.press("Enter")
+    label = page.page.locator("#row-0").get_attribute("aria-label")
+    assert label.startswith('variable </script><img src=x>", value 3, value 3, gradient ')
+    assert page.page.locator("img").count() == 0
+
+
+@pytest.mark.browser
+def test_it_is_saved_as_it_is_now(seen: Any, tmp_path: Path) -> None:
+    page = seen(drawn(hill))
+    page.type(x=3.0)
+    with page.page.expect_download() as waiting:
+        page.click("save the picture as it is now")
+    waiting.value.save_as(tmp_path / "now.svg")
+    text = (tmp_path / "now.svg").read_text()
+    assert "variable x, value 3" in text and "<style" not in text and "script" not in text
+
+
+def test_what_a_page_cannot_compute_stays_a_picture() -> None:
+    x = Variable(2.0, name="x")
+    opaque = ng.operator("gamma_of_a_drawing", lambda a: ng.exp(float(a)), [lambda a, y: y])
+    try:
+        still = [draw(opaque(x)), draw(x * 3 + 1, absorbed=True), draw(ng.Constant(3.0))]
+    finally:
+        del RULES["gamma_of_a_drawing"]
+    y: Any = x
+    with Graph.scratch():
+        y = Variable(1.0)
+        for _ in range(MOST_ALIVE):
+            y = y.sin()
+        still.append(draw(y))
+    assert [picture.living for picture in still] == [None] * len(still)
+    assert all("data-graph" not in picture._html("") for picture in still[:3])
+
+
+def test_the_gradients_are_those_that_backward_began_with_else_of_the_sum() -> None:
+    x = Variable(2.0, name="x")
+    f, g = x * x, x.sin()
+    targets = lambda: [draw(Graph).living.plan.rows[step] for step in draw(Graph).living.facts["targets"]]  # noqa: E731
+    assert targets() == [f.row, g.row]
+    Graph.forward()
+    Graph.backward(g)
+    assert targets() == [g.row]
+
+
+def test_a_file_of_a_picture_is_as_it_was() -> None:
+    picture = drawn(hill)
+    assert not any(word in picture.svg for word in ("slider", "ng-", "data-room"))
+    size = len(picture.page)
+    picture.living = None
+    assert size < 1.06 * len(picture.page)  # dot is most of it
+
+
+def test_a_placeholder_that_was_not_fed_is_no_number_until_it_is_given_one() -> None:
+    assert draw(PlaceHolder(name="p").sin()).living.facts["given"] == {0: "NaN"}
+
+
+# --- the code alone, in node ----------------------------------------------------
+
+NODE = """
+const bits = x => { const b = Buffer.alloc(8); b.writeDoubleBE(x); return b.toString("hex"); };
+const float = text => Buffer.from(text, "hex").readDoubleBE(0);
+for (const [facts, code, given] of JSON.parse(require("fs").readFileSync(0))) {
+    const live = graphOf(facts, new Function(`return ${code}`)());
+    live.set(live.leaves.map((step, place) => [step, float(given[place])]));
+    console.log([...live.values, ...live.slopes()].map(bits).join(" "));
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="no node here")
+def test_any_graph_follows_its_leaves(ignoring_invalid: None) -> None:
+    graphs: list[Any] = []
+    due: list[list[float]] = []
+
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(tame(), st.lists(NUMBERS, min_size=4, max_size=4))
+    def law(recipe: Any, numbers: list[float]) -> None:
+        with Graph.scratch():
+            y = build(recipe)[-1]
+            living = draw(y).living if isinstance(y, ng.Operator) else None
+            if living is None:
+                return
+            rows = living.plan.rows
+            nodes = [Graph.node_list[row] for row in rows]
+            leaves = sorted(row for row, kind in zip(rows, living.plan.kinds) if kind in (VARIABLE, PLACEHOLDER))
+            given_ = [struct.pack(">d", x).hex() for x in numbers[: len(leaves)]]
+            graphs.append((json.loads(json.dumps(living.facts)), living.code, given_))
+            for row, number in zip(leaves, numbers):
+                Graph.node_list[row].value = number
+            Graph.forward(y, engine="reference")
+            Graph.backward(y, engine="reference")
+            due.append([*(node.value for node in nodes), *(node.grad or 0.0 for node in nodes)])
+
+    law()
+    code = "".join(packed_file(f"{name}.js") for name in ("stage", "compute", "alive"))
+    done = subprocess.run(
+        ["node", "-e", code + NODE], input=json.dumps(graphs), text=True, capture_output=True, check=True
+    )
+    for line, numbers in zip(done.stdout.splitlines(), due, strict=True):
+        found = [struct.unpack(">d", bytes.fromhex(each))[0] for each in line.split()]
+        assert len(found) == len(numbers)
+        assert [pair for pair in zip(found, numbers) if not close(*pair)] == []
+    assert len(graphs) > 20
+
+
+def test_pages_are_the_same_each_time() -> None:
+    with Graph.scratch():
+        first = drawn(hill).page
+    with Graph.scratch():
+        assert drawn(hill).page == first
