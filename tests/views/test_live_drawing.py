@@ -21,8 +21,10 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable, draw, scope
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
+from naive_graph.errors import HistoryError
 from naive_graph.views.drawing.alive import MOST_ALIVE, TRAINERS
 from naive_graph.views.drawing.picture import Picture, packed_file
+from naive_graph.views.look import shown
 
 
 def said_of(picture: Picture) -> dict[str, str]:
@@ -52,11 +54,11 @@ def without_constants(said: dict[str, str]) -> dict[str, str]:
 class Seen:
     """A live picture in a page."""
 
-    def __init__(self, page: Any) -> None:
+    def __init__(self, page: Any, of: str = ".ng-alive") -> None:
         self.page = page
-        page.locator(".ng-alive").wait_for()
+        page.locator(of).wait_for()
         page.evaluate("window.ngDot?.then(() => new Promise(requestAnimationFrame)).then(() => 0)")
-        page.locator(".ng-alive").evaluate("box => { box.open = true; }")
+        page.evaluate("document.querySelector('.ng-alive')?.setAttribute('open', '')")
 
     def type(self, **values: float) -> None:
         for name, value in values.items():
@@ -86,7 +88,7 @@ def seen(browser: Any, tmp_path: Path) -> Any:
     contexts: list[Any] = []
     problems: list[str] = []
 
-    def show(picture: Any, text: str = "", **options: Any) -> Seen:
+    def show(picture: Any, text: str = "", of: str = ".ng-alive", **options: Any) -> Seen:
         context = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options})
         contexts.append(context)
         page = context.new_page()
@@ -96,7 +98,7 @@ def seen(browser: Any, tmp_path: Path) -> Any:
         file = tmp_path / f"picture{len(contexts)}.html"
         file.write_text(text) if text else picture.save(file)
         page.goto(file.as_uri())
-        return Seen(page)
+        return Seen(page, of)
 
     yield show
     for context in contexts:
@@ -303,6 +305,78 @@ def test_a_file_of_a_picture_is_as_it_was() -> None:
 
 def test_a_placeholder_that_was_not_fed_is_no_number_until_it_is_given_one() -> None:
     assert draw(PlaceHolder(name="p").sin()).living.facts["given"] == {0: "NaN"}
+
+
+# --- a walk ----------------------------------------------------------------------
+
+
+def walked(two: bool) -> tuple[Any, ng.History]:
+    x, y = Variable(-2.0, name="x"), Variable(2.0, name="y")
+    f = (x - 1) ** 2 + (2 * (y - 0.3 * x) ** 2 if two else (3 * x).sin())
+    f.name, history = "f", ng.History()
+    for _ in range(20):
+        Graph.forward(f)
+        Graph.backward(f)
+        history.record(f=f.value, x=x.value, y=y.value)
+        x.value -= 0.1 * x.grad
+        y.value -= 0.1 * y.grad if two else 0.0
+        Graph.kill_grad()
+    return history.plot_path(f, x, *[y] * two), history
+
+
+def told(point: list[float]) -> str:
+    """What is said of a point of the walk."""
+    with Graph.scratch():
+        x, y = Variable(point[0], name="x"), Variable(point[-1], name="y")
+        f = (x - 1) ** 2 + (2 * (y - 0.3 * x) ** 2 if len(point) == 2 else (3 * x).sin())
+        Graph.forward(f)
+        Graph.backward(f)
+        leaves = [x, y][: len(point)]
+        each = "; ".join(f"{leaf.name} = {shown(leaf.value)}, grad {shown(leaf.grad)}" for leaf in leaves)
+        return f"f = {shown(f.value)} at {each}"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("two", [True, False])
+def test_a_walk_is_gone_along_and_begun_anew_from_anywhere(seen: Any, two: bool) -> None:
+    plot, history = walked(two)
+    page = seen(plot, of=".ng-over").page
+    names = ["x", "y"][: 1 + two]
+
+    def says(point: list[float]) -> None:
+        page.locator(".ng-said", has_text=told(point)).wait_for(timeout=5_000)
+
+    says([history[name][-1] for name in names])
+    along = page.get_by_role("slider", name="along the walk")
+    along.focus()
+    page.keyboard.press("Home")
+    says([history[name][0] for name in names])
+    page.keyboard.press("ArrowRight")
+    says([history[name][1] for name in names])
+    page.get_by_role("button", name="one update of every variable by this trainer").click()
+    says([history[name][2] for name in names])  # plain descent, as it was walked
+    frame = page.locator(".ng-over").bounding_box()
+    page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2)
+    page.wait_for_url("**#leaves=*")
+    point = [float(each) for each in page.url.split("leaves=")[1].split(",")]
+    low, high = plot.axes[0].get_xlim()
+    assert low < point[0] < high
+    says(point)
+    page.locator(".ng-here").focus()
+    page.keyboard.press("ArrowLeft")
+    says([point[0] - (high - low) / 100, *point[1:]])
+    page.get_by_role("button", name="undo").click()
+    says(point)
+    assert serious(page) == []
+
+
+def test_a_walk_that_a_page_cannot_compute_is_a_picture(tmp_path: Path) -> None:
+    plot, _ = walked(True)
+    assert "ng-trail" in plot._repr_mimebundle_()[0]["text/html"]
+    plot.trail = None
+    assert "ng-trail" not in plot._repr_mimebundle_()[0]["text/html"]
+    with pytest.raises(HistoryError, match=r"saved as \.png, \.svg or \.pdf"):
+        plot.save(tmp_path / "walk.html")
 
 
 # --- the code alone, in node ----------------------------------------------------

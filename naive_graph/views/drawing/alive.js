@@ -3,12 +3,12 @@
 const CALM = 200;  // milliseconds without a change, after which the address follows, and what is said
 
 /** What a picture's graph computes, as `steering` asks for it. (See alive.py for what it is told.) */
-function graphOf({ gaps, counts, backs, kinds, types, given, targets, absorbed, called }, { rules, trainers }) {
+function graphOf({ gaps, counts, backs, kinds, types, given, targets, absorbed, called, free }, { rules, trainers }) {
   let row = 0, at = 0;
   const rows = gaps.map((gap) => (row += gap)), size = rows.length, kind = (step) => types[kinds[step]];
   const fed = counts.map((count, step) => Array.from({ length: count }, () => step - backs[at++]));
   const varies = (step) => kind(step) !== "Constant", stepOf = new Map(rows.map((each, step) => [each, step]));
-  const leaves = [...rows.keys()].filter((step) => varies(step) && !counts[step]).sort((a, b) => rows[a] - rows[b]);
+  const leaves = free ?? [...rows.keys()].filter((step) => varies(step) && !counts[step]).sort((a, b) => rows[a] - rows[b]);
   const rule = rows.map((_, step) => rules[`${kind(step)}/${counts[step]}`]), values = new Float64Array(size);
   const { evaluate, partials, adjoints, result } = computing(fed, rule, targets, varies);
   for (const [step, value] of Object.entries(given)) values[step] = Number(value);

@@ -209,9 +209,9 @@ def copy_for_this_cell() -> str:
     return packed_code()
 
 
-def packed_file(name: str) -> str:
-    """A file beside this one, without indents and lines that only explain: it is in every output of a notebook."""
-    lines = map(str.strip, Path(__file__).with_name(name).read_text("utf-8").splitlines())
+def packed_file(name: str, folder: Path = Path(__file__).parent) -> str:
+    """A file, of ours here, without indents and lines that only explain: it is in every output of a notebook."""
+    lines = map(str.strip, (folder / name).read_text("utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 

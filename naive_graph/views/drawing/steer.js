@@ -6,8 +6,9 @@ const MOST_LINKED = 100;  // leaves whose values an address holds
 const INK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "display", "visibility", "font-family", "font-size", "font-weight", "text-anchor"];
 
 /** What steers a live graph: a field and a slider for each leaf, undo, trainers, and a chart of the result.
-    followed: hears that the numbers are others; drawing: the picture as it is now, for a file. */
-function steering(live, followed, drawing) {
+    followed: hears that the numbers are others; drawing: the picture as it is now, for a file; chart: draws the result,
+    where that is not drawn here. */
+function steering(live, followed, drawing, chart) {
   const { leaves, values } = live, begun = leaves.map((step) => values[step]), past = [], fields = new Map();
   let at = leaves[0];     // the leaf at hand
   let memory = new Map();  // what a trainer remembers of each weight
@@ -111,6 +112,7 @@ function steering(live, followed, drawing) {
   function draw() {
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
+      if (chart) return chart();
       if (charts.checkVisibility?.() === false) return;
       const isPair = leaves.length === 2, others = isPair ? [] : point().filter((_, place) => leaves[place] !== at);
       const key = JSON.stringify([isPair ? [...ends] : [at, ends.get(at)], others, isPair && trail]);
@@ -180,6 +182,12 @@ function steering(live, followed, drawing) {
     event.preventDefault();
   }
 
+  /** From another point on: its way is a new one. */
+  function restart(given, isFirst = true) {
+    take(leaves.map((step, place) => [step, given[place]]), true, isFirst);
+    trail = [];
+    draw();
+  }
   /** One step of a leaf's slider, by a key on its box. */
   function nudge(row, way) {
     const step = leaves.find((each) => live.rowOf(each) === row), [low, high] = ends.get(step);
@@ -206,7 +214,7 @@ function steering(live, followed, drawing) {
   if (live.isTrained && live.learned.length) { bar.append(trainer, make("label", {}, "rate", rate), down); chosen(); }
   show();
   return {
-    bar, charts, draw, dragged, nudge, type, at: () => live.rowOf(at),
+    bar, charts, draw, dragged, restart, trail: () => trail, nudge, type, at: () => live.rowOf(at),
     link: () => (past.length && leaves.length <= MOST_LINKED ? `&leaves=${point().join(",")}` : ""),
     restore: (given) => given.length === leaves.length && given.every(Number.isFinite) && take(leaves.map((step, place) => [step, given[place]])),
   };

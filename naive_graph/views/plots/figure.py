@@ -26,6 +26,7 @@ from ...graph.nodes import Node
 from ..drawing.lettering import text_width
 from ..drawing.picture import file_of, write_whole
 from ..look import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, shown, svg_style
+from .trail import Trail
 
 try:
     import matplotlib.style
@@ -80,9 +81,14 @@ class Plot(Figure):
     """A figure that pyplot does not know of, so it stays open nowhere and shows once."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the plot as its suffix says: .png, .svg or .pdf. The file appears whole or not at all."""
-        target = file_of(path, "A plot", (".png", ".svg", ".pdf"), HistoryError)
-        write_whole(target, self.drawn(target.suffix.lower()[1:], dpi=150))
+        """Write the plot as its suffix says: .png, .svg or .pdf, a walk also .html. It is there whole or not at all."""
+        forms = (".png", ".svg", ".pdf", *[".html"] * (self.trail is not None))
+        target = file_of(path, "A plot", forms, HistoryError)
+        if target.suffix.lower() == ".html" and self.trail is not None:
+            image, size = self._image(), self.get_size_inches()
+            write_whole(target, self.trail.page(image, (size[0], size[1]), self.alt()).encode())
+        else:
+            write_whole(target, self.drawn(target.suffix.lower()[1:], dpi=150))
         return target
 
     def drawn(self, form: str, dpi: int = 100) -> bytes:
@@ -92,6 +98,7 @@ class Plot(Figure):
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return _themed(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
+    trail: Trail | None = None  # of a walk: what makes it alive in a page
     told = ""  # the plot in words, where more can be said than what its axes are
 
     def alt(self) -> str:
@@ -104,16 +111,19 @@ class Plot(Figure):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         # Pictures of our own: the same bytes in every notebook, also where pyplot was never imported.
-        svg, png = (base64.b64encode(self.drawn(form, dpi=SHOWN_DPI)).decode() for form in ("svg", "png"))
+        image, png = self._image(), base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
+        wide, high = self.get_size_inches()
+        shown_as = image if self.trail is None else self.trail.html(image, (wide, high))
+        themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
+        html = f'{themes}<div style="overflow-x:auto" tabindex="0">{shown_as}</div>'
+        bundle = {"text/html": html, "image/png": png, "text/plain": repr(self)}
+        return bundle, {"image/png": {"width": round(100 * wide)}}
+
+    def _image(self) -> str:
+        svg = base64.b64encode(self.drawn("svg", dpi=SHOWN_DPI)).decode()
         width = round(self.get_figwidth() * 100)
         style = f"width:100%; max-width:{width}px; min-width:{least_width(width)}px"
-        image = (
-            f'<img class="ng-plot" style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'
-        )
-        themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
-        html = f'{themes}<div style="overflow-x:auto" tabindex="0">{image}</div>'
-        bundle = {"text/html": html, "image/png": png, "text/plain": repr(self)}
-        return bundle, {"image/png": {"width": width}}
+        return f'<img class="ng-plot" style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'
 
 
 def least_width(width: float) -> int:

@@ -226,6 +226,10 @@ class History(Sequence[dict[str, float]]):
         f, x, y: nodes. A leaf's walk is the series recorded from it, or the
         series of its name, or for a nameless one the series `x` or `y`. The
         height of f is computed apart: the graph is left as it is.
+
+        In a notebook, and saved as .html, the walk is alive: a slider leads the
+        point along it, from step to step; a pointer or arrow keys put the point
+        anywhere, and from there one of the seven trainers goes downhill.
         """
         from .walk import plot_walk
 

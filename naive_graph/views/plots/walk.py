@@ -19,6 +19,7 @@ from ...errors import HistoryError
 from ...graph.nodes import Node
 from ..look import LIGHT, SERIES, shade, shown
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
+from .trail import trail_of
 
 CURVE_POINTS, GRID_POINTS = 400, 70
 DOTS = 80  # more of them would run together
@@ -74,6 +75,7 @@ def plot_walk(history: Recorded, f: Node, x: Node, y: Node | None, title: str, s
     with our_style():
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
+        stage.figure.trail = trail_of(stage.panel, f, [x] if y is None else [x, y], stage.walk.points)
         return finished(stage.figure, title, save)
 
 

@@ -1,0 +1,76 @@
+"""A plotted walk that is alive in a page: its point goes along the walk, or downhill from where somebody puts it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ...graph.nodes import Node
+from ...graph.registry import CURRENT
+from ..drawing.alive import Alive, alive
+from ..drawing.picture import packed_file
+from ..look import page_style
+from ..policy import policy
+
+MOST_POINTS = 400  # of the walk, that a page is given
+FILES = ("stage", "axes", "compute", "steer", "alive")
+
+
+@dataclass(frozen=True)
+class Trail:
+    """What a page needs beside the picture: the graph of f, and the points of the walk."""
+
+    living: Alive
+    panel: Any  # matplotlib's, whose frame is known once it was drawn
+    points: Sequence[tuple[float, ...]]
+
+    def html(self, image: str, size: tuple[float, float]) -> str:
+        """The image with what makes it alive. size: of the figure, in any unit."""
+        box, (wide, high) = self.panel.get_position(), size
+        facts = {
+            "graph": self.living.facts,
+            "ends": [self.panel.get_xlim(), self.panel.get_ylim()],
+            "frame": [box.x0, 1 - box.y1, box.width, box.height],
+            "shape": [100 * wide, 100 * high],
+            "walk": self.points,
+        }
+        return (
+            f'<div class="ng-trail" data-code="{self.living.key}" data-trail="{escape(json.dumps(facts))}">'
+            f'<div class="ng-plotted">{image}</div></div>'
+            f"<style>{page_style('.ng-trail')}{packed_file('steer.css')}{_own('trail.css')}</style>"
+            f"<script>{self.script()}</script>"
+        )
+
+    def script(self) -> str:
+        files = [*(packed_file(f"{name}.js") for name in FILES), _own("trail.js")]
+        return f'{{{"".join(files)}trails("{self.living.key}", {self.living.code});}}'
+
+    def page(self, image: str, size: tuple[float, float], title: str) -> str:
+        """A page of its own, which needs no network."""
+        return (
+            f'<!doctype html><html lang="en" class="ng-own"><head><meta charset="utf-8">{policy(self.script())}'
+            f'<title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
+            "<style>:root { color-scheme: light dark }</style></head>"
+            f"<body><main><h1>{escape(title)}</h1>{self.html(image, size)}</main></body></html>\n"
+        )
+
+
+def trail_of(panel: Any, f: Node, moved: Sequence[Node], points: Sequence[tuple[float, ...]]) -> Trail | None:
+    """The walk of these leaves on f; None where a page cannot compute it."""
+    living = alive(CURRENT.tables, [f.row])
+    if living is None or not living.code:
+        return None
+    step_of = {row: step for step, row in enumerate(living.plan.rows)}
+    living.facts["free"] = [step_of[node.row] for node in moved]
+    living.facts["targets"] = [step_of[f.row]]
+    every = -(-len(points) // MOST_POINTS)
+    kept = [*points[:-1:every], points[-1]]
+    return Trail(living, panel, kept)
+
+
+def _own(name: str) -> str:
+    return packed_file(name, Path(__file__).parent)
