@@ -42,6 +42,13 @@ def of_a_model(folder):
     return altitudes(Sequential([Dense(2)], 2, initializer=0.5), [1.0, 2.0]).save(folder / "altitudes.html")
 
 
+def path(folder):
+    x = Variable(3.0, name="x")
+    f, history = x * x, History()
+    history.record(x=3.0)
+    return history.plot_path(f, x).save(folder / "path.html")
+
+
 def picture(folder):
     x = Variable(3.0, name="x")
     return draw((x * x).sin()).save(folder / "picture.html")
@@ -68,13 +75,14 @@ def written(path, text):
     return path
 
 
-WRITERS = [film, walk, firings, of_a_model, picture, of_a_student, of_a_class]
+WRITERS = [film, walk, path, firings, of_a_model, picture, of_a_student, of_a_class]
 every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
 # Where the text of a page begins. Whoever adds one adds its writer above.
 FRAMES = {
     "views/heights/altitudes.html",
     "views/stepper/page.html",
     "views/plots/film.html",
+    "views/plots/trail.py",
     "views/drawing/picture.py",
     "classroom/pages.py",
 }
