@@ -25,7 +25,7 @@ def import_model(path: Path, given: Sequence[str], output: Path, opened: bool = 
     from ..views.drawing.draw import draw
 
     check_suffix(output)
-    sizes = _sizes(given)
+    sizes = sizes_of(given)
     network = (_frozen if path.suffix.lower() in FROZEN else _onnx)(path, sizes)
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
     picture = draw(*network.with_sizes().outputs.values(), grads=False, **wishes)
@@ -57,7 +57,7 @@ def _frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
     return network_of(content, path.stem, sizes)
 
 
-def _sizes(given: Sequence[str]) -> dict[str, int]:
+def sizes_of(given: Sequence[str]) -> dict[str, int]:
     """{"batch": 4} for ["batch=4"]."""
     sizes: dict[str, int] = {}
     for word in given:

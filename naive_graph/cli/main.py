@@ -36,6 +36,8 @@ examples:
       read networks that are written as text, and show what becomes of them
   naive-graph import model.onnx -o model.svg
       print what is in a network from another framework, and draw it
+  naive-graph altitudes network.seq --open
+      see a network from its layers down to its machine instructions
 """
 LESSONS_NOTES = """\
 What you changed is never overwritten: a newer lesson is put beside your own,
@@ -75,6 +77,16 @@ them: --size says how large they are.
 examples:
   naive-graph import model.onnx -o model.svg
   naive-graph import model.onnx --size batch=4
+"""
+ALTITUDES_NOTES = """\
+FILE is an .onnx file, a saved Sequential (.npz), or a text in the sequential
+language. The page shows its layers, their workers, tensors, single numbers, and
+machine instructions; drag a pixel or a weight, and all of it follows.
+
+examples:
+  naive-graph altitudes network.seq
+  naive-graph altitudes lenet.npz --data digits.npz -o lenet.html --open
+  naive-graph altitudes model.onnx --size batch=1
 """
 SEQUENTIAL_NOTES = """\
 Of each network: its layers, shapes and parameters, and the operators and
@@ -172,6 +184,10 @@ def _run(words: list[str]) -> int:
         from .draw import draw_expression
 
         return draw_expression(options.expression, options.values, options.output, options.open, **_wishes(options))
+    if options.command == "altitudes":
+        from .altitudes import show_altitudes
+
+        return show_altitudes(options.file, options.size, options.data, options.output, options.open)
     if options.command == "import":
         from .import_model import import_model
 
@@ -283,6 +299,14 @@ def command_line() -> argparse.ArgumentParser:
         each.add_argument("--title", default="", metavar="TEXT", help="what stands above the picture")
         each.add_argument("--open", action="store_true", help="show the picture in a browser")
     model.add_argument("--size", action="append", default=[], metavar="NAME=NUMBER", help="how large an open extent is")
+    high = command("altitudes", "show a network in one page, from its layers down to its instructions", ALTITUDES_NOTES)
+    high.add_argument("file", type=Path, help="an .onnx file, a saved network, or a text in the sequential language")
+    high.add_argument(
+        "--data", type=Path, metavar="FILE", help="samples: an .npy file, or an .npz with data and labels"
+    )
+    high.add_argument("--size", action="append", default=[], metavar="NAME=NUMBER", help="how large an open extent is")
+    high.add_argument(*both, **out, default=Path("altitudes.html"), help="where to write the page" + USUAL)
+    high.add_argument("--open", action="store_true", help="show the page in a browser")
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
     text = command("sequential", "read networks that are written as text", SEQUENTIAL_NOTES)

@@ -29,7 +29,7 @@ def show_sequential(name: str, check_only: bool, expand: bool = False, output: P
 
     if output is not None:
         check_suffix(output)
-    text = _text_of(name)
+    text = text_of(name)
     shown = "input" if name == "-" else name
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
@@ -61,7 +61,7 @@ def show_sequential(name: str, check_only: bool, expand: bool = False, output: P
     return 0
 
 
-def _text_of(name: str) -> str:
+def text_of(name: str) -> str:
     """The file as text. Raises SequentialError; never reads more than a program may have."""
     try:
         if name == "-":

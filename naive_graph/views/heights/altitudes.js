@@ -37,7 +37,7 @@ function mountAltitudes(el, model, rules) {
   // --- the sample, and what the model says to it ---
 
   function sampling() {
-    const parts = [];
+    const parts = [], answers = [];
     if (model.sample !== null) {
       const tensor = tensors[model.sample], wide = given.clientWidth - 2 || 180;
       const grid = gridding(plan, tensor, { width: Math.min(188, wide), most: 20, tall: 162 }, (place) => go({ floor: 2, layer: layerOf(model.sample), tensor: model.sample, place, step: Math.max(0, tensor.steps[place]) }),
@@ -57,13 +57,13 @@ function mountAltitudes(el, model, rules) {
       });
       return make("li", {}, make("button", { type: "button", "aria-label": `${name}, entry ${place}`, onclick: () => go({ floor: 3, step, tensor: model.output, place, layer: layerOf(model.output) }) }, make("i", {}, `${place}`), make("span", { class: "ng-track" }, bar), words));
     });
-    parts.push(make("h3", {}, "the result"), make("ol", { class: "ng-bars" }, ...bars));
+    answers.push(make("h3", {}, "the result"), make("ol", { class: "ng-bars" }, ...bars));
     if (model.loss !== model.output) {
       const loss = make("output", {});
       followed.push(() => { loss.textContent = figure(plan.values[tensors[model.loss].steps[0]]); });
-      parts.push(make("p", { class: "ng-loss" }, "loss ", loss));
+      answers.push(make("p", { class: "ng-loss" }, "loss ", loss));
     }
-    given.replaceChildren(...parts);
+    given.replaceChildren(make("div", {}, ...parts), make("div", { class: "ng-answers" }, ...answers));
   }
   const followed = [];  // of the parts that are always there
 
@@ -239,7 +239,7 @@ function mountAltitudes(el, model, rules) {
     const said = new URLSearchParams(location.hash.slice(1)), least = (name, size) => { const value = Number(said.get(name) ?? NaN); return Number.isInteger(value) && value >= 0 && value < size ? value : null; };
     const sizes = { floor: 5, layer: model.layers.length, tensor: tensors.length, step: plan.size, sample: model.count };
     for (const [name, size] of Object.entries(sizes)) at[name] = least(name, size) ?? at[name];
-    at.place = least("place", tensors[at.tensor].steps.length) ?? 0;
+    at.place = least("place", tensors[at.tensor].steps.length) ?? (said.has("tensor") ? 0 : at.place);
     at.slope = said.get("slope") === "1";
     const pairs = (said.get("set") ?? "").split(",").map((each) => each.split(":").map(Number)).filter(([step, value]) => Number.isInteger(step) && plan.isFree(step) && Number.isFinite(value));
     return new Map(pairs);

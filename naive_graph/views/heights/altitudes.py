@@ -77,10 +77,14 @@ class AltitudesPage:
         write_whole(target, self.html.encode())
         return target
 
-    def __repr__(self) -> str:
+    @property
+    def told(self) -> str:
+        """What it is of, in a line."""
         tensors, scalars = self.counts
-        said = f"{self.title}: {tensors} tensors, {scalars:,} scalars"
-        return f"<Altitudes of {said}. Save it with .save('model.html').>"
+        return f"{self.title}: {tensors} tensors, {scalars:,} scalars"
+
+    def __repr__(self) -> str:
+        return f"<Altitudes of {self.told}. Save it with .save('model.html').>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         frame = (

@@ -32,8 +32,8 @@ function flooring(world) {
       const shown = result(layer), tensor = tensors[shown], [title, ...rest] = layer.title.replace(/^(\d+) /, "$1\u2002").split("(");
       const isWide = tensor.steps.length > 100 && tensor.map[0] > 1;
       return make("li", {}, make("button", { type: "button", class: "ng-card", "aria-current": number === at.layer ? "true" : null, onclick: () => go({ floor: 1, layer: number }) },
-        make("strong", {}, title), make("span", { class: "ng-soft" }, rest.join("(").replace(/\)$/, "") || "\u00a0"),
-        cells(shown, { width: isWide ? 180 : 126, most: 15, tall: 150 }).canvas,
+        make("strong", {}, title), make("span", { class: "ng-soft" }, rest.join("(").replace(/\)$/, "").replaceAll("'", "") || "\u00a0"),
+        cells(shown, { width: isWide && innerWidth > 560 ? 180 : 126, most: tensor.steps.length > 16 ? 15 : 28, tall: 150 }).canvas,
         make("span", { class: "ng-soft" }, `${times(tensor.shape)}${layer.weights ? ` · ${listed(layer.weights, "weight")}` : ""}`)));
     });
     return { title: "From here a model is a row of layers. Each shows what it hands on.", main: [make("ol", { class: "ng-cards" }, ...cards)], panel: null };
@@ -71,7 +71,7 @@ function flooring(world) {
 
   function workers() {
     const layer = model.layers[at.layer], picture = layer.flow ?? model.flow;
-    if (!picture) return { title: `${layer.title} computes in one piece: there is no dataflow to show.`, main: [strip(layer)], panel: [] };
+    if (!picture) return { title: `${layer.title} has no dataflow of workers. These are its tensors.`, main: [drawn(layer.picture, "the layer's tensors", tensorClicked, () => false), strip(layer)], panel: [said("Click a tensor.", "ng-soft")] };
     const clicked = (id, isAsked) => {
       const [, way, other] = id.match(/^([FB])Comp(\d+)/) ?? [];
       if (!way && !/^scope|Comp/.test(id)) return false;
@@ -97,15 +97,14 @@ function flooring(world) {
     return make("div", { class: "ng-strip" }, ...shown);
   }
 
+  function tensorClicked(id, isAsked) {
+    const number = model.layers[at.layer].picture.ids[id];
+    if (number !== undefined && !isAsked) go({ floor: 2, tensor: number });
+    return number !== undefined;
+  }
   function tensorFloor() {
     const layer = model.layers[at.layer], tensor = tensors[at.tensor];
-    const clicked = (id, isAsked) => {
-      const number = layer.picture.ids[id];
-      if (number === undefined) return false;
-      if (!isAsked) go({ tensor: number });
-      return true;
-    };
-    const main = [drawn(layer.picture, "the layer's tensors", clicked, (id) => layer.picture.ids[id] === at.tensor), strip(layer)];
+    const main = [drawn(layer.picture, "the layer's tensors", tensorClicked, (id) => layer.picture.ids[id] === at.tensor), strip(layer)];
     return { title: `${layer.title} is written with tensors. A cell leads to its scalars.`, main, panel: tensorPanel(tensor) };
   }
 
@@ -130,7 +129,7 @@ function flooring(world) {
       if (steered !== step) { steered = step; steer.replaceChildren(...(step >= 0 && plan.isFree(step) ? [world.field(step)] : [])); }
     });
     return [head(`${tensor.name}, ${tensor.shape.length ? times(tensor.shape) : "a number"}`), ...(tensor.formula ? [make("code", { class: "ng-formula" }, tensor.formula)] : []),
-      where(tensor), frame, words, steer, make("button", { type: "button", class: "ng-down", onclick: () => go({ floor: 3, step: Math.max(0, tensor.steps[at.place]) }) }, "its scalars ↓")];
+      where(tensor), frame, ...(grid.left > 0 ? [said(`${listed(grid.left, "map")} more: arrows lead there.`, "ng-soft")] : []), words, steer, make("button", { type: "button", class: "ng-down", onclick: () => go({ floor: 3, step: Math.max(0, tensor.steps[at.place]) }) }, "its scalars ↓")];
   }
   /** What the letters of the formula are at the chosen entry. */
   function where(tensor) {

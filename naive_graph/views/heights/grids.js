@@ -41,26 +41,34 @@ function gridding(plan, tensor, wish, picked = null, dragged = null) {
     const fits = Math.min(most, (wish.width - APART_MAPS * (columns - 1)) / (wide * columns), (tall - APART_MAPS * (rows - 1)) / (high * rows));
     if (fits > cell + 0.01) [cell, across] = [fits, columns];
   }
-  cell = cell >= 4 ? Math.floor(cell) : Math.max(LEAST_CELL / 2, cell);
-  const down = Math.ceil(maps / across), width = Math.ceil(across * (wide * cell + APART_MAPS) - APART_MAPS) + 2, height = Math.ceil(down * (high * cell + APART_MAPS) - APART_MAPS) + 2;
+  let some = maps;  // that are shown at once: with them that of the chosen entry
+  if (cell < LEAST_CELL && maps > 1) {
+    cell = Math.min(LEAST_CELL, wish.width / wide, tall / high);
+    across = within(1, Math.floor((wish.width + APART_MAPS) / (wide * cell + APART_MAPS)), maps);
+    some = Math.min(maps, across * Math.max(1, Math.floor((tall + APART_MAPS) / (high * cell + APART_MAPS))));
+  }
+  if (cell >= 4) cell = Math.floor(cell);
+  const down = Math.ceil(some / across), width = Math.ceil(across * (wide * cell + APART_MAPS) - APART_MAPS) + 2, height = Math.ceil(down * (high * cell + APART_MAPS) - APART_MAPS) + 2;
   const canvas = make("canvas", { class: "ng-grid" }), ratio = Math.min(3, window.devicePixelRatio || 1);
   Object.assign(canvas, { width: width * ratio, height: height * ratio });
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   const spot = (at) => {
-    const map = Math.floor(at / (high * wide)), inside = at % (high * wide);
+    const map = Math.floor(at / (high * wide)) - start, inside = at % (high * wide);
     return [1 + (map % across) * (wide * cell + APART_MAPS) + (inside % wide) * cell, 1 + Math.floor(map / across) * (high * cell + APART_MAPS) + Math.floor(inside / wide) * cell];
   };
-  let chosen = -1;
+  let chosen = -1, start = 0;  // the first map that is shown
 
   function paint(colours, isSlope, marked = chosen) {
     chosen = marked;
+    start = Math.floor(Math.max(0, layout.shown[Math.max(0, marked)]) / (high * wide * some)) * some;
+    const first = start * high * wide, end = Math.min(size, first + some * high * wide);
     const pen = canvas.getContext("2d"), column = isSlope ? plan.slopes : plan.values, { steps } = tensor;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     let largest = 0;
     for (const step of steps) if (step >= 0 && Number.isFinite(column[step])) largest = Math.max(largest, Math.abs(column[step]));
     const gap = cell >= 6 ? 1 : 0;
-    for (let at = 0; at < size; at += 1) {
+    for (let at = first; at < end; at += 1) {
       const step = steps[layout.place[at]], value = step >= 0 ? column[step] : 0, [x, y] = spot(at);
       const share = largest ? Math.abs(value) / largest : 0, to = value > 0 ? colours.warm : colours.cold;
       const ground = step < 0 ? colours.panel : Number.isFinite(value) ? colours.ground.map((each, part) => each + (to[part] - each) * share) : colours.wrong;
@@ -75,7 +83,7 @@ function gridding(plan, tensor, wish, picked = null, dragged = null) {
     }
     pen.strokeStyle = ink(colours.line);
     pen.lineWidth = 0.5;
-    for (let map = 0; map < maps; map += 1) {
+    for (let map = start; map < Math.min(maps, start + some); map += 1) {
       const [x, y] = spot(map * high * wide);
       pen.strokeRect(x - 0.5, y - 0.5, wide * cell - gap + 1, high * cell - gap + 1);
     }
@@ -91,8 +99,8 @@ function gridding(plan, tensor, wish, picked = null, dragged = null) {
     const room = canvas.getBoundingClientRect(), [x, y] = [clientX - room.left - 1, clientY - room.top - 1];
     const [column, row] = [Math.floor(x / (wide * cell + APART_MAPS)), Math.floor(y / (high * cell + APART_MAPS))];
     const [inX, inY] = [Math.floor((x - column * (wide * cell + APART_MAPS)) / cell), Math.floor((y - row * (high * cell + APART_MAPS)) / cell)];
-    const at = (row * across + column) * high * wide + inY * wide + inX;
-    return inX < 0 || inX >= wide || inY < 0 || inY >= high || column >= across || at < 0 || at >= size ? -1 : layout.place[at];
+    const at = (start + row * across + column) * high * wide + inY * wide + inX;
+    return inX < 0 || inX >= wide || inY < 0 || inY >= high || column >= across || row >= down || at < 0 || at >= size ? -1 : layout.place[at];
   }
   if (picked) canvas.addEventListener("click", (event) => {
     const place = under(event);
@@ -117,5 +125,5 @@ function gridding(plan, tensor, wish, picked = null, dragged = null) {
     const at = layout.shown[Math.max(0, place)], by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[key];
     return layout.place[within(0, at + by, size - 1)];
   }
-  return { canvas, paint, beside, size };
+  return { canvas, paint, beside, left: maps - some };
 }

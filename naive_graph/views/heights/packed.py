@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -143,12 +144,16 @@ def _kind_of(node: TensorNode) -> str:
 def layout(node: TensorNode) -> tuple[list[int], int, int]:
     """In which order the axes make maps, and the rows and columns of a map: the last two; longer ones stand before.
 
-    A picture's channels, last in ours and first in others' networks, are maps side by side; so are a kernel's.
+    A map is made of two axes that are alike, as a picture's are, wherever its channels stand; else of the longest.
     """
     axes = [axis for axis, extent in enumerate(node.shape) if extent > 1]
-    shape = [node.shape[axis] for axis in axes]
-    if len(axes) > 2 and not is_kernel(node) and not (shape[0] != shape[1] and shape[-1] == shape[-2]):
-        axes = axes[2:] + axes[:2]
+    if len(axes) > 2:
+        pairs = list(combinations(axes, 2))
+        if is_kernel(node):
+            pairs = [pair for pair in (pairs[-1], pairs[0]) if node.shape[pair[0]] == node.shape[pair[1]]] or pairs[-1:]
+        extents = {pair: (node.shape[pair[0]], node.shape[pair[1]]) for pair in pairs}
+        best = max(pairs, key=lambda pair: (extents[pair][0] == extents[pair][1], prod(extents[pair])))
+        axes = [axis for axis in axes if axis not in best] + [*best]
     wide = node.shape[axes[-1]] if axes else 1
     high = node.shape[axes[-2]] if len(axes) > 1 else 1
     if high == 1 and wide > 16:  # a long row in lines

@@ -85,8 +85,7 @@ def _of_sequential(model: Any, data: Any, labels: Any) -> Subject:
 def _output(model: Any) -> TensorNode:
     """The tensor that a model computes."""
     if hasattr(type(model), "graph_of"):  # an imported network
-        model.with_sizes()
-        first, *others = model.outputs.values()
+        first, *others = model.with_sizes().outputs.values()
         if others:
             raise DrawingError("altitudes: the network has several outputs. Give one: altitudes(network.outputs[...]).")
         model = first

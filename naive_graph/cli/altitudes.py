@@ -1,0 +1,67 @@
+"""`naive-graph altitudes FILE`: one page of a network from its layers down to its instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.imports import door
+from ..errors import CommandError
+from .draw import check_suffix, written
+from .import_model import sizes_of
+from .sequential import text_of
+
+ARRAYS, SAVED = (".npy",), (".npz",)
+
+
+def show_altitudes(path: Path, given: Sequence[str], data: Path | None, output: Path, opened: bool = False) -> int:
+    """Write the page of a network from elsewhere (.onnx), of a saved one (.npz), or of one that is written as text.
+
+    data: samples, a .npy file, or a .npz file with the arrays `data` and `labels`.
+    """
+    check_suffix(output, (".html", ".htm"))
+    with door("Altitudes need", "tensor"):
+        from ..views.heights.altitudes import altitudes
+    page = altitudes(_model(path, given), *(_samples(data) if data is not None else ()))
+    print(page.told)
+    page.save(output)
+    written(output, opened)
+    return 0
+
+
+def _model(path: Path, given: Sequence[str]) -> Any:
+    suffix = path.suffix.lower()
+    if suffix == ".onnx":
+        with door("ONNX files need", "onnx"):
+            from ..interop.onnx.network import from_onnx
+        return from_onnx(path, sizes_of(given))
+    if suffix in SAVED:
+        from ..sequential.model import Sequential
+
+        return Sequential.load(path)
+    from ..sequential.language import parse  # brings lark
+
+    program = parse(text_of(str(path)))
+    networks = [program[name] for name in program]
+    if len(networks) != 1:
+        raise CommandError(
+            f"'{path}' has {len(networks) or 'no'} networks, and a page shows one. Keep one of them in the file."
+        )
+    return networks[0]
+
+
+def _samples(path: Path) -> list[Any]:
+    """The samples of a file, and their labels if it has them."""
+    import numpy as np
+
+    try:
+        found = np.load(path, allow_pickle=False)
+        if path.suffix.lower() in ARRAYS:
+            return [found]
+        with found:
+            return [found[name] for name in ("data", "labels") if name == "data" or name in found]
+    except (ValueError, KeyError, EOFError, AttributeError):
+        raise CommandError(
+            f"'{path}' holds no samples. Write them with numpy.savez(path, data=samples, labels=classes)."
+        ) from None
