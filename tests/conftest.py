@@ -71,6 +71,7 @@ THOROUGH = {
     "test_seven_trainers_walk_on_every_surface",
     "test_the_names_are_true",
     "test_tiny",
+    "test_torch_networks",
     "test_two_builds_give_the_same_bytes",
     "test_what_came_in_goes_out_and_comes_in_again_as_the_same",
     "test_where_all_workers_are_killed_it_is_said_and_nothing_is_changed",
