@@ -410,3 +410,22 @@ def test_a_slice_of_no_axes_is_the_whole():
     none = [stored(name, [], np.int64) for name in "be"]
     network = from_onnx(model_of([node("Slice", "x b e", "y")], [("x", (2,))], [("y", None)], none))
     assert network([1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+def test_a_loop_may_leave_out_its_count_or_its_condition():
+    turn, on, s, t = (helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (
+        ("turn", INT64, []), ("on", TensorProto.BOOL, []), ("s", FLOAT, [1]), ("t", FLOAT, [1])))  # fmt: skip
+    go = helper.make_tensor_value_info("go", TensorProto.BOOL, [])
+    body = helper.make_graph([node("Identity", "on", "go"), node("Add", "s s", "t")], "body", [turn, on, s], [go, t])
+    loop = node("Loop", "n", "y", body=body)
+    loop.input[:] = ["n", "", "x"]
+    network = from_onnx(model_of([loop], [("x", [1])], [("y", None)], [stored("n", 3, np.int64)]))
+    assert network([1.0]).tolist() == [8.0]
+
+
+def test_more_turns_than_can_be_nodes_are_refused_before_the_first():
+    s, n, t = (helper.make_tensor_value_info(each, FLOAT, [1]) for each in "snt")
+    body = helper.make_graph([node("Add", "s n", "t")], "body", [s, n], [t])
+    scan = node("Scan", "i x", "y", body=body, num_scan_inputs=1, name="s")
+    with refused("Scan 's' makes more than 100,000 nodes, turn after turn"):
+        from_onnx(model_of([scan], [("i", [1]), ("x", [2**20, 1])], [("y", None)]))

@@ -75,7 +75,9 @@ class OnnxBuilder(Values):
             return found if isinstance(found, tuple) else [found]
         schema = schema_of(step.op, step.opset)
         given = len(step.inputs)
-        if not schema.min_input <= given <= schema.max_input or "" in step.inputs[: schema.min_input]:
+        due = [each.option.name != "Optional" for each in schema.inputs]
+        absent = any(needed and not name for needed, name in zip(due, step.inputs[: schema.min_input]))
+        if not schema.min_input <= given <= schema.max_input or absent:
             raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {given}.")
         check_attributes(step, schema)
         inputs = [self.value(name) if name else None for name in step.inputs]

@@ -73,8 +73,9 @@ def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     count, results = len(states), len(body.output) - len(states)
     axes, back = (said.get(f"scan_input_{name}", [0] * many) for name in ("axes", "directions"))
     seen = []
-    for turn in range(through[0].shape[axes[0]]):
-        _check(step, body, turn)
+    turns = through[0].shape[axes[0]]
+    _check(step, body, turns)
+    for turn in range(turns):
         parts = [_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
         found = inside(builder, step, body, turn, [*states, *parts], types)
         states = found[:count]

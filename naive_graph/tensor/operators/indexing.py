@@ -3,9 +3,8 @@
 Places that are known pick entries, and cost nothing. Places that are a tensor,
 known only at run time, are a bounded one-hot contraction: for each, a sum over
 all that it could be, of which the others count as nothing even where they are
-infinite; a place beyond them gives 0. What has no such form (where
-things are put, how many there are) is refused by name: the places of gather_nd
-and of scatter, the sizes of dynamic_partition and of one_hot.
+infinite; a place beyond them gives 0. What has no such form (how many there
+are) is refused by name: the sizes of dynamic_partition and of one_hot.
 """
 
 from __future__ import annotations
@@ -118,10 +117,11 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
 
 
 def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
-    depth = places.shape[-1] if places.ndim else 0
-    if batch_dims >= places.ndim or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
+    rank = len(places.shape)
+    depth = places.shape[-1] if rank else 0
+    if batch_dims >= rank or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
         raise ShapeError(f"places of shape {places.shape} name {depth} axes after {batch_dims} of shape {x}: too many.")
-    for each in range(depth):
+    for each in range(0 if isinstance(places, TensorNode) else depth):
         extent, table = x[batch_dims + each], places[..., each]
         if table.min() < -extent or table.max() >= extent:
             raise ShapeError(
@@ -136,9 +136,22 @@ def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     onnx=Onnx("GatherND", places=Input(1), batch_dims=Attribute("batch_dims", 0, since=12), since=11),
     tensorflow=TensorFlow("GatherNd", places=Input(1), refused={"bad_indices_policy": ""}),
 )  # fmt: skip
-def gather_nd(x: Tensor, places: KnownPlaces, batch_dims: Count = 0) -> Any:
+def gather_nd(x: Tensor, places: Places, batch_dims: Count = 0) -> Any:
     """The entries, or slices, at places that name several axes at once."""
+    if isinstance(places, TensorNode):
+        x, flat = joined_axes(x, places, batch_dims)
+        return gather.function(x, flat, batch_dims, batch_dims)
     return moved(x, at_nd(numbered(x.shape), places, batch_dims))
+
+
+def joined_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple[TensorNode, TensorNode]:
+    """The tensor with the axes that places name made one, and the places along that."""
+    end = batch_dims + places.shape[-1]
+    flat: Any = 0.0
+    for at, extent in enumerate(map(float, x.shape[batch_dims:end])):
+        column = picks.entry(places, places.rank - 1, at)
+        flat = flat * extent + entry(lambda p, extent=extent: where(less(p, 0.0), p + extent, p), column)
+    return picks.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
 
 
 def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:

@@ -197,7 +197,8 @@ _TRACED: dict[Any, Function] = {}
 
 def entry(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
     """A nonlinear node for a Python function of rules; what it closes over is part of it."""
-    key = (function.__code__, tuple([cell.cell_contents for cell in function.__closure__ or ()]), len(sources))
+    closed = tuple([cell.cell_contents for cell in function.__closure__ or ()])
+    key = (function.__code__, function.__defaults__, closed, len(sources))
     found = _TRACED.get(key)
     if found is None:
         if len(_TRACED) >= MOST:

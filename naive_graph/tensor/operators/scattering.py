@@ -1,4 +1,4 @@
-"""Scattering: entries put at places that are known when the node is built."""
+"""Scattering: entries put at places."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..index import place
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
 from ..selection import Picker, SelectionNode
 from .examples import example
-from .indexing import at_nd, elements, indicator, places_nd
+from .indexing import at_nd, elements, indicator, joined_axes, places_nd
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
-from .properties import Axis, KnownPlaces, Places, Tensor, one_of
+from .properties import Axis, Places, Tensor, one_of
 from .table import composition
 
 Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
@@ -94,7 +94,7 @@ def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0,
 
 def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, at: int, reduction: str) -> TensorNode:
     if reduction not in ("none", "add"):
-        raise PropertyError(f"scatter_elements: reduction={reduction!r} needs places that are known. Take 'add'.")
+        raise PropertyError(f"reduction={reduction!r} needs places that are known. Take 'add'.")
     hot, new = indicator(places, x.shape[at]), x.rank + 1
     ids = [-each if each == at + 1 else each for each in range(1, new)]
     dst = [new if each < 0 else each for each in ids]
@@ -126,6 +126,14 @@ def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
     tensorflow=[TensorFlow("TensorScatterUpdate", **OF_TENSORFLOW, reduction=Fixed("none")),
                 TensorFlow("TensorScatterAdd", **OF_TENSORFLOW, reduction=Fixed("add"))],
 )  # fmt: skip
-def scatter_nd(x: Tensor, updates: Tensor, places: KnownPlaces, reduction: Reduction = "none") -> Any:
-    """x with updates (entries, or slices) put at places that name several axes at once."""
+def scatter_nd(x: Tensor, updates: Tensor, places: Places, reduction: Reduction = "none") -> Any:
+    """x with updates (entries, or slices) put at places that name several axes at once.
+
+    Places that are a tensor are all different, unless what is put there is added.
+    """
+    if isinstance(places, TensorNode):
+        whole, flat = joined_axes(x, places)
+        news = picks.reshape(updates, (flat.size, *whole.shape[1:]))
+        lines = arithmetic.broadcast(picks.reshape(flat, (flat.size, *[1] * (whole.rank - 1))), news.shape)
+        return picks.reshape(_put_at_run_time(whole, news, lines, 0, reduction), x.shape)
     return _put(x, updates, at_nd(numbered(x.shape), places, 0), reduction)

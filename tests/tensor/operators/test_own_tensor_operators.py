@@ -272,14 +272,31 @@ def test_classes_that_are_a_tensor_cost_what_known_ones_cost():
         np.testing.assert_allclose(unknown.eval(), known.eval(), rtol=1e-14)
 
 
+@pytest.mark.parametrize(("shape", "places", "batch_dims"), [
+    ((3, 4, 5), [[0, -1, 2], [2, 3, -5]], 0), ((4, 2, 3), [[[1], [-2]], [[0], [3]]], 0),
+    ((2, 3, 2), [[[1]], [[-3]]], 1),
+])  # fmt: skip
+def test_places_on_several_axes_that_are_a_tensor_pick_and_put_what_known_ones_do(shape, places, batch_dims):
+    x, at = LeafNode.parameter(np.random.default_rng(0).normal(size=shape), "x"), LeafNode.input(np.shape(places), "at")
+    at.value = np.array(places, float)
+    gather_nd, scatter_nd = operators()["gather_nd"], operators()["scatter_nd"]
+    pairs = [[gather_nd(x, each, batch_dims) for each in (places, at)]]
+    if not batch_dims:
+        new = LeafNode.parameter(np.arange(float(pairs[0][0].size)).reshape(pairs[0][0].shape), "new")
+        for how in ("none", "add"):
+            pairs.append([scatter_nd(x, new, each, reduction=how) for each in (places, at)])
+    for known, unknown in pairs:
+        np.testing.assert_array_equal(unknown.eval(), known.eval())
+        slopes = [(each * each.sin()).sum().gradients(x).eval() for each in (known, unknown)]
+        np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-13)
+
+
 def test_places_that_must_be_known_are_refused_by_name():
     x, at = LeafNode.parameter([1.0, 2.0]), LeafNode.input((1, 1), "at")
-    for call in (
-        lambda: operators()["gather_nd"](x, at), lambda: operators()["scatter_nd"](x, [1.0], at),
-        lambda: operators()["tile"](x, at),
-    ):  # fmt: skip
-        with pytest.raises(PropertyError, match="not known until run time"):
-            call()
+    with pytest.raises(PropertyError, match="not known until run time"):
+        operators()["tile"](x, at)
+    with pytest.raises(PropertyError, match="needs places that are known"):
+        operators()["scatter_nd"](x, [1.0], at, reduction="mul")
     assert operators()["tile"](x, LeafNode.constant([2.0])).shape == (4,)
 
 
