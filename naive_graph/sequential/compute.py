@@ -41,10 +41,11 @@ class LayerArithmetic:
         self.made: dict[int, tuple[Calculation, ...]] = {}
 
     def calculations(self, count: int) -> tuple[Calculation, ...]:
-        """Forward, backward, and a backward that finds the weights' gradients alone; for so many samples, made once."""
+        """Forward, the gradients at the inputs, and those of the weights; for so many samples, made once."""
         if count not in self.made:
-            forward, backward = self._made(count)
-            self.made[count] = forward, backward, Calculation(backward.inputs, backward.outputs[1:])
+            forward, back = self._made(count)
+            parts = back.outputs[:1], back.outputs[1:]
+            self.made[count] = forward, *(Calculation(back.inputs, each) for each in parts)
         return self.made[count]
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
@@ -62,16 +63,17 @@ class LayerArithmetic:
         """The results, and what is kept for the backward."""
         return self.calculations(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
-    def backward(
-        self, delta: Array, held: Array | None, weights: Weights, last: bool = False
-    ) -> tuple[Array, dict[str, Array]]:
-        """The gradients at the inputs, and the sums of those of the weights.
-
-        held: the inputs, or what was kept. last: nobody asks for those at the inputs, so they are None.
-        """
+    def backward(self, delta: Array, held: Array | None, weights: Weights) -> Array:
+        """The gradients at the inputs. held: the inputs, or what was kept."""
         x = np.empty((len(delta), *self.placed.input_shape)) if held is None else held  # a linear layer looks at none
-        found = self.calculations(len(x))[1 + last](delta, x, *(weights[name] for name in self.names))
-        return None if last else found.pop(0), dict(zip(self.names, found))
+        return self.calculations(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
+
+    def learned(self, delta: Array, held: Array | None, weights: Weights) -> dict[str, Array]:
+        """The sums of the gradients of the weights."""
+        if not self.names:
+            return {}
+        mine = (weights[name] for name in self.names)
+        return dict(zip(self.names, self.calculations(len(delta))[2](delta, held, *mine)))
 
 
 class SlopeArithmetic(LayerArithmetic):
@@ -86,10 +88,8 @@ class SlopeArithmetic(LayerArithmetic):
         y, kept = self.calculations(len(x))[0](x)
         return y, kept
 
-    def backward(
-        self, delta: Array, held: Array | None, weights: Weights, last: bool = False
-    ) -> tuple[Array, dict[str, Array]]:
-        return self.calculations(len(delta))[1](delta, held)[0], {}
+    def backward(self, delta: Array, held: Array | None, weights: Weights) -> Array:
+        return self.calculations(len(delta))[1](delta, held)[0]
 
 
 class SoftmaxArithmetic(SlopeArithmetic):

@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import SequentialError
-from .compute import Loss
+from .compute import LayerArithmetic, Loss
 from .dataflow import Dataflow, StreamOperator
-from .network import Network
+from .network import MOST_AT_ONCE, Network
 from .splitjoin import Share, dilated, divided, joined, owned
 
 Array = Any
@@ -36,9 +38,13 @@ class Firing(NamedTuple):
 
 
 class NetworkMachine:
-    """What the operators of a network do with the samples in their streams."""
+    """What the operators of a network do with the samples in their streams.
 
-    def __init__(self, network: Network, training: bool = True, last: str = "") -> None:
+    later: a backward gives no gradients of weights, but what they are made of; `summed` makes them of all blocks of a
+    group at once, which is one product of matrices instead of several that are added.
+    """
+
+    def __init__(self, network: Network, training: bool = True, last: str = "", later: bool = False) -> None:
         self.arithmetic = network.arithmetic
         self.loss = Loss(network.loss, network.output_shape)
         self.seed = network.seed
@@ -46,6 +52,7 @@ class NetworkMachine:
         self.shares: dict[str, Share] = {}
         self.training = training
         self.last = last  # a stream that nobody reads, so that nobody writes it
+        self.later = later
 
     def fire(
         self, operator: StreamOperator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int
@@ -56,7 +63,6 @@ class NetworkMachine:
         gradients: dict[str, Array] = {}
         loss = None
         placed = self.layers[operator.layer - 1]
-        last = operator.outputs == [self.last]
         if operator.kind in ("copy", "duplicate"):
             results = inputs * len(operator.outputs)
         elif operator.kind == "loss":
@@ -68,17 +74,45 @@ class NetworkMachine:
             results = [dilated(placed, inputs[0])]
         elif operator.kind == "join":
             results = [joined(placed, operator, inputs)] * len(operator.outputs)
-        elif operator.share is not None:
-            share = self.shares.get(operator.name) or self.shares.setdefault(operator.name, Share(placed, operator))
-            result, gradients = share.fire(inputs, weights, last)
-            results = [result]
-        elif operator.kind == "forward":
+        elif operator.kind == "forward" and operator.share is None:
             results = self._forward(operator, inputs[0], weights, iteration)
+        elif operator.kind == "forward":
+            results = [self._layer(operator).forward(inputs[0], weights)[0]]
         else:
-            held = inputs[1] if len(inputs) > 1 else None
-            slope, gradients = self.arithmetic[operator.layer - 1].backward(inputs[0], held, weights, last)
-            results = [slope]
+            layer, both = self._layer(operator), (inputs[0], inputs[1] if len(inputs) > 1 else None)
+            results = [None if operator.outputs == [self.last] else layer.backward(*both, weights)]
+            made_of = dict(zip(("delta", "held"), both)) if placed.weight_shapes else {}
+            gradients = made_of if self.later else layer.learned(*both, weights)
         return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
+
+    def _layer(self, operator: StreamOperator) -> LayerArithmetic | Share:
+        if operator.share is None:
+            return self.arithmetic[operator.layer - 1]
+        made = self.shares.get(operator.name)
+        return made or self.shares.setdefault(operator.name, Share(self.layers[operator.layer - 1], operator))
+
+    def gather(self, total: dict[str, Array], found: Mapping[str, Array]) -> None:
+        """One more block's gradients in a sum, or what they are made of behind the others.
+
+        The first are held as they are: nobody writes into them.
+        """
+        for name, array in found.items():
+            if name in total:
+                array = np.concatenate([total[name], array]) if self.later else total[name] + array
+            total[name] = array
+
+    def summed(
+        self, operator: StreamOperator, total: dict[str, Array], weights: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """The sums of the gradients that an operator found in a group."""
+        if not self.later or not total:
+            return total
+        sums: dict[str, Array] = {}
+        for start in range(0, len(total["delta"]), MOST_AT_ONCE):
+            delta, held = (total[name][start : start + MOST_AT_ONCE] for name in ("delta", "held"))
+            found = self._layer(operator).learned(delta, held, weights)
+            sums = {name: sums[name] + array if sums else array for name, array in found.items()}
+        return sums
 
     def _forward(self, operator: StreamOperator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
         numbers = range(iteration, iteration + len(x))
@@ -88,9 +122,9 @@ class NetworkMachine:
         return [kept if name == own else result for name in operator.outputs]
 
 
-def learning(network: Network) -> NetworkMachine:
+def learning(network: Network, later: bool = False) -> NetworkMachine:
     """The machine of a training: nobody reads the gradient at the data."""
-    return NetworkMachine(network, last=network.streams.result)
+    return NetworkMachine(network, last=network.streams.result, later=later)
 
 
 def _of_one(flow: Dataflow, fired: Firing) -> Firing:

@@ -10,7 +10,7 @@ from ..tensor.tasks.on_dask import gathered, said
 from .dataflow import Dataflow
 from .firing import learning
 from .network import Network, Weights
-from .schemes import Gradients, Versions, block_size, blocks, check_policy, groups, passed
+from .schemes import Gradients, Versions, all_summed, block_size, blocks, check_policy, groups, passed
 from .splitjoin import owned
 from .workers import Division, Ran, checked
 
@@ -74,7 +74,7 @@ def _part_of_group(
 ) -> tuple[Streams, Gradients, list[float]]:  # fmt: skip
     """The operators of one part, for all blocks of a group: streams to other parts, sums of gradients, losses."""
     network, flow = shared
-    machine, operators = learning(network), [flow.operators[name] for name in part]
+    machine, operators = learning(network, later=True), [flow.operators[name] for name in part]
     given: Streams = {name: [] for name in between if flow.streams[name].writer in part}
     come: Streams = {name: each for streams, _, _ in arrived for name, each in streams.items()}
     mine = [name for operator in operators for name in operator.inputs if name in come]
@@ -86,7 +86,7 @@ def _part_of_group(
         losses += passed(machine, operators, held, streams, totals, first + block.start + 1)
         for name, samples in given.items():
             samples.append(streams[name])
-    return given, totals, losses
+    return given, all_summed(machine, flow, held, totals), losses
 
 
 def _learned(

@@ -22,7 +22,7 @@ from .dataflow import Dataflow, part_of
 from .fields import is_whole
 from .firing import learning
 from .network import Network
-from .schemes import Gradients, Versions, block_size, blocks, doubled, groups, passed
+from .schemes import Gradients, Versions, all_summed, block_size, blocks, doubled, groups, passed
 
 MESSAGE = 20e-6  # seconds to hand a block to another worker, measured
 
@@ -58,7 +58,7 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
 
 def _fire_all(network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]]) -> None:
     """Fire every operator for a random block, and note the seconds, with its part of a group's step on the weights."""
-    random, size, machine = np.random.default_rng(0), block_size(network), learning(network)
+    random, size, machine = np.random.default_rng(0), block_size(network), learning(network, later=True)
     shapes = {network.streams.data: network.input_shape, network.streams.labels: network.output_shape}
     streams = {name: random.random((size, *shape)) for name, shape in shapes.items()}
     totals: Gradients = {}
@@ -67,7 +67,13 @@ def _fire_all(network: Network, flow: Dataflow, versions: Versions, times: dict[
         passed(machine, [operator], network.weights, streams, totals, 1)
         fired = time.perf_counter() - start
         if operator.name in totals:
-            versions.learn_all(flow, 0, {operator.name: totals[operator.name]}, network.batch_size)
+            group = {
+                name: np.resize(each, (network.batch_size, *each.shape[1:]))
+                for name, each in totals.pop(operator.name).items()
+            }
+            versions.learn_all(
+                flow, 0, all_summed(machine, flow, network.weights, {operator.name: group}), network.batch_size
+            )
         learned = time.perf_counter() - start - fired
         times[operator.name].append(fired + learned * size / network.batch_size)
 

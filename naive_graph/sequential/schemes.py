@@ -32,16 +32,11 @@ POLICIES = ("serial", "delayed", "alternate")
 Array = Any
 Gradients = dict[str, dict[str, Array]]  # by operator and name
 BLOCKS = 4  # of a group in a pipeline
+IN_CACHE = 16_384  # numbers that a step moves at once
 
 
 def copied(weights: Weights) -> Weights:
     return [{name: array.copy() for name, array in layer.items()} for layer in weights]
-
-
-def added(total: dict[str, Array], found: Mapping[str, Array]) -> None:
-    """One more block's gradients in a sum. The first are held as they are: nobody writes into them."""
-    for name, array in found.items():
-        total[name] = total[name] + array if name in total else array
 
 
 def check_policy(policy: object) -> str:
@@ -75,7 +70,7 @@ def passed(
         fired = machine.fire(operator, taken, held[operator.layer - 1] if operator.layer else {}, iteration)
         streams.update(fired.given)
         if fired.gradients:
-            added(totals.setdefault(operator.name, {}), fired.gradients)
+            machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
         losses += fired.loss or ()
     return losses
 
@@ -91,7 +86,15 @@ def passed_group(
     for block in blocks(members, size):
         streams = {data: samples[block.start : block.stop], label: labels[block.start : block.stop]}
         losses += passed(machine, flow.operators.values(), held, streams, totals, first + block.start + 1)
-    return totals, losses
+    return all_summed(machine, flow, held, totals), losses
+
+
+def all_summed(
+    machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], totals: Gradients
+) -> Gradients:
+    """What operators found in a group, as sums of gradients."""
+    found = ((flow.operators[name], total) for name, total in totals.items())
+    return {each.name: machine.summed(each, total, held[each.layer - 1]) for each, total in found}
 
 
 class Versions:
@@ -109,9 +112,12 @@ class Versions:
         """Write U_{g+2} where U_g was, as far as it is mine; nobody reads that any more, if the pipeline is right."""
         base, after = self.of(layer, group + (self.policy == "delayed")), self.of(layer, group)
         for name, index in mine.items():
-            step = total[name] / count
-            step *= self.rate
-            np.subtract(base[name][index], step, out=after[name][index])
+            old, new, rows = base[name][index], after[name][index], max(1, IN_CACHE // total[name][0].size)
+            for start in range(0, len(new), rows):
+                part = slice(start, start + rows)
+                step = total[name][part] / count
+                step *= self.rate
+                np.subtract(old[part], step, out=new[part])
 
     def learn_all(self, flow: Dataflow, group: int, totals: Gradients, count: int) -> None:
         """What all operators found in a group of so many samples, each for its own weights."""
@@ -152,7 +158,7 @@ def in_series(
 
     group, first: groups and samples that other runs have seen. block: samples of one firing.
     """
-    flow, machine = flow or Network.expand(network), learning(network)
+    flow, machine = flow or Network.expand(network), learning(network, later=block is None)
     versions = Versions([copied(each) for each in buffers], policy, network.learning_rate)
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
         held = versions.buffers[number % 2]
@@ -206,7 +212,7 @@ def by_cycles(
             fired = machine.fire(operator, taken, versions.of(layer, group) if operator.layer else {}, iteration)
             waiting.update({(each, iteration): sample for each, sample in fired.given.items()})
             if fired.gradients:
-                added(totals.setdefault(operator.name, {}), fired.gradients)
+                machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
                 if iteration % size == 0 or iteration == count:
                     mine = owned(network.layers[layer], operator)
                     versions.learn(layer, group, mine, totals.pop(operator.name), (iteration - 1) % size + 1)

@@ -206,22 +206,27 @@ class Share:
 
     def __init__(self, placed: Placed, operator: StreamOperator) -> None:
         assert operator.share is not None
-        self.forwards = operator.kind == "forward"
         self.index = owned(placed, operator)
         self.channels = slice(operator.share.start, operator.share.stop)
         part = smaller(placed, operator)
-        spread = isinstance(placed.layer, Conv2D) and not self.forwards
+        spread = isinstance(placed.layer, Conv2D) and operator.kind == "backward"
         self.arithmetic = SpreadArithmetic(part) if spread else arithmetic(part)
 
-    def fire(self, inputs: list[Array], whole: Mapping[str, Array], last: bool) -> tuple[Array, dict[str, Array]]:
-        """The results, and the gradients of this part of the weights. last: what `LayerArithmetic.backward` says."""
-        mine = {name: whole[name][index] for name, index in self.index.items()}
-        if self.forwards:
-            return self.arithmetic.forward(inputs[0], mine)[0], {}
-        held = inputs[1] if len(inputs) > 1 else None
-        if isinstance(self.arithmetic, SpreadArithmetic) and held is not None:
-            held = held[..., self.channels]
-        return self.arithmetic.backward(inputs[0], held, mine, last)
+    def forward(self, x: Array, whole: Mapping[str, Array]) -> tuple[Array, Array | None]:
+        return self.arithmetic.forward(x, self._mine(whole))
+
+    def backward(self, delta: Array, held: Array | None, whole: Mapping[str, Array]) -> Array:
+        return self.arithmetic.backward(delta, self._seen(held), self._mine(whole))
+
+    def learned(self, delta: Array, held: Array | None, whole: Mapping[str, Array]) -> dict[str, Array]:
+        """The gradients of this part of the weights."""
+        return self.arithmetic.learned(delta, self._seen(held), self._mine(whole))
+
+    def _mine(self, whole: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: whole[name][index] for name, index in self.index.items()}
+
+    def _seen(self, held: Array | None) -> Array | None:
+        return held[..., self.channels] if isinstance(self.arithmetic, SpreadArithmetic) and held is not None else held
 
 
 class SpreadArithmetic(LayerArithmetic):
@@ -238,10 +243,8 @@ class SpreadArithmetic(LayerArithmetic):
         dx = whole[:, ph : ph + height, pw : pw + width]
         return Calculation([spread, kernel], [dx]), learned
 
-    def backward(
-        self, delta: Array, held: Array | None, weights: Mapping[str, Array], last: bool = False
-    ) -> tuple[Array, dict[str, Array]]:
-        correlated, _, learned = self.calculations(len(delta))
-        (dx,) = [None] if last else correlated(delta, weights["W"])
-        found = learned(delta[:, *_places(self.placed)], held, *(weights[name] for name in self.names))
-        return dx, dict(zip(self.names, found))
+    def backward(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> Array:
+        return self.calculations(len(delta))[0](delta, weights["W"])[0]
+
+    def learned(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
+        return super().learned(delta[:, *_places(self.placed)], held, weights)

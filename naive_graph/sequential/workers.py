@@ -24,7 +24,7 @@ from .firing import learning
 from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
-from .schemes import Gradients, Versions, added, block_size, blocks, copied, groups
+from .schemes import Gradients, Versions, block_size, blocks, copied, groups
 from .splitjoin import with_operators
 
 Array = Any
@@ -122,7 +122,7 @@ class Part:
         self, network: Network, names: Sequence[str], worker: int, channels: Mapping[str, Any], store: Store,
         desk: Desk, course: PipelineInput,
     ) -> None:  # fmt: skip
-        self.machine, self.worker, self.channels = learning(network), worker, channels
+        self.machine, self.worker, self.channels = learning(network, later=True), worker, channels
         self.store, self.desk, self.course = store, desk, course
         self.outside = {network.streams.data: course.samples, network.streams.labels: course.labels}
         self.operators = [course.flow.operators[name] for name in names]
@@ -149,7 +149,8 @@ class Part:
                     try:
                         self._fire(operator, group, block, inside, totals)
                         if operator.name in self.writers and block.stop == members.stop:
-                            total = {operator.name: totals.get(operator.name, {})}
+                            held = self.store.of(operator.layer - 1, group)
+                            total = {operator.name: self.machine.summed(operator, totals.get(operator.name, {}), held)}
                             # Nobody is more than a group ahead, so that the last whole group is always at hand.
                             self.store.wait(range(len(self.store.ended)), group + 1, self.desk.check)
                             self.store.learn_all(self.course.flow, group, total, len(members))
@@ -170,7 +171,7 @@ class Part:
         start = time.perf_counter()
         fired = self.machine.fire(operator, taken, held, self.course.before[1] + block.start + 1)
         if fired.gradients:
-            added(totals.setdefault(operator.name, {}), fired.gradients)
+            self.machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
         if self.course.timed:
             times = (each - self.desk.started for each in (start, time.perf_counter()))
             self.bars.append(FiringTime(self.worker, operator.name, block.start + 1, *times))

@@ -23,7 +23,8 @@ def both(layer, shape, seed=0):
     delta = random.normal(size=place.output_shape)
     does = arithmetic(place)
     y, kept = does.forward(x[None], weights)
-    dx, found = does.backward(delta[None], x[None] if layer.reads_input else kept, weights)
+    held = x[None] if layer.reads_input else kept
+    dx, found = does.backward(delta[None], held, weights), does.learned(delta[None], held, weights)
     return x, weights, delta, y[0], dx[0], found
 
 
@@ -83,7 +84,7 @@ def test_pooling_leaves_the_rest_out(pool, seed):
 
 def test_the_first_of_equal_maxima_takes_the_gradient():
     (place,) = placed([MaxPooling2D(2)], (2, 2, 1))
-    dx, _ = arithmetic(place).backward(np.ones((1, 1, 1, 1)), np.ones((1, 2, 2, 1)), {})
+    dx = arithmetic(place).backward(np.ones((1, 1, 1, 1)), np.ones((1, 2, 2, 1)), {})
     assert dx.reshape(-1).tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
@@ -103,7 +104,7 @@ def test_dropout_drops_in_training_alone():
     assert np.array_equal(does.forward(x, {})[0], x)
     y, mask = does.forward(x, {}, [(0, 1, 1)])
     assert set(y[0]) == {0.0, 1 / 0.6} and 0.35 < (y == 0).mean() < 0.45
-    assert np.array_equal(does.backward(x, mask, {})[0], mask)
+    assert np.array_equal(does.backward(x, mask, {}), mask)
     assert np.array_equal(does.forward(x, {}, [(0, 1, 1)])[0], y)  # by seed, layer and iteration alone
     assert not np.array_equal(does.forward(x, {}, [(0, 1, 2)])[0], y)
     (whole,) = placed([Dropout(1)], (3,))
@@ -119,7 +120,7 @@ def test_losses_and_the_gradient_of_softmax_with_cross_entropy(seed):
     (loss,), slope = Loss("crossEntropy", (4,))(p, y[None])
     assert loss == pytest.approx(-np.log(p[0, seed % 4]), rel=1e-12)
     np.testing.assert_allclose(slope, -y / p, **NEAR)
-    np.testing.assert_allclose(arithmetic(place).backward(slope, kept, {})[0], p - y, **NEAR)
+    np.testing.assert_allclose(arithmetic(place).backward(slope, kept, {}), p - y, **NEAR)
     (loss,), slope = Loss("variance", (4,))(z[None], y[None])
     assert loss == pytest.approx(((z - y) ** 2).sum() / 2, rel=1e-12)
     np.testing.assert_allclose(slope[0], z - y, **NEAR)
@@ -137,7 +138,7 @@ def test_golden_convolution():
         (place,) = placed([Conv2D(1, 2, strides, use_bias=0)], (4, 4, 1))
         does = arithmetic(place)
         y, _ = does.forward(x[None], w)
-        dx, found = does.backward(np.ones_like(y), x[None], w)
+        dx, found = does.backward(np.ones_like(y), x[None], w), does.learned(np.ones_like(y), x[None], w)
         assert out is None or y[0, ..., 0].tolist() == out
         assert found["W"][0, 0].tolist() == learned
     assert dx[0, ..., 0].tolist() == [[1, 3, 3, 2], [4, 10, 10, 6], [4, 10, 10, 6], [3, 7, 7, 4]]
