@@ -24,12 +24,13 @@ from .fields import fitted
 from .firing import Firing, NetworkMachine, firings, learning
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
-from .partitioning import Partition, measured
+from .partitioning import Partition, division
 from .partitioning import partition as divide
 from .processes import in_processes, staying
 from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
 from .workers import Division, WorkerDied, checked, in_threads
 
+STARTING = 0.5  # seconds until a process is there, measured
 RUNNERS = {"threads": in_threads, "processes": in_processes, "dask": on_dask}
 
 
@@ -84,7 +85,8 @@ class Sequential(Network):
         "threads", "processes" or "dask"; with workers the policy is "delayed"
         unless another is given, and the weights have the bits that one worker
         would find. partition: the operators of each worker; without it the costs
-        are measured and divided, for one worker alone if that is as fast. shuffle: the samples
+        are measured and divided, for one worker alone if that is as fast, and with large operators taken apart where
+        that pays, so that weights differ from one worker's by rounding. shuffle: the samples
         of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; the sums of
         gradients differ from those of sample after sample by at most 2 n eps times the sum of their terms' magnitudes,
         with n the terms of all sums on the way (`schemes.in_series(..., block=1)` has the latter's bits).
@@ -108,7 +110,7 @@ class Sequential(Network):
         network = self._sized(batch_size, chosen)
         runner = RUNNERS.get(workers or "")
         if partition is None and workers in ("threads", "processes"):
-            found = _division(network, workers, progress)
+            found = _division(network, workers, progress, epochs * len(samples))
             partition, runner = found, runner if len(found.parts) > 1 else None
         if workers is not None:
             checked(network, partition)
@@ -299,10 +301,13 @@ def _same(one: Weights, other: Weights) -> bool:
     return all(np.array_equal(a[name], b[name]) for a, b in zip(one, other) for name in a)
 
 
-def _division(network: Network, workers: str, told: bool) -> Partition:
+def _division(network: Network, workers: str, told: bool, samples: int) -> Partition:
     """What each worker does, by costs that are measured now."""
-    costs = measured(network, repeats=3, processes=workers == "processes")
-    found = divide(Network.expand(network), max(1, min(cpu_count() or 1, network.batch_size - 1)), costs)
+    count = max(1, min(cpu_count() or 1, network.batch_size - 1))
+    found, costs = division(network, count, workers == "processes")
+    saved = samples * (costs.serial - found.slowest)
+    if workers == "processes" and saved < STARTING * len(found.parts):
+        found = divide(found.flow, 1, costs)
     if len(found.parts) == 1 and told:
         print(
             "One worker alone is as fast as several here, so one runs. partition= divides all the same.",

@@ -84,6 +84,8 @@ class Network(Model):
     seed: where random numbers begin. Raises SequentialError.
     """
 
+    blocks = 4  # in which a group passes a pipeline
+
     def __init__(
         self,
         layers: Sequence[Layer] = (),

@@ -7,6 +7,7 @@ best division has the least slowest worker; runs of neighbours are tried, exactl
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import defaultdict
@@ -20,18 +21,23 @@ import numpy as np
 from ..errors import SequentialError
 from .dataflow import Dataflow, part_of
 from .fields import is_whole
-from .firing import learning
+from .firing import NetworkMachine, learning
 from .network import Network
 from .schemes import Gradients, Versions, all_summed, block_size, blocks, doubled, groups, passed
+from .splitjoin import decomposed, shares
 
-MESSAGE = 20e-6  # seconds to hand a block to another worker, measured
+MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
+SHARED = 60e-6, 4e-10  # seconds to hand a block to another process, and for each byte that is copied twice
+CACHE = 4_000_000  # bytes of weights that stay near a worker
+PIECES = 8  # of a worker's time, into which an operator that takes more is taken apart
 
 
 @dataclass(frozen=True)
 class Costs:
     """Seconds for one sample: of each operator, and of each stream between workers.
 
-    lock: by what share a second thread slows the first; Python lets one of them at a time through its own lines.
+    lock: by what share a second worker slows the first: Python lets one thread at a time through its own lines, and
+    the way to the memory is everybody's.
     """
 
     work: Mapping[str, float]
@@ -44,21 +50,34 @@ class Costs:
         return sum(self.work.values())
 
 
-def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, processes: bool = False) -> Costs:
-    """The costs on this machine: medians of firings of a random block. processes: each has a lock of its own."""
+def measured(
+    network: Network,
+    flow: Dataflow | None = None,
+    repeats: int = 20,
+    processes: bool = False,
+    lock: float | None = None,
+) -> Costs:
+    """The costs on this machine: medians of firings of a random block. lock: without it, it is measured, too."""
     flow = flow or Network.expand(network)
     size = block_size(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
     versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
+    machine = learning(network, later=True)
     for _ in range(1 + repeats):
-        _fire_all(network, flow, versions, times)
+        _fire_all(machine, network, flow, versions, times)
     work = {name: median(taken[1:]) / size for name, taken in times.items()}
-    return Costs(work, dict.fromkeys(flow.streams, MESSAGE / size), 0.0 if processes else _lock(network, flow))
+    handing = dict.fromkeys(flow.streams, MESSAGE / size)
+    if processes:
+        handing = {name: SHARED[0] / size + 8 * each.push * SHARED[1] for name, each in flow.streams.items()}
+        lock = lock if 8 * network.size > CACHE else 0.0  # what they share is the way to the memory
+    return Costs(work, handing, _lock(machine, network, flow) if lock is None else lock)
 
 
-def _fire_all(network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]]) -> None:
+def _fire_all(
+    machine: NetworkMachine, network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]]
+) -> None:
     """Fire every operator for a random block, and note the seconds, with its part of a group's step on the weights."""
-    random, size, machine = np.random.default_rng(0), block_size(network), learning(network, later=True)
+    random, size = np.random.default_rng(0), block_size(network)
     shapes = {network.streams.data: network.input_shape, network.streams.labels: network.output_shape}
     streams = {name: random.random((size, *shape)) for name, shape in shapes.items()}
     totals: Gradients = {}
@@ -78,13 +97,13 @@ def _fire_all(network: Network, flow: Dataflow, versions: Versions, times: dict[
         times[operator.name].append(fired + learned * size / network.batch_size)
 
 
-def _lock(network: Network, flow: Dataflow, repeats: int = 3) -> float:
+def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: int = 3) -> float:
     """How much longer two threads take for the same, side by side, than one."""
 
     def work() -> None:
         versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
         for _ in range(repeats):
-            _fire_all(network, flow, versions, defaultdict(list))
+            _fire_all(machine, network, flow, versions, defaultdict(list))
 
     def seconds(count: int) -> float:
         start, threads = time.perf_counter(), [threading.Thread(target=work) for _ in range(count)]
@@ -155,6 +174,29 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     return Partition(
         [names[start:end] for start, end in bounds], [float(cost[each]) * stretch[used] for each in bounds], flow
     )
+
+
+def division(network: Network, workers: int, processes: bool = False, pays: bool = True) -> tuple[Partition, Costs]:
+    """What each worker does in a run that is fast, by costs that are measured now; and those costs.
+
+    Groups pass in as many blocks as keep all workers busy, two groups being under way (`network.blocks` is set). What
+    takes a large part of a worker's time is taken apart if that is better. pays: fewer workers where those are faster.
+    """
+    network.blocks = max(1, -(-workers // 2))
+    whole = Network.expand(network)
+    costs = measured(network, whole, 3, processes)
+    lock = costs.lock if pays else 0.0
+    found = partition(whole, workers, replace(costs, lock=lock)), costs
+    pieces = {name: math.ceil(PIECES * workers * each / costs.serial) for name, each in costs.work.items()}
+    counts = {name: shares(whole, each) or 1 for name, each in whole.operators.items()}
+    grains = {name: -(-counts[name] // each) for name, each in pieces.items() if min(counts[name], each) > PIECES // 2}
+    if workers > 1 and grains:
+        fine = decomposed(whole, grains)
+        finer = measured(network, fine, 3, processes, costs.lock)
+        found = min(
+            found, (partition(fine, workers, replace(finer, lock=lock)), finer), key=lambda each: each[0].slowest
+        )
+    return found
 
 
 def run_costs(flow: Dataflow, costs: Costs) -> Any:

@@ -31,7 +31,6 @@ from .splitjoin import owned
 POLICIES = ("serial", "delayed", "alternate")
 Array = Any
 Gradients = dict[str, dict[str, Array]]  # by operator and name
-BLOCKS = 4  # of a group in a pipeline
 IN_CACHE = 16_384  # numbers that a step moves at once
 
 
@@ -147,7 +146,7 @@ def blocks(members: range, size: int) -> list[range]:
 
 def block_size(network: Network) -> int:
     """A group passes a pipeline in a few blocks, so that several workers have work at once."""
-    return min(MOST_AT_ONCE, -(-network.batch_size // BLOCKS))
+    return min(MOST_AT_ONCE, -(-network.batch_size // network.blocks))
 
 
 def in_series(

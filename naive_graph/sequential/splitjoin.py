@@ -30,8 +30,10 @@ from .layers import Conv2D, Dense, Placed, Pooling
 Array = Any
 
 
-def decomposed(flow: Dataflow, grain: int = 1) -> Dataflow:
-    """The dataflow with every Dense, Conv2D and pooling operator taken apart. grain: units, rows or channels a worker.
+def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
+    """The dataflow with every Dense, Conv2D and pooling operator taken apart.
+
+    grain: units, rows or channels a worker; by name, of those operators that are taken apart.
 
     >>> from .layers import placed
     >>> from .dataflow import expanded
@@ -41,16 +43,18 @@ def decomposed(flow: Dataflow, grain: int = 1) -> Dataflow:
     ['FComp1.split_x', 'FComp1.worker_0', 'FComp1.join',
      'BComp1.split_delta', 'BComp1.split_x', 'BComp1.worker_0', 'BComp1.worker_1', 'BComp1.join']
     """
-    if not is_whole(grain) or grain < 1:
+    grains = grain if isinstance(grain, Mapping) else dict.fromkeys(flow.operators, grain)
+    if not all(is_whole(each) and each >= 1 for each in grains.values()):
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {grain!r}.", "grain")
     made = Dataflow(flow.layers, flow.name)
     readers: dict[str, str] = {}  # of each stream that a splitjoin reads
     for operator in flow.operators.values():
         count = shares(flow, operator)
-        if count is None:
+        if count is None or operator.name not in grains:
             made.add(StreamOperator(operator.name, operator.kind, operator.layer))
         else:
-            ranges = [range(start, min(start + grain, count)) for start in range(0, count, grain)]
+            step = grains[operator.name]
+            ranges = [range(start, min(start + step, count)) for start in range(0, count, step)]
             readers |= _taken_apart(made, flow, operator, ranges)
     for each in flow.streams.values():
         writer = each.writer if each.writer in ("", *made.operators) else f"{each.writer}.join"

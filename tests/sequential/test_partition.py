@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from written_networks import same, small
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential import model
-from naive_graph.sequential.partitioning import Costs, curves, measured, partition, run_costs, table
+from naive_graph.sequential import model, partitioning
+from naive_graph.sequential.layers import Dense
+from naive_graph.sequential.model import Sequential
+from naive_graph.sequential.partitioning import Costs, curves, division, measured, partition, run_costs, table
 
 NETWORK = small()[0]
 FLOW = NETWORK.expand()
@@ -81,9 +83,36 @@ def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(workers, m
     serial, x, y = small()
     serial.fit(x, y, policy="delayed", progress=False)
     for lock in (0.0, 1.0):
-        costs = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.01), lock)
-        monkeypatch.setattr(model, "measured", lambda *given, costs=costs, **named: costs)  # a machine that is quiet
+
+        def on_a_quiet_machine(network, flow, *wishes, lock=lock):
+            return Costs(dict.fromkeys(flow.operators, 1.0), dict.fromkeys(flow.streams, 0.01), lock)
+
+        monkeypatch.setattr(partitioning, "measured", on_a_quiet_machine)
         network, _, _ = small()
         network.fit(x, y, workers=workers)
         assert same(network.weights, serial.weights)
         assert ("One worker alone is as fast" in capsys.readouterr().err) == (lock == 1.0)
+
+
+def test_a_heavy_operator_is_taken_apart_where_that_pays_and_trains_as_the_whole_one(monkeypatch):
+    def costs_of(network, flow, *wishes):
+        work = dict.fromkeys(flow.operators, 1.0)
+        work |= {
+            each.name: 5.0 * len(each.share or range(8)) for each in flow.operators.values() if "BComp2" in each.name
+        }
+        work |= {each.name: 0.1 for each in flow.operators.values() if each.kind in ("roundrobin", "duplicate", "join")}
+        return Costs(work, dict.fromkeys(flow.streams, 0.01))
+
+    def fresh():
+        return Sequential([Dense(8), Dense(8), Dense(3)], 4, 0.1, 12, initializer="glorotUniform")
+
+    monkeypatch.setattr(partitioning, "measured", costs_of)
+    monkeypatch.setattr(model, "cpu_count", lambda: 2)
+    chosen, costs = division(fresh(), 2)
+    assert [names for names in chosen.parts if "BComp2.worker_1" in names] and costs.serial / chosen.slowest > 1.7
+    random = np.random.default_rng(3)
+    x, y = random.random((50, 4)), random.random((50, 3))
+    apart, whole = fresh(), fresh()
+    apart.fit(x, y, epochs=2, workers="threads", progress=False)
+    whole.fit(x, y, epochs=2, policy="delayed", progress=False)
+    assert all(np.allclose(a[name], b[name], 1e-12, 1e-14) for a, b in zip(apart.weights, whole.weights) for name in a)
