@@ -11,11 +11,12 @@ rate 0.2, groups of 16, 10 epochs; serial, and as a pipeline on two threads. The
 the median of all seeds after each epoch, and the range.
 pipeline: a network large enough for two workers, serial and on two workers, and
 what was predicted; seconds are the least of three runs.
-table: three networks on 1, 2 and 4 workers (or so many), on threads, processes and Dask:
-the speed-up that is predicted, beside the measured one, by the median of three runs
-that take turns with serial ones; "could be" is serial processor time over that of the
-busiest thread, which a machine that others use does not spoil. The plot has throughput
-and memory to 1,000 workers, as the simulator has them, and what was measured.
+table: three networks on 1, 2 and 4 workers (or so many), on threads, processes and Dask, divided
+as `fit` divides: the speed-up over a fit without workers that is predicted, beside the
+measured one, by the median of five runs that take turns with fits; "could be" is the fit's
+processor time over that of the busiest worker, which a machine that others use does not
+spoil. It writes the table into README.md beside it; the plot (figures/scaling.png, without
+--plot) has throughput and memory to 1,000 workers, as the simulator has them, and what was measured.
 torch: an epoch of fit, predict and evaluate beside torch's eager mode in float64 at
 the same batch on one core: processor time, the least of nine runs by turns.
 """
@@ -23,6 +24,7 @@ the same batch on one core: processor time, the least of nine runs by turns.
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time, thread_time
 from unittest.mock import patch
@@ -36,8 +38,8 @@ from naive_graph import Sequential
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.partitioning import curves, measured, simulate, table
-from naive_graph.sequential.processes import in_processes, staying
+from naive_graph.sequential.partitioning import curves, division, measured, simulate, table
+from naive_graph.sequential.processes import Team, in_processes, staying
 from naive_graph.sequential.schemes import doubled, in_series
 from naive_graph.sequential.workers import Part, in_threads
 from naive_graph.views import gantt
@@ -147,37 +149,40 @@ def networks():
     }
 
 
-def beside_prediction(counts, plot=None):
-    """A line for each network, kind of worker and number of workers; the curves of the simulator, and what ran."""
-    random, drawn = np.random.default_rng(0), {}
+def beside_prediction(counts, plot):
+    """A row for each network, kind of worker and number of workers, into the page; the plot."""
+    random, drawn, rows = np.random.default_rng(0), {}, []
     for name, (layers, shape, batch) in networks().items():
         model = Sequential(layers, shape, 0.05, batch, "crossEntropy", "glorotUniform")
-        x, y = model.samples(random.random((4 * batch, *shape)), random.integers(0, 10, 4 * batch))
-        flow = expand(model)
-        costs = measured(model, flow, 5)
+        groups = 64 if model.size < 1e5 else 16
+        x, y = model.samples(random.random((groups * batch, *shape)), random.integers(0, 10, groups * batch))
         measured_ones = []
         for kind in ("threads", "processes", "Dask"):
-            mine = costs if kind == "threads" else replace(costs, lock=0.0)
             for count in counts:
-                chosen = partition(flow, count, replace(mine, lock=0.0))  # so many, whether they pay or not
-                said = simulate(model, flow, partition(flow, count, mine), mine, len(x))
-                took, busy = beside_serial(model, kind, chosen, x, y)
+                chosen, costs = division(model, count, kind == "processes", pays=False)  # whether it pays or not
+                spread = replace(chosen, seconds=[each * stretch(costs, chosen) for each in chosen.seconds])
+                took, busy, serial = beside_a_fit(model, kind, chosen, x, y)
+                said = len(x) * serial / simulate(model, chosen.flow, spread, costs, len(x)).seconds
                 measured_ones.append((count, took, kind))
-                could = f", could be {busy:.2f}" if busy else ""
-                parts = f"{len(chosen.parts)} of {count} workers"
-                print(
-                    f"{name:17} {kind:9} {parts}: predicted {said.speed_up:.2f}, measured {took:.2f}{could}", flush=True
-                )
-        fine = expand(model, decompose=True, grain=64)
+                rows.append((name, kind, f"{len(chosen.parts)}", f"{said:.2f}", f"{took:.2f}", f"{busy:.2f}"))
+                print(*rows[-1], sep="  ", flush=True)
+        model.blocks = 4
+        fine = expand(model, decompose=True, grain=max(4, int(model.size**0.5) // 76))
         shares = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
-        drawn[name] = curves(model, fine, replace(measured(model, fine, 2), lock=0.0), shares, len(x)), measured_ones
-    if plot:
-        draw_scaling(drawn, plot)
+        drawn[name] = curves(model, fine, measured(model, fine, 2, lock=0.0), shares, len(x)), measured_ones
+    write_table(rows)
+    draw_scaling(drawn, plot)
 
 
-def beside_serial(model, kind, chosen, x, y):
-    """By how much a kind of worker is faster than one alone; of threads also by how much it could be."""
-    begun, ratios, could, busy = doubled(model.weights), [], 0.0, []
+def stretch(costs, chosen):
+    """How much slower each worker is, since others work beside it on as many cores as there are."""
+    beside = min(len(chosen.parts), os.cpu_count())
+    return (1.0 + costs.lock * (beside - 1)) * len(chosen.parts) / beside
+
+
+def beside_a_fit(model, kind, chosen, x, y):
+    """By how much a kind of worker is faster than a fit without, and could be; the fit's seconds a sample."""
+    ratios, could, seconds, busy, begun = [], 0.0, [], [], doubled(model.weights)
 
     def watched(part):
         start = thread_time()
@@ -185,20 +190,43 @@ def beside_serial(model, kind, chosen, x, y):
         busy.append(thread_time() - start)
         return found
 
-    with staying(model) as on_processes:
+    teams, begin = [], Team.__init__
+    noted = patch.object(Team, "__init__", lambda team, *given: (teams.append(team), begin(team, *given))[1])
+    with noted, staying(model) as on_processes:
         run = {"threads": in_threads, "processes": on_processes, "Dask": on_dask}[kind]
-        run(model, begun, x, y, "delayed", chosen.parts, (0, 0))  # whatever starts once
-        for _ in range(3):
+        run(model, begun, x, y, "delayed", chosen, (0, 0))  # whatever starts once
+        for _ in range(5):
             start, spent_before = perf_counter(), process_time()
-            list(in_series(model, begun, x, y, "delayed"))
-            serial, serial_spent = perf_counter() - start, process_time() - spent_before
-            start = perf_counter()
+            model.fit(x, y, progress=False)
+            seconds.append(perf_counter() - start)
+            spent_alone = process_time() - spent_before
+            before = [seconds_of(each.pid) for team in teams for each in team.people]
+            start, spent_before = perf_counter(), process_time()
             with patch.object(on_workers, "Part", type("Watched", (Part,), {"run": watched})):
-                run(model, begun, x, y, "delayed", chosen.parts, (0, 0))
-            ratios.append(serial / (perf_counter() - start))
-            if kind == "threads":
-                could = max(could, serial_spent / max(busy[-len(chosen.parts) :]))
-    return median(ratios), could
+                run(model, begun, x, y, "delayed", chosen, (0, 0))
+            ratios.append(seconds[-1] / (perf_counter() - start))
+            after = [seconds_of(each.pid) for team in teams for each in team.people]
+            busiest = max([b - a for a, b in zip(before, after)] or busy[-len(chosen.parts) :] or [1.0])
+            could = max(could, spent_alone / max(busiest, 0.01))
+    return median(ratios), could if kind != "Dask" else float("nan"), median(seconds) / len(x)
+
+
+def seconds_of(process):
+    """A process's time on a processor, as Linux tells it."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
+
+
+def write_table(rows):
+    """The page's table, anew."""
+    page = Path(__file__).with_name("README.md")
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    head = ("network", "workers", "how many", "predicted", "measured", "could be")
+    lines = ["| " + " | ".join(row).replace("nan", "") + " |" for row in (head, ["---"] * len(head), *rows)]
+    page.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
 
 
 def draw_scaling(drawn, path):
@@ -278,7 +306,7 @@ def spent(run):
 
 if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
-    plot = sys.argv[sys.argv.index("--plot") + 1] if "--plot" in sys.argv else None
+    plot = (sys.argv[sys.argv.index("--plot") + 1 :] or [None])[0] if "--plot" in sys.argv else None
     if words[:1] == ["digits"]:
         found = learn(int(words[1]) if len(words) > 1 and words[1].isdecimal() else 10)
         if plot:
@@ -286,6 +314,7 @@ if __name__ == "__main__":
     elif words[:1] == ["torch"]:
         beside_torch()
     elif words[:1] == ["table"]:
-        beside_prediction([int(word) for word in words[1:] if word.isdecimal()] or [1, 2, 4], plot)
+        figure = Path(__file__).parents[2] / "figures" / "scaling.png"
+        beside_prediction([int(word) for word in words[1:] if word.isdecimal()] or [1, 2, 4], plot or figure)
     else:
         pipeline(plot)
