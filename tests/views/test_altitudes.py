@@ -166,7 +166,8 @@ def test_a_click_leads_one_altitude_down_and_the_path_back_up(seen: Any) -> None
     seen.locator(".ng-view g.node[role=button]", has_text="worker_0").first.click()
     assert seen.locator(".ng-altitudes").get_attribute("data-floor") == "2"
     seen.locator(".ng-view g.node[role=button]", has_text="Σ").first.click()
-    assert "sum_{" in seen.locator(".ng-formula").text_content()
+    told = seen.locator(".ng-formula").text_content()
+    assert "Σ[" in told and told in seen.locator(".ng-view g.ng-chosen").text_content()  # one name for one tensor
     seen.locator(".ng-cells canvas").click(position={"x": 9, "y": 9})
     assert seen.locator(".ng-altitudes").get_attribute("data-floor") == "3"
     assert re.fullmatch(r"t\d+\[0,0,0,0\]", seen.locator(".ng-side h3").first.text_content())

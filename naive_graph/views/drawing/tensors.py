@@ -83,7 +83,7 @@ class Drawn:
             return [replace(box, scope=(*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
         value = value_of(node) if self.wishes.values else None
-        lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], self._formula(node)
+        lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], formula_of(node, self.names)
         grid = grid_of(node, visible(self.names[node]), value)
         empty = value is None and not node.name and node in self.reached
         crowded = len(self.nodes) > NEAREST and not is_kernel(node)
@@ -107,13 +107,6 @@ class Drawn:
         facts = {what: fact for what, fact in facts.items() if fact}
         told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
         return [Box(name, kind, lines, around, wrong, told, grid, facts)]
-
-    def _formula(self, node: TensorNode) -> str:
-        """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""
-        if not node.sources:
-            return ""
-        written = EquationWriter(self.names, TEXT)
-        return re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}")
 
     def frame(self, node: TensorNode) -> str:
         """The id of the frame around an opened tensor's scalars."""
@@ -203,6 +196,14 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     frames = {drawn.frame(node): f"{drawn.names[node]}  {_shape(node)}" for node in drawn.rows}
     described.scope_names = drawn.folder.names() | frames
     return described
+
+
+def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
+    """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""
+    if not node.sources:
+        return ""
+    written = EquationWriter(names, TEXT)
+    return re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}")
 
 
 def described(node: TensorNode, most: int) -> str:

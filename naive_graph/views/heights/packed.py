@@ -20,6 +20,7 @@ from ..drawing.alive import rules_code
 from ..drawing.folding import short
 from ..drawing.lettering import visible
 from ..drawing.matrices import is_kernel
+from ..drawing.tensors import formula_of
 from ..look import svg_style
 from ..steps.packing import Packed
 from .machine import machine_floor
@@ -101,7 +102,7 @@ class Altitudes:
         return {
             "name": visible(self.names[node], 60),
             "shape": list(node.shape),
-            "formula": "" if not node.sources else visible(node.equation(), 300),
+            "formula": visible(formula_of(node, self.names), 300),
             "kind": _kind_of(node),
             "sources": [self.number_of[each] for each in node.sources if each in self.number_of],
             "steps": self.packed.add(array("i", (self.step_of.get(row, -1) for row in rows))),
