@@ -32,10 +32,11 @@ f = ((x - 7) ** 2 + 10).log()
 step(f)"""
 
 
-def lonely_notebook(path: Path, cell: str = CELL) -> None:
+def lonely_notebook(path: Path, cell: str = CELL, below: str = "") -> None:
     import nbformat
 
     cells = [nbformat.v4.new_code_cell(cell, id="only")]
+    cells += [nbformat.v4.new_markdown_cell(below, id="below")] * bool(below)
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
 
@@ -65,6 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     folder.mkdir()
     lonely_notebook(folder / "walk.ipynb")
     lonely_notebook(folder / "readme.ipynb", README)
+    lonely_notebook(folder / "read-on.ipynb", below="Now press an arrow key.")
     token, port = secrets.token_hex(8), free_port()
     with jupyter("notebook", home, folder, token, port) as address:
         yield address, token
@@ -73,13 +75,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
 TAKEN = "!/\\[ ?\\]/.test(document.querySelector('.jp-CodeCell .jp-InputPrompt').innerText)"
 
 
-def run_the_cell(view: Any) -> None:
-    """Press Control+Enter until the cell is taken, and not once more: a second run would begin a second walk."""
+def run_the_cell(view: Any, keys: str) -> None:
+    """Press Control+Enter, say, until the cell is taken, and not once more: a second run would begin a second walk."""
     from playwright.sync_api import TimeoutError as NotYet
 
     for _ in range(20):
         view.locator(".jp-CodeCell .cm-content").first.click()
-        view.keyboard.press("Control+Enter")
+        view.keyboard.press(keys)
         with suppress(NotYet):
             view.wait_for_function(TAKEN, timeout=4000)
             return
@@ -88,7 +90,12 @@ def run_the_cell(view: Any) -> None:
 
 @contextmanager
 def walked(
-    server: tuple[str, str], browser: Any, place: str, name: str = "walk", size: tuple[int, int] = (1300, 1000)
+    server: tuple[str, str],
+    browser: Any,
+    place: str,
+    name: str = "walk",
+    size: tuple[int, int] = (1300, 1000),
+    keys: str = "Control+Enter",
 ) -> Iterator[Seen]:
     """The stepper of the notebook's only cell, once it has run."""
     address, token = server
@@ -97,7 +104,7 @@ def walked(
         view.goto(f"{address}/{place}/{name}.ipynb?token={token}&reset")  # without what another test had open
         view.wait_for_selector(".jp-CodeCell", timeout=90_000)
         view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
-        run_the_cell(view)
+        run_the_cell(view, keys)
         view.wait_for_selector(".ng-stepper", timeout=90_000)
         yield Seen(view)
     finally:
@@ -123,9 +130,10 @@ def test_a_kernel_sends_what_a_notebook_asks_for(server: Any, browser: Any, plac
 
 
 @pytest.mark.browser
-def test_arrows_step_at_once_in_jupyterlab(server: Any, browser: Any) -> None:
-    """Right after Ctrl+Enter, where the notebook would jump between headings."""
-    with walked(server, browser, "lab/tree") as seen:
+@pytest.mark.parametrize(("keys", "name"), [("Control+Enter", "walk"), ("Shift+Enter", "read-on")])
+def test_arrows_step_at_once_in_jupyterlab(server: Any, browser: Any, keys: str, name: str) -> None:
+    """Right after the cell was run, where the notebook would jump between headings; Shift+Enter goes on to the next."""
+    with walked(server, browser, "lab/tree", name, keys=keys) as seen:
         for index in (1, 2):
             seen.press("ArrowRight")
             seen.at(2 * index)  # of the first level but one, every other event

@@ -73,10 +73,12 @@ export function mount(el, walk, state, code = null, alone = false) {
   const heard = (event) => { if (meant(event)) key(event); };
   window.addEventListener("keydown", heard, true);
 
-  /** Whether a key is for us: on a page of our own every one; in a notebook those within, and arrows in our cell. */
+  /** Whether a key is for us: on a page of our own every one; in a notebook those within, and arrows in our cell or the next. */
   function meant(event) {
     if (alone || root.contains(event.target)) return true;
-    const chosen = root.closest(".jp-Cell")?.matches(".jp-mod-active, .jp-mod-selected");
+    const cell = root.closest(".jp-Cell"), next = cell?.nextElementSibling;  // to which Shift+Enter goes on
+    const near = [cell, next?.querySelector(".ng-stepper") ? null : next];
+    const chosen = near.some((each) => each?.matches(".jp-mod-active, .jp-mod-selected"));
     const writes = event.target.closest?.("input, textarea, select, [contenteditable=true]");
     if (!chosen || writes || !["ArrowRight", "ArrowLeft"].includes(event.key)) return false;
     root.focus({ preventScroll: true });
