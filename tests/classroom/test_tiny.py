@@ -27,6 +27,12 @@ def judged(part, text):
     return verdict(PARTS[part], ask(PARTS[part], compile(text, "tiny.py", "exec")))
 
 
+@pytest.fixture(autouse=True)
+def apart(tmp_path, monkeypatch):
+    """Nobody's progress is written."""
+    monkeypatch.setenv("NAIVE_GRAPH_DATA", str(tmp_path / "data"))
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -165,6 +171,113 @@ def test_the_command_begins_checks_and_ends_with_1_until_all_is_right(here, caps
     (here / "tiny.py").write_text(REFERENCE)
     assert main(["tiny", "check"]) == 0
     assert capsys.readouterr().out.count("right in") == len(TINY)
+
+
+OTHER_STYLE = """
+import math
+from itertools import count
+
+numbers = count()
+KNOWN = {
+    "+": (lambda a, b: a + b, lambda y, a, b: (1, 1)),
+    "-": (lambda a, b: a - b, lambda y, a, b: (1, -1)),
+    "*": (lambda a, b: a * b, lambda y, a, b: (b, a)),
+    "/": (lambda a, b: a / b, lambda y, a, b: (1 / b, 0 - y / b)),
+    "**": (lambda a, b: a**b, lambda y, a, b: (y / a * b, 0)),
+    "sin": (math.sin, lambda y, a: (cos(a),)),
+    "cos": (math.cos, lambda y, a: (0 - sin(a),)),
+    "exp": (math.exp, lambda y, a: (exp(a),)),
+    "log": (math.log, lambda y, a: (a ** -1,)),
+    "tanh": (math.tanh, lambda y, a: (1 - tanh(a) ** 2,)),
+}
+
+
+class Tiny:
+    def __init__(self, value, sign="", last=[]):
+        self.value, self.sign, self.last, self.grad, self.number = value, sign, last, 0.0, next(numbers)
+
+
+def made(sign, *parts):
+    return Tiny(None, sign, [part if isinstance(part, Tiny) else Tiny(part) for part in parts])
+
+
+for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("pow", "**")):
+    setattr(Tiny, f"__{name}__", lambda a, b, sign=sign: made(sign, a, b))
+    setattr(Tiny, f"__r{name}__", lambda a, b, sign=sign: made(sign, b, a))
+Tiny.__neg__ = lambda a: a * -1
+sin, cos, exp, log, tanh = (
+    lambda a, name=name: made(name, a) if isinstance(a, Tiny) else getattr(math, name)(a)
+    for name in ("sin", "cos", "exp", "log", "tanh")
+)
+
+
+def order(result):
+    found, stack = set(), [result]
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack.extend(node.last)
+    return sorted(found, key=lambda node: node.number)
+
+
+def compute(sign, *values):
+    return KNOWN[sign][0](*values)
+
+
+def forward(result):
+    for node in order(result):
+        node.value = compute(node.sign, *(each.value for each in node.last)) if node.sign else node.value
+    return result.value
+
+
+def slopes(sign, y, *operands):
+    return list(KNOWN[sign][1](y, *operands))
+
+
+def nudge(result, leaf, h=1e-5):
+    leaf.value += h
+    up = forward(result)
+    leaf.value -= 2 * h
+    down = forward(result)
+    leaf.value += h
+    forward(result)
+    return (up - down) / 2 / h
+
+
+def backward(result):
+    for node in order(result):
+        node.grad = float(node is result)
+    for node in order(result)[::-1]:
+        values = [a.value for a in node.last]
+        for each, slope in zip(node.last, slopes(node.sign, node.value, *values) if values else ()):
+            each.grad = each.grad + slope * node.grad
+
+
+def neuron(weights, inputs):
+    return tanh(sum((w * x for w, x in zip(weights, inputs)), weights[-1]))
+
+
+def layer(rows, inputs):
+    return list(map(lambda row: neuron(row, inputs), rows))
+
+
+def gradients(result, leaves):
+    sums = {node: Tiny(0.0) for node in [*leaves, *order(result)]}
+    sums[result] = Tiny(1.0)
+    for node in order(result)[::-1]:
+        if node.sign:
+            for each, slope in zip(node.last, slopes(node.sign, node, *node.last)):
+                sums[each] = sums[each] + slope * sums[node]
+    return [sums[leaf] for leaf in leaves]
+"""
+
+
+def test_a_file_in_another_style_is_right(here):
+    copied = [REFERENCE[REFERENCE.index("def momentum(") : REFERENCE.index("# --- lesson 9")]]
+    (here / "tiny.py").write_text("\n".join([OTHER_STYLE, *copied]))
+    told = check_tiny()
+    assert told.passed, told
 
 
 def test_hints_and_solutions_know_the_parts():
