@@ -32,6 +32,8 @@ examples:
       draw an expression with its values and gradients
   naive-graph step "log((x - 7)**2 + 10)" x=6
       walk through it, forwards and backwards, one event at a time
+  naive-graph playground
+      write Python in the browser, with pictures and walks beside it
   naive-graph sequential network.seq
       read networks that are written as text, and show what becomes of them
   naive-graph import model.onnx -o model.svg
@@ -102,6 +104,15 @@ TINY_NOTES = """\
 examples:
   naive-graph tiny start --lesson 5
   naive-graph tiny check
+"""
+PLAYGROUND_NOTES = """\
+Python itself runs in the page, by Pyodide: what you type needs no installation
+and goes nowhere. Pyodide and the editor are fetched once, by npm; or take the
+archives that npm packs on another machine.
+
+examples:
+  naive-graph playground
+  naive-graph playground -o public/playground
 """
 CLASS_NOTES = """\
 The course file says what each exercise is worth. nbgrader knows the notebooks
@@ -180,6 +191,10 @@ def _run(words: list[str]) -> int:
         from .lessons import open_lessons
 
         return open_lessons(options.folder, options.copy_only, options.browser, options.port, options.allow_root)
+    if options.command == "playground":
+        from .playground import playground
+
+        return playground(options.output, options.parts, options.port, options.browser)
     if options.command == "draw":
         from .draw import draw_expression
 
@@ -309,6 +324,11 @@ def command_line() -> argparse.ArgumentParser:
     high.add_argument("--open", action="store_true", help="show the page in a browser")
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
+    page = command("playground", "write Python in a page, without installing any for it", PLAYGROUND_NOTES)
+    page.add_argument(*both, type=Path, metavar="DIR", help="write it as static files for a web server")
+    page.add_argument("--parts", type=Path, metavar="DIR", help="a folder with the archives of Pyodide and CodeMirror")
+    page.add_argument("--port", type=_port, metavar="N", help="the port to serve at (default: one that is free)")
+    page.add_argument("--no-browser", dest="browser", action="store_false", help="serve it without a window")
     text = command("sequential", "read networks that are written as text", SEQUENTIAL_NOTES)
     text.add_argument("file", metavar="FILE", help="a text in the sequential language; - for the standard input")
     text.add_argument("--check", action="store_true", help="print layers, but no operators and streams")

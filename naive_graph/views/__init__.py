@@ -7,6 +7,7 @@ plots/        optimisations, and timetables
 steps/        the walk through the sweeps
 stepper/      the same on a screen
 heights/      a model from its layers down to its instructions
+playground/   a page in which one writes Python
 tensorboard/  a history, and a graph, in TensorBoard
 """
 

@@ -10,7 +10,8 @@ from naive_graph.cli.main import command_line, main
 FEWEST = {
     "tour": [], "lessons": [], "draw": ["x", "x=1"], "step": ["x", "x=1"], "import": ["net.onnx"], "operators": [],
     "sequential": ["net.seq"], "class new": ["course"], "class grade": ["course/submitted"],
-    "class new-exercise": ["mean.py"], "class check-exercise": ["mean.py"],
+    "class new-exercise": ["mean.py"], "class check-exercise": ["mean.py"], "playground": [],
+    "tiny start": [], "tiny check": [], "altitudes": ["net.onnx"],
 }  # fmt: skip
 MISUSED = [
     "wrong", "--wrong", "tour --out", "lessons --port 0", "lessons --port x", "class", "class wrong",
@@ -24,7 +25,8 @@ UNDONE = [
     "tour --out file", "lessons --copy-only file", "lessons file/x", "draw x x=1 -o missing/x.svg",
     "step x x=1 -o missing/x.html", "import missing.onnx", "import file", "import .", "sequential missing.seq",
     "sequential file", "class new file", "class grade missing/submitted",
-    "class new-exercise file", "class check-exercise missing.py",
+    "class new-exercise file", "class check-exercise missing.py", "playground --parts missing",
+    "altitudes missing.onnx", "tiny check missing.py", "tiny start missing/tiny.py",
 ]  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def commands(parser, name=""):
 
 def test_every_command_is_tried_here():
     assert sorted(commands(command_line())) == sorted(FEWEST)
-    tried = {" ".join(words.split()[: 1 + words.startswith("class ")]) for words in UNDONE}
+    tried = {" ".join(words.split()[: 1 + words.startswith(("class ", "tiny "))]) for words in UNDONE}
     assert tried == FEWEST.keys() - {"operators"}  # which reads nothing and writes nothing
 
 

