@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -355,3 +357,33 @@ def test_an_operator_that_computes_in_python_is_shown_with_pythons_numbers(opens
     assert {4.0, 8.0} <= set(values.tolist()) and 1.0 in slopes.tolist()
     go(view, 4)
     assert "No machine code here" in view.locator(".ng-columns").text_content() and view.problems == []
+
+
+WITHOUT_A_COMPILER = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "llvmlite":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from naive_graph import Sequential, altitudes
+from naive_graph.sequential import Dense
+altitudes(Sequential([Dense(2)], 3, initializer=0.5), [1.0, 2.0, 3.0]).save(sys.argv[1])
+"""
+
+
+@pytest.mark.browser
+def test_where_the_compiler_is_missing_the_last_altitude_says_so(opens: Any, tmp_path: Any) -> None:
+    class Written:
+        @staticmethod
+        def save(path: Any) -> Any:
+            subprocess.run([sys.executable, "-c", WITHOUT_A_COMPILER, str(path)], check=True)
+            return path
+
+    view = opens(Written())
+    assert (numbers(view)[0] == 6.0 * 0.5).any()
+    go(view, 4)
+    assert "need llvmlite. Install it" in view.locator(".ng-columns").text_content()
+    assert view.locator(".ng-columns section").count() == 2 and view.problems == []

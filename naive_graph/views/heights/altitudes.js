@@ -10,7 +10,7 @@ function mountAltitudes(el, model, rules) {
   let changes = new Map(), followers = [], leavers = [], frame = 0, timer = 0;
   const layerOf = (tensor) => model.layers.findIndex((each) => each.tensors.includes(tensor));
 
-  const world = { plan, model, at, go, layerOf, dot: null, zoom: null, colours: null, field, pulled,
+  const world = { plan, model, at, go, layerOf, dot: undefined, zoom: null, colours: null, field, pulled,
     follow: (act) => { followers.push(act); act(); }, leave: (act) => leavers.push(act), panelWidth: () => Math.max(160, (side.clientWidth || 360) - 34) };
 
   // --- the parts of the page ---
@@ -26,7 +26,7 @@ function mountAltitudes(el, model, rules) {
     make("span", {}, name), make("small", {}, counts[floor] === null ? "dataflow" : floor === 4 ? `${counts[floor].toLocaleString("en")} rows` : counts[floor].toLocaleString("en"))));
   const rail = make("nav", { class: "ng-rail", "aria-label": "altitudes" }, ...stops);
   const given = make("section", { class: "ng-given", "aria-label": "the sample and the result" });
-  const title = make("h2", { class: "ng-title", "aria-live": "polite" }), main = make("div", { class: "ng-floor" }), side = make("aside", { class: "ng-side", tabindex: 0, "aria-label": "the chosen thing" });
+  const title = make("h2", { class: "ng-title", "aria-live": "polite" }), main = make("div", { class: "ng-floor", tabindex: -1 }), side = make("aside", { class: "ng-side", tabindex: 0, "aria-label": "the chosen thing" });
   const root = make("section", { class: "ng-altitudes", tabindex: -1, "aria-label": model.title },
     make("header", {}, make("h1", {}, model.title), crumbs, make("div", { class: "ng-tools-at" }, make("div", { class: "ng-search" }, search, hits), turn, undo, reset, ask)),
     help, make("div", { class: "ng-body" }, make("div", { class: "ng-left" }, rail, given), make("div", { class: "ng-middle" }, title, make("div", { class: "ng-both" }, main, side))));
@@ -159,11 +159,13 @@ function mountAltitudes(el, model, rules) {
     turn.textContent = at.slope ? "gradients" : "values";
     facts(turn, { "aria-pressed": at.slope, "aria-label": at.slope ? "gradients are shown: show values" : "values are shown: show gradients" });
     side.hidden = at.floor === 0 || at.floor === 4;
+    const wasWithin = main.contains(document.activeElement) || side.contains(document.activeElement);
     const { title: words, main: parts, panel } = floors.shows[at.floor]();
     title.textContent = words;
     main.replaceChildren(...parts);
     side.replaceChildren(...(panel ?? []));
     main.scrollTop = side.scrollTop = 0;
+    if (wasWithin) main.focus({ preventScroll: true });  // what had the focus is gone: Tab goes on from here
     if (moved && !matchMedia("(prefers-reduced-motion: reduce)").matches) main.animate([{ opacity: 0, transform: `scale(${moved > 0 ? 0.94 : 1.06})` }, { opacity: 1, transform: "none" }], { duration: 220, easing: "ease-out" });
     follow();
   }

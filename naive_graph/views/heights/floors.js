@@ -63,7 +63,7 @@ function flooring(world) {
       }
     };
     if (world.dot) requestAnimationFrame(show);
-    else view.replaceChildren(said("Pictures are laid out by Graphviz, which was missing where this page was made."));
+    else if (world.dot === null) view.replaceChildren(said("Pictures are laid out by Graphviz, which was missing where this page was made."));
     return box;
   }
 
