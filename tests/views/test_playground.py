@@ -199,6 +199,8 @@ def test_a_page_runs_what_one_types_and_asks_nobody_else(address, page):
     assert page.locator("#tabs [aria-selected=true]").inner_text() == "formula"
     typed(page, "from naive_graph import Variable\nVariable(1.0) + 'a'")
     assert "Convert it first: float(text)." in page.inner_text("#shown .error")
+    typed(page, "from naive_graph import LeafNode\nLeafNode.parameter([1.0])")
+    assert "Tensors need numpy" in page.inner_text("#shown .error") and "This page has" in page.inner_text("#shown")
     typed(page, f"from naive_graph import Variable\nx = Variable(1.0, name={HOSTILE!r})\nprint(x.name)\nx * 2")
     assert page.inner_text("#printed").strip() == HOSTILE
     page.frame_locator("iframe").locator("g.node").first.wait_for()

@@ -16,6 +16,7 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
 
+from ...errors import MissingToolError
 from ...graph.graph import Graph
 from ...graph.nodes import Node, is_leaf_variable
 from ..drawing.draw import draw
@@ -24,6 +25,10 @@ from ..policy import policy
 from ..steps.record import step
 
 NAME = "program"  # of the file that the learner's lines are of
+ELSEWHERE = (
+    "This page has Python and naive_graph alone. What needs more runs in an installed Python; or whoever set up this "
+    "page puts Pyodide's own wheels (of numpy and what it needs, say) into its folder 'pyodide'."
+)
 Show = Callable[[str, str, str], object]  # a title, "text", "page" or "error", and what to show
 
 
@@ -85,7 +90,8 @@ def told(error: BaseException) -> str:
     while each is not None:
         each.stack = traceback.StackSummary.from_list([frame for frame in each.stack if frame.filename == NAME])
         each = each.__cause__
-    return "".join(report.format(chain=False)).rstrip()
+    is_missing = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten"
+    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{ELSEWHERE}" if is_missing else "")
 
 
 def compiled() -> bytes:

@@ -14,7 +14,7 @@ async function kept() {
 }
 
 async function begin() {
-  const ready = loadPyodide({ stdout: (line) => say("printed", line), stderr: (line) => say("printed", line) });
+  const ready = loadPyodide({ stdin: () => null, stdout: (line) => say("printed", line), stderr: (line) => say("printed", line) });
   const [python, archive, compiledBefore, dot] = await Promise.all([ready, bytes("package.zip"), kept(), bytes("dot.txt")]);
   python.unpackArchive(archive, "zip", { extractDir: ROOM });
   if (compiledBefore) python.unpackArchive(compiledBefore, "zip", { extractDir: `${ROOM}/naive_graph` });
