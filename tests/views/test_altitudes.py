@@ -20,7 +20,6 @@ SIZES = {"wide": (1280, 800), "tablet": (768, 1024), "phone": (390, 844)}
 NUMBERS = (
     "() => { const { plan } = document.querySelector('.ng-altitudes'); return [[...plan.values], [...plan.slopes]]; }"
 )
-FLOORS = ["layers", "workers", "tensors", "scalars", "machine"]
 HOSTILE = [
     "</script><script>document.title='ran'</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "&amp;",
     "'\"><b>", "]]>", "<!--", "-->", "</style><style>*{display:none}</style>", "{{7*7}}", "${alert(1)}", "`alert(1)`",
@@ -159,6 +158,24 @@ def test_a_pixel_is_dragged_and_undone_at_once(seen: Any, network: Any) -> None:
     seen.get_by_role("button", name="undo").click()
     agrees(seen, network, data()[0], 1)
     assert seen.get_by_role("button", name="undo").is_disabled()
+
+
+@pytest.mark.browser
+def test_a_weight_is_dragged_in_its_tensor_and_stays_chosen(seen: Any, network: Any) -> None:
+    find(seen, "4.W")
+    box = seen.locator(".ng-cells canvas").bounding_box()
+    x, y = box["x"] + 5, box["y"] + 5
+    seen.mouse.move(x, y)
+    seen.mouse.down()
+    seen.mouse.move(x - 40, y, steps=4)
+    seen.mouse.up()
+    other = small()
+    weights = other.weights[3]["W"]
+    weights[0, 0] -= np.abs(weights).max() / 4
+    agrees(seen, other, data()[0], 1)
+    assert seen.locator(".ng-entry").text_content().startswith("4.W[0,0] = ")
+    begun(seen)
+    agrees(seen, network, data()[0], 1)
 
 
 @pytest.mark.browser

@@ -1,7 +1,6 @@
 // What each altitude shows, from the layers down to the instructions. Every floor gives its parts, and hears when numbers change.
 
-const NEAR_ROWS = 4, MOST_TERMS = 6, MOST_LISTED = 400;
-const FLOORS = ["layers", "workers", "tensors", "scalars", "machine"];
+const NEAR_ROWS = 4, MOST_TERMS = 6;
 
 /** world: plan, model, at (where we are), go, colours, dot, set (changes a leaf). */
 function flooring(world) {

@@ -7,7 +7,7 @@ function paints(root) {
   const probe = make("span", { class: "ng-probe", "aria-hidden": "true" });
   root.append(probe);
   const found = {};
-  for (const name of ["ground", "cold", "warm", "wrong", "now", "line", "ink", "panel"]) {
+  for (const name of ["ground", "cold", "warm", "wrong", "now", "line", "panel"]) {
     probe.dataset.paint = name;
     found[name] = getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
   }
@@ -78,7 +78,8 @@ function gridding(plan, tensor, wish, picked = null, dragged = null) {
         pen.fillStyle = ground[0] + 2 * ground[1] + ground[2] > 480 ? "#1a1a1a" : "#ffffff";
         pen.font = "9.5px system-ui, sans-serif";
         [pen.textAlign, pen.textBaseline] = ["center", "middle"];
-        pen.fillText(Number(value.toPrecision(2)).toString().replace("-", "−").slice(0, 6), x + cell / 2, y + cell / 2 + 0.5);
+        const [two, one] = [2, 1].map((digits) => String(Number(value.toPrecision(digits))).replace("-", "−"));
+        pen.fillText(two.length <= 5 ? two : one.length <= 6 ? one : "…", x + cell / 2, y + cell / 2 + 0.5);
       }
     }
     pen.strokeStyle = ink(colours.line);
