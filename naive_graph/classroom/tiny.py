@@ -27,8 +27,7 @@ def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> PlainText:
         write_whole(path, tiny_text(lesson - 1).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
-    before = f"as it is before lesson {lesson}" if lesson > 1 else "with nothing in it but its heading"
-    return PlainText(f"{path} is written, {before}. Open it, and write at its end.")
+    return PlainText(f"{path} is written, as it is before lesson {lesson}. Open it, and write at its end.")
 
 
 def check_tiny(lesson: int = LAST, file: str | Path = "tiny.py") -> Verdict:
@@ -41,9 +40,7 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
     """Your tiny.py as a module, if it is right up to a lesson; else the reference, so that a lesson can go on."""
     mine = check_tiny(lesson, file).passed
     if not mine:
-        print(
-            "Your tiny.py is not right up to here yet. The lesson goes on with the reference; come back when you like."
-        )
+        print("Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like.")
     module = ModuleType("tiny")
     exec(_code(Path(file)) if mine else tiny_text(lesson), vars(module))
     return module
@@ -51,8 +48,12 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
 
 def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdict]]:
     """Part by part, until one is not right."""
-    code, count = _code(Path(file)), 0
     _known(lesson)
+    try:
+        code, count = _code(Path(file)), 0
+    except LessonError as error:  # in a notebook the cells below go on
+        yield TINY[0], Verdict(False, f"Not yet: {error}")
+        return
     for part in TINY:
         if texts()["tiny"]["parts"].get(part.name, LAST) > lesson:
             return
@@ -69,7 +70,7 @@ def _verdict(part: Exercise, code: CodeType, path: Path) -> Verdict:
     missing = [name for name in texts()[part.name].get("names", []) if name not in code.co_names]
     if missing:
         told = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
-        return Verdict(False, f"{told} Write it, and save the file. (Saved files only are checked.)")
+        return Verdict(False, f'{told} Write it, or paste solution("{part.name}"), and save the file.')
     return verdict(part, ask(part, code))
 
 
@@ -77,15 +78,11 @@ def _code(path: Path) -> CodeType:
     """The learner's file, translated. Raises LessonError where it is not there, or is not Python."""
     try:
         return compile(path.read_text(encoding="utf-8"), str(path), "exec")
-    except FileNotFoundError:
-        raise LessonError(f"There is no {path} here. Begin it: naive-graph tiny start, or start_tiny(1).") from None
     except OSError as error:
-        raise LessonError(f"{path} cannot be read: {error.strerror}. Choose another file.") from None
-    except SyntaxError as error:
-        where = f"line {error.lineno}: {(error.text or '').strip()}"
-        raise LessonError(f"{path} cannot be read as Python. {error.msg}, {where}. Mend that line.") from None
-    except ValueError as error:
-        raise LessonError(f"{path} is no text in UTF-8: {error}. Save it as plain text.") from None
+        told = f"{path} cannot be read: {error.strerror}. Begin one: naive-graph tiny start, or start_tiny(1)."
+    except (SyntaxError, ValueError) as error:
+        told = f"{path} cannot be read as Python: {error}. Mend that place."
+    raise LessonError(told)
 
 
 def _known(lesson: int) -> None:

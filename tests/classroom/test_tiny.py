@@ -127,13 +127,13 @@ def test_a_lesson_goes_on_with_the_file_if_it_is_right_and_else_with_the_referen
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [(b"def f(:\n", "line 1: def f(:"), (b"\xff\xfe\xff", "UTF-8")],
+    [(b"def f(:\n", "line 1"), (b"\xff\xfe\xff", "utf-8")],
 )
 def test_a_file_that_is_no_python_is_told_by_its_line(here, text, told):
     (here / "tiny.py").write_bytes(text)
-    with pytest.raises(LessonError, match=r"Mend|Save") as error:
-        check_tiny()
-    assert told in str(error.value)
+    message = check_tiny().message
+    assert told in message and message.endswith("Mend that place.")
+    assert working_tiny(9).gradients is not None
 
 
 @pytest.mark.parametrize("lesson", [0, 10, "two", None, 2.5])
@@ -144,8 +144,7 @@ def test_another_lesson_is_refused(here, lesson):
 
 
 def test_no_file_says_how_to_begin_one(here):
-    with pytest.raises(LessonError, match="naive-graph tiny start"):
-        check_tiny()
+    assert "naive-graph tiny start" in check_tiny().message and not check_tiny().passed
 
 
 def test_a_file_that_calls_the_library_is_told_so():

@@ -17,6 +17,8 @@ from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, ju
 from lesson_files import LESSONS, QUICKLY_SEEN, code_cells, every_lesson_some_quickly, outputs
 from typed import BLANKS, typed
 
+from naive_graph.classroom.judging import exercise_named
+from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.lessons import hand_out
 
 
@@ -225,5 +227,35 @@ def test_a_lesson_is_solved_by_typing_into_jupyterlab(lesson, laboratory, browse
             if source.startswith(("check(", "predict(")):
                 assert shown.startswith("Right"), source
         window.screenshot(path=folder.parent / f"solved-{lesson.stem}.png")
+    finally:
+        window.close()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.typed
+def test_an_engine_of_ones_own_is_written_in_jupyterlabs_editor(laboratory, browser):
+    """As lesson 1 says it: run the cell, double-click the file, write at its end, save, check."""
+    address, token, folder = laboratory
+    lesson, mine = LESSONS[0], folder / "own"
+    hand_out([lesson], mine)
+    window = browser.new_page(viewport={"width": 1300, "height": 1000})
+    try:
+        page = Page(window, f"{address}/lab/tree/own/{lesson.name}?token={token}&reset")
+        sources = [cell.source for cell in code_cells(lesson)]
+        page.run(0)
+        assert "is written" in page.run(sources.index("start_tiny(1)"))
+        assert page.run(sources.index("check_tiny(1)")).startswith("Not yet: tiny.py has no Tiny")
+        window.locator(".jp-DirListing-item", has_text="tiny.py").dblclick(timeout=60_000)
+        editor = window.locator(".jp-FileEditor .cm-content")
+        editor.click()
+        window.keyboard.press("Control+End")
+        window.keyboard.insert_text(solution_text(exercise_named("tiny_nodes")))
+        window.keyboard.press("Control+s")
+        window.wait_for_timeout(2000)
+        window.screenshot(path=folder.parent / "tiny-editor.png")
+        window.locator(".lm-TabBar-tab", has_text=lesson.name).first.click()
+        assert page.run(sources.index("check_tiny(1)")).startswith("Right: tiny.py")
+        window.screenshot(path=folder.parent / "tiny-checked.png")
     finally:
         window.close()

@@ -72,14 +72,10 @@ def _order_told(nodes: Any, result: Any) -> Any:
 
 def _programs(part: str) -> Iterator[str]:
     """The programs of a part. {small} in one stands for each of the small formulas, and so on."""
-    for program in texts()[part]["programs"]:
-        name, parts = next(((name, parts) for name, parts in _words().items() if f"{{{name}}}" in program), ("", [""]))
-        yield from (program.replace(f"{{{name}}}", each) for each in parts)
-
-
-def _words() -> dict[str, list[str]]:
     words: dict[str, list[str]] = texts()["tiny"]["words"]
-    return words
+    for program in texts()[part]["programs"]:
+        name = next((each for each in words if f"{{{each}}}" in program), "")
+        yield from (program.replace(f"{{{name}}}", each) for each in words.get(name, [""]))
 
 
 def _case(program: str) -> ExerciseCase:
