@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from itertools import accumulate
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TrainingError
-from .network import Network, Weights
+from .network import MADE_LATER, Network, Weights
 from .schemes import block_size, check_policy, copied
 from .workers import (
     CAPACITY,
@@ -117,7 +118,7 @@ class Team:
         self.people = [
             context.Process(
                 target=_worker,
-                args=(network, part, number, channels, shared, self.courses[number], self.answers),
+                args=(bare(network), part, number, channels, shared, self.courses[number], self.answers),
                 daemon=True,
             )
             for number, part in enumerate(self.parts)
@@ -162,6 +163,17 @@ class Team:
             channel.cancel_join_thread()
         for each in views:
             each.clear()  # the memory is given back
+
+
+def bare(network: Network) -> Network:
+    """The network without its weights, which lie in shared memory.
+
+    What is sent to a process that starts has to be small: one that dies before it has read all would be waited for.
+    """
+    found = copy(network)
+    for name in ("_begun", *MADE_LATER):
+        vars(found).pop(name, None)
+    return found
 
 
 def _heard(people: Sequence[Any], parts: Sequence[Sequence[str]], answers: Any, desk: Desk) -> dict[int, Any]:

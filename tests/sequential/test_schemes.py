@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -177,6 +178,26 @@ def test_a_worker_that_is_killed_is_named_and_the_last_whole_group_stays(monkeyp
     network.fit(x, y, policy="delayed", resume=True, progress=False)
     whole.fit(x, y, policy="delayed", progress=False)
     assert same(network.weights, whole.weights)  # the bits of a training that nobody broke off
+
+
+def test_a_worker_that_dies_while_it_starts_is_named(monkeypatch):
+    class Stillborn(processes.Team):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.people[0].kill()
+
+    monkeypatch.setattr(processes, "Team", Stillborn)
+    network, x, y = small()
+    with pytest.raises(TrainingError, match=r"The worker of .*copy.* died"):
+        network.fit(x, y, workers="processes", partition=parts(network, 2), progress=False)
+    assert network._done == 0
+
+
+def test_what_a_process_is_sent_at_its_start_fits_into_a_pipe():
+    network = Sequential([Dense(300), Dense(300)], 300, 0.1, 9, initializer="glorotUniform")
+    network.fit(np.ones((9, 300)), np.ones((9, 300)), policy="delayed", progress=False)
+    assert len(pickle.dumps(processes.bare(network))) < 16_384  # the smallest pipe of Linux has four times as much
+    assert same(pickle.loads(pickle.dumps(network)).weights, network.weights)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Ctrl-C is sent by signal here")
