@@ -181,8 +181,8 @@ def stretch(costs, chosen):
 
 
 def beside_a_fit(model, kind, chosen, x, y):
-    """By how much a kind of worker is faster than a fit without, and could be; the fit's seconds a sample."""
-    ratios, could, seconds, busy, begun = [], 0.0, [], [], doubled(model.weights)
+    """By how much a kind of worker is faster than a fit without, and could be; a fit's processor time a sample."""
+    ratios, could, spent_alone, busy, begun = [], 0.0, [], [], doubled(model.weights)
 
     def watched(part):
         start = thread_time()
@@ -198,17 +198,17 @@ def beside_a_fit(model, kind, chosen, x, y):
         for _ in range(5):
             start, spent_before = perf_counter(), process_time()
             model.fit(x, y, progress=False)
-            seconds.append(perf_counter() - start)
-            spent_alone = process_time() - spent_before
+            took = perf_counter() - start
+            spent_alone.append(process_time() - spent_before)
             before = [seconds_of(each.pid) for team in teams for each in team.people]
-            start, spent_before = perf_counter(), process_time()
+            start = perf_counter()
             with patch.object(on_workers, "Part", type("Watched", (Part,), {"run": watched})):
                 run(model, begun, x, y, "delayed", chosen, (0, 0))
-            ratios.append(seconds[-1] / (perf_counter() - start))
+            ratios.append(took / (perf_counter() - start))
             after = [seconds_of(each.pid) for team in teams for each in team.people]
             busiest = max([b - a for a, b in zip(before, after)] or busy[-len(chosen.parts) :] or [1.0])
-            could = max(could, spent_alone / max(busiest, 0.01))
-    return median(ratios), could if kind != "Dask" else float("nan"), median(seconds) / len(x)
+            could = max(could, spent_alone[-1] / max(busiest, 0.01))
+    return median(ratios), could if kind != "Dask" else float("nan"), min(spent_alone) / len(x)
 
 
 def seconds_of(process):

@@ -10,6 +10,7 @@ from naive_graph.sequential import Dense, expand, schedule
 from naive_graph.sequential.schemes import doubled
 from naive_graph.sequential.workers import FiringTime, in_threads
 from naive_graph.views import cycles, gantt
+from naive_graph.views.look import TEXT
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=0.5)
 PIPELINE = schedule(expand(NETWORK))
@@ -126,3 +127,8 @@ def test_a_bar_with_room_says_its_sample():
         FiringTime(1, "BComp1", 1, 1.0, 1.01),
     ]
     assert sorted(texts(gantt(bars))) == ["1", "2"]
+
+
+def test_the_letters_of_three_groups_can_be_read_in_a_notebooks_column():
+    figure = cycles(schedule(expand(Sequential([Dense(3), Dense(2)], 4, initializer=0.5))), 21, group_size=7)
+    assert TEXT * 960 / (100 * figure.get_size_inches()[0]) >= 10.0  # pixels, where a column has 960

@@ -20,7 +20,7 @@ TEXTURES = ("", "//", "..", "\\\\")  # of versions, in turns: colour is never th
 LETTERS = "vU"  # of a version: naive, and of groups
 WIDEST = 60  # cycles that can be read
 MOST_TOLD = 8  # writes, and conflicts, for those who do not see the picture
-INCHES = 0.5  # of one cell
+INCHES = 0.5, 0.42  # of one cell; of groups, whose versions have fewer letters, and which take more cycles
 
 
 def cycles(
@@ -47,7 +47,8 @@ def cycles(
     late = {reader.name: distance for reader, _, distance in schedule.meetings()}
     names, writes = list(schedule.stages), []
     with our_style():
-        figure = Plot(figsize=(1.6 + INCHES * count, 1.3 + INCHES * len(names)), layout="constrained")
+        size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
+        figure = Plot(figsize=size, layout="constrained")
         panel = figure.subplots()
         panel.set_xlim(0.5, count + 0.5)
         panel.set_ylim(len(names) - 0.5, -1.6)
