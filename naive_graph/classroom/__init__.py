@@ -24,6 +24,7 @@ handout    a lesson as notebooks for a class
 course     the course file
 own        exercises of the lecturer's own
 mutants    small changes of a program
+near       answers that do what the solution does with a slip
 checking   whether the cases of an exercise tell its mistakes apart
 by_hand    cells that a person marks
 grading    a folder of notebooks, graded

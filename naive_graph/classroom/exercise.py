@@ -83,7 +83,7 @@ class Exercise:
 
     @cached_property
     def wanted(self) -> list[AnswerOutcome]:
-        return [self._imagine(self.under(), case) for case in self.cases]
+        return [self.imagine(self.under(), case) for case in self.cases]
 
     def under(self, switches: Switches = ()) -> Any:
         """The answer of somebody who makes these mistakes."""
@@ -93,7 +93,7 @@ class Exercise:
         """What that answer does in one case, and whether it is right there. Each is computed once."""
         kept = self._kept.setdefault(switches, {})
         if place not in kept:
-            given = self._imagine(self.under(switches), self.cases[place])
+            given = self.imagine(self.under(switches), self.cases[place])
             kept[place] = given, self.right(place, given)
         return kept[place]
 
@@ -101,7 +101,8 @@ class Exercise:
     def _kept(self) -> dict[Switches, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
 
-    def _imagine(self, answer: Any, case: ExerciseCase) -> AnswerOutcome:
+    def imagine(self, answer: Any, case: ExerciseCase) -> AnswerOutcome:
+        """What an answer of ours does in a case."""
         question = case.ask(False)
         try:
             return AnswerOutcome("gave", plain(self.call(answer, question.arguments), question.nodes))

@@ -35,6 +35,7 @@ from .exercise import Exercise
 from .handout import cell_texts, checked
 from .judging import Verdict
 from .notebook import predicted
+from .own import NAMED
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared
@@ -136,7 +137,8 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
         names = lesson.exercises(course.seed_of(student))
         asked = [(course.exercise(name, student), task.expressions[name]) for name in names]
         own = [(inspect.getsource(each.solve), each.told, each.asking) for each, _ in asked if each.asking]
-        rest = lesson.points, [answer for _, answer in asked], course.limits, __version__, task.by_hand, own
+        named = _read(there) if (there := course.folder / "exercises" / NAMED).exists() else b""
+        rest = lesson.points, [answer for _, answer in asked], course.limits, __version__, task.by_hand, own, named
         handed_in = _notebook(folder)
         digest = sha256(handed_in + repr(rest).encode()).hexdigest() if handed_in else ""
         if (kept := _kept(place, digest)) is not None:
@@ -190,6 +192,7 @@ def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
     return {
         "exercise": name, "passed": verdict.passed, "points": points * verdict.passed, "of": points,
         "message": verdict.message, "mistakes": [list(each) for each in verdict.mistakes], "picture": picture,
+        "does": verdict.does,
     }  # fmt: skip
 
 

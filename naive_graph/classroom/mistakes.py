@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .asking import AnswerOutcome, Asked, plain
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Switches, same
+from .near import SENTENCES, flat, near, relation
 
 NEARLY_ALL = 0.985
 ENOUGH = 0.9  # of the cases where the answer or the mistake is wrong
@@ -29,8 +30,11 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
             if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
                 fits = _named(exercise, asked)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
-    found = _named(exercise, asked)
-    found = found or list(_breaks_off(exercise, asked))
+    found = _named(exercise, asked) or list(_breaks_off(exercise, asked))
+    if not found and (kind := near(exercise, asked)):
+        found = [Mistake(kind, SENTENCES[kind])]
+    if not found and (told := relation(exercise, asked))[0]:
+        found = [Mistake(*told)]
     changes = any(first.changed for first, _ in asked)
     return [*found, Mistake("changes_argument", CHANGES)] if changes else found
 
@@ -46,7 +50,8 @@ def fitting(exercise: Exercise, asked: Asked) -> Switches:
     """The switches, one or two, under which the solution does what the answer does; none if there are none."""
     best: tuple[float, int, Switches] = (ENOUGH, -9, ())
     wrong = [not exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(asked)]
-    for count in (1, 2):
+    breaks = all(first.kind == "raised" for (first, _), fails in zip(asked, wrong) if fails)
+    for count in (1,) if breaks else (1, 2):  # of two that both raise, nobody knows which did
         if best[0] == 1.0:
             break  # no pair explains more
         for switches in exercise.mistakes(count):
@@ -207,6 +212,9 @@ def _wrong_shape(exercise: Exercise, asked: Asked) -> Mistake | None:
     wrong = [(i, first) for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
     if any(first.kind != "gave" or first.value is None for _, first in wrong):
         return None
+    if _in_another_order(exercise, [first.value for first, _ in asked]):
+        told = "What it finds is right, its shape is not: the parts are there in another order than asked."
+        return Mistake("wrong_shape", told)
     for told, change in SHAPES:
         changed = [list(change(exercise, first.value, exercise.wanted[i].value)) for i, first in wrong]
         if all(changed) and all(
@@ -254,17 +262,6 @@ def _as_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         ]
 
 
-def flat(value: Any) -> Iterator[Any]:
-    """The numbers and texts in a value, from left to right."""
-    if isinstance(value, list):
-        for each in value:
-            yield from flat(each)
-    elif isinstance(value, dict) and {"of", "pairs"} & value.keys():
-        yield from flat(value.get("of", [each for _, each in value.get("pairs", [])]))
-    else:
-        yield value
-
-
 def _flat(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if exercise.complaint and isinstance(want, list) and value == len(want):
         yield want
@@ -287,9 +284,13 @@ def _no_dual(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         yield want if same(value[1], want[0]) else value[1]
 
 
-def _exchanged(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
-    if exercise.parts and isinstance(value, list) and len(value) == len(exercise.parts):
-        yield from (list(each) for each in permutations(value))
+def _in_another_order(exercise: Exercise, values: list[Any]) -> bool:
+    """Whether one order of the parts is right in all cases."""
+    count = len(exercise.parts)
+    if not count or not all(isinstance(each, list) and len(each) == count for each in values):
+        return False
+    orders = ([[each[k] for k in order] for each in values] for order in permutations(range(count)))
+    return any(all(exercise.accepts(i, each) for i, each in enumerate(some)) for some in orders)
 
 
 def _as_texts(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
@@ -315,7 +316,6 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("return a dict whose keys are the nodes.", _as_a_dict),
     ("return the nodes themselves, not their names or places.", _as_nodes),
     ("lists lie inside the list. Return one list of nodes.", _flat_nodes),
-    ("the parts are there in another order than asked.", _exchanged),
     *((f"only one part is returned, the {part}.", _part(i)) for i, part in enumerate(("first", "second", "third"))),
     ("it is a number, or its numbers are nested in another way than asked.", _flat),
     ("an operation gives something that is no Dual.", _no_dual),

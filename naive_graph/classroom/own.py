@@ -28,12 +28,14 @@ from .needed import needed
 
 # Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]
+NAMED = "mistakes.toml"  # what lecturers call mistakes that had no name: [slope.3f2a91c0], name and sentence
 TOLD = {"number": str, "rule": str, "hints": list, "parts": list, "switches": dict, "private": bool}
 
 
 def open_course(folder: Path) -> None:
     """Look for exercises in this course first."""
     SHELVES[:] = [folder / "exercises", *SHELVES[-2:]]
+    _named(SHELVES[0] / NAMED)  # what is wrong there is said before anybody is judged
 
 
 def is_judged_later(name: str) -> bool:
@@ -54,9 +56,32 @@ def on_the_shelves() -> list[Path]:
     """The files of all exercises that somebody added; the first of a name counts."""
     found: dict[str, Path] = {}
     for shelf in SHELVES:
-        for file in sorted(shelf.glob("*.toml")):
+        for file in sorted(set(shelf.glob("*.toml")) - {shelf / NAMED}):
             found.setdefault(file.stem, file.with_suffix(".py"))
     return list(found.values())
+
+
+def named_by_a_lecturer(exercise: str, does: str) -> tuple[str, str] | None:
+    """The name and the sentence that a lecturer gave to what an answer does."""
+    found = [_named(shelf / NAMED).get(exercise, {}).get(does) for shelf in SHELVES]
+    return next((each for each in found if each), None)
+
+
+def _named(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
+    """By exercise and fingerprint a name and a sentence. Raises LessonError for a file that says something else."""
+    try:
+        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        return {
+            name: {does: (str(each["name"]), str(each["sentence"])) for does, each in some.items()}
+            for name, some in told.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
+        hint = (
+            'Write [slope.3f2a91c0], as the page of the class shows it, and below it name = "..." and sentence = "..."'
+        )
+        raise LessonError(f"{file} cannot be read: {type(error).__name__}: {error}. {hint}") from error
 
 
 def own_exercise(file: Path, seed: str = "") -> Exercise:

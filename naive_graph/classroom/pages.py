@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -36,7 +36,12 @@ img, svg {{ max-width: 100%; height: auto; }}
 """
 NUMBERS = {each.name: each.number for each in EXERCISES}
 UNWRITTEN = {"missing", "unfinished"}  # no misconceptions
-NAMELESS = "Wrong, and no mistake could be named. What is sure stands on the students' pages."
+BREAKS = {"raises", "never_ends", "calls_itself", "does_not_run", "sets_a_fact"}  # crashes, and no misconceptions
+NAMELESS = "without a name: "  # begins the key of an answer; its fingerprint follows
+HOW = (
+    "<p>What you name is a mistake from then on. Write the line shown to <code>exercises/mistakes.toml</code> in "
+    'the course, and below it <code>name = "..."</code> and <code>sentence = "..."</code>; then grade again.</p>'
+)
 
 
 def student_page(student: str, results: list[Result]) -> str:
@@ -66,31 +71,56 @@ def class_page(results: list[Result]) -> str:
     body = ["<h1>The class</h1>", f"<p>{len({each.student for each in results})} students. {_points(results)}</p>"]
     ungraded = [f"{readable(each.student)}, {each.lesson}: {each.ungraded}" for each in results if each.ungraded]
     body += [f"<p><b>{escape(each)}</b></p>" for each in ungraded]
-    body += ["<h2>What is not understood, most frequent first</h2>", _misconceptions(results)]
+    body += ["<h2>What is not understood, most frequent first</h2>"]
+    body += [_misconceptions(results, lambda name: name not in BREAKS and not name.startswith(NAMELESS))]
+    body += ["<h2>Wrong answers without a name, by what they do</h2>", HOW]
+    body += [_misconceptions(results, lambda name: name.startswith(NAMELESS))]
+    body += ["<h2>What breaks off, or does not run</h2>", _misconceptions(results, BREAKS.__contains__)]
     body += ["<h2>Answers that are alike beyond their names</h2>", _alike(results)]
     body += ["<h2>Exercise by exercise</h2>", _exercises(results)]
     body += ["<h2>Student by student</h2>", _students(results)]
     return _page("The class", body)
 
 
-def _misconceptions(results: list[Result]) -> str:
-    who: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    sentences: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+Mistaken = dict[tuple[str, str, str], list[tuple[str, dict[str, Any], str]]]  # who, what they gave, and a sentence
+
+
+def _mistaken(results: list[Result]) -> Mistaken:
+    """By lesson, exercise and mistake who made it; what has no name is kept apart by what it does."""
+    found: Mistaken = defaultdict(list)
     for result in results:
         for answer in result.answers:
-            wrong = answer["mistakes"] or [["", NAMELESS]] * (answer["message"].startswith("Not yet"))
-            for name, sentence in (each for each in wrong if each[0] not in UNWRITTEN):
-                key = result.lesson, answer["exercise"], name
-                who[key].append(result.student)
-                sentences[key][sentence] += 1
+            nameless = [["", ""]] * answer["message"].startswith("Not yet")
+            for name, sentence in (each for each in answer["mistakes"] or nameless if each[0] not in UNWRITTEN):
+                key = result.lesson, answer["exercise"], name or NAMELESS + answer.get("does", "")
+                found[key].append((result.student, answer, sentence))
+    return found
+
+
+def _misconceptions(results: list[Result], chosen: Callable[[str], bool]) -> str:
+    """The mistakes of these names, most frequent first, each with its smallest case."""
+    found = _mistaken(results)
     rows = []
-    for lesson, exercise, name in sorted(who, key=lambda key: (-len(who[key]), key)):
-        key = lesson, exercise, name
-        told = escape(sentences[key].most_common(1)[0][0])
-        names = ", ".join(map(_link, who[key]))
-        names = names if len(who[key]) < 7 else f"<details><summary>{len(who[key])} students</summary>{names}</details>"
-        rows.append((len(who[key]), escape(exercise), f"<b>{escape(name)}</b> {told}", names))
-    return _table(("students", "exercise", "mistake", "who"), rows) if rows else "<p>Nobody made a mistake.</p>"
+    for key in sorted((each for each in found if chosen(each[2])), key=lambda each: (-len(found[each]), each)):
+        lesson, exercise, name = key
+        asked = sum(each["exercise"] == exercise for one in results if one.lesson == lesson for each in one.answers)
+        names = ", ".join(_link(who) for who, *_ in found[key])
+        short = (
+            names if len(found[key]) < 7 else f"<details><summary>{len(found[key])} students</summary>{names}</details>"
+        )
+        share = f"{len(found[key])} ({len(found[key]) / asked:.0%})"
+        rows.append((share, escape(exercise), _told(exercise, name, found[key]), short))
+    return _table(("students", "exercise", "mistake", "who"), rows) if rows else "<p>Nobody made such a mistake.</p>"
+
+
+def _told(exercise: str, name: str, made: list[tuple[str, dict[str, Any], str]]) -> str:
+    """A mistake in words; below it the smallest case of all who made it; of one without a name, how to name it."""
+    cases = (answer["message"].splitlines()[1:4] for _, answer, _ in made if answer["message"].startswith("Not yet"))
+    case = escape("\n".join(line.strip() for line in min(cases, key=lambda each: len(each[0]), default=[])))
+    told = f"<b>{escape(name)}</b> {escape(Counter(each[2] for each in made).most_common(1)[0][0])}"
+    if name.startswith(NAMELESS):
+        told = f"To name it: <code>[{escape(exercise)}.{escape(name.removeprefix(NAMELESS))}]</code>"
+    return told + f"<details><summary>smallest case</summary><pre>{case}</pre></details>" * bool(case)
 
 
 def _alike(results: list[Result]) -> str:

@@ -35,7 +35,7 @@ EXERCISES = HOUSE / "classroom" / "exercises"
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 DEEPEST = 40  # lists inside lists
-CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "own")
+CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "own", "near")
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
 ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]

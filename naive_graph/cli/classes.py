@@ -14,7 +14,7 @@ from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.grading import Result, grade_all, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
-from ..classroom.own import learners_files, new_exercise, own_exercise
+from ..classroom.own import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
 from ..errors import CommandError, LessonError
@@ -68,6 +68,9 @@ def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
         for exercise in (exercise_named(each) for each in names if each not in lesson.predictions):
             for name, text in learners_files(exercise, course.assessed).items() if exercise.asking else ():
                 _write_once(place / "exercises" / name, text, renew)
+        named = course.folder / "exercises" / NAMED
+        if named.exists() and not course.assessed:
+            _write_once(place / "exercises" / NAMED, named.read_text(encoding="utf-8"), renew)
 
 
 def _listed(course: Course) -> list[str]:

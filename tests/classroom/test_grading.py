@@ -98,7 +98,7 @@ def test_a_blank_is_no_misconception(course):
     hand_in(course, "ada", "def kahn(nodes):\n    raise NotImplementedError()")
     graded(course)
     page = (course / "results" / "class.html").read_text(encoding="utf-8")
-    assert "Nobody made a mistake." in page and "unfinished" not in page
+    assert "Nobody made such a mistake." in page and "unfinished" not in page
 
 
 def test_points_and_dates_are_those_of_the_course_file(course):

@@ -9,6 +9,7 @@ from naive_graph.classroom.asking import in_turn, schedule
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutants import mutants
+from naive_graph.classroom.near import SENTENCES, slips, styles
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 
@@ -134,7 +135,13 @@ def test_nine_of_ten_wrong_answers_have_a_name(judged):
 
 
 def test_the_names_are_true(judged):
-    found = [(answer.__qualname__, each.name, names) for _, answer, names, told in judged for each in told.mistakes]
+    """Those of slips and relations are true by what they are: the same was done, in every case."""
+    found = [
+        (answer.__qualname__, each.name, names)
+        for exercise, answer, names, told in judged
+        for each in told.mistakes
+        if each.name in GENERAL | exercise_named(exercise).switches.keys()
+    ]
     assert [(answer, name) for answer, name, names in found if name not in names] == []
 
 
@@ -147,6 +154,49 @@ def test_a_message_shows_the_first_case_that_fails(judged):
 def test_every_kind_of_general_mistake_is_found(name):
     told = (judge(exercise, answer) for exercise, answer, names in WRONG if name in names)
     assert any(name in {each.name for each in verdict.mistakes} for verdict in told)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_each_slip_has_a_sentence(exercise):
+    kinds = {kind for text in [solution_text(exercise), *styles().get(exercise.name, [])] for kind, _ in slips(text)}
+    assert kinds <= SENTENCES.keys() and len(kinds) > 2
+
+
+@pytest.mark.parametrize(
+    "change, name",
+    [
+        (("y.append([])", "y[:] = [[]]"), "some_missing"),
+        (("return y", "return [[-v for v in row] for row in y]"), "sign"),
+        (("return y", "return [[v + 0.5 for v in row] for row in y]"), "constant_offset"),
+        (("return y", "return [y[0]] * len(y)"), "one_row"),
+        (("return y", "return y[:-1]"), "other_number"),
+        (("return y", "return y + [[0.0]]"), "too_much"),
+    ],
+)
+def test_an_answer_that_comes_near_is_told_its_slip(change, name):
+    right = """def contract(W, x):
+    y = []
+    for i in range(len(W[0])):
+        y.append([])
+        for k in range(len(x[0])):
+            total = 0.0
+            for a in range(len(W)):
+                total += W[a][i] * x[a][k]
+            y[-1].append(total)
+    return y"""
+    assert judge("contract", solution_of(right, "contract")).passed
+    assert [each.name for each in judge("contract", solution_of(right.replace(*change), "contract")).mistakes] == [name]
+
+
+def test_who_always_raises_is_told_of_no_cycle():
+    """An empty list is popped, with a cycle and without one."""
+
+    def kahn(nodes):
+        ready = [node for node in nodes if not node.last]
+        while True:
+            ready.pop(0)
+
+    assert [each.name for each in judge("kahn", kahn).mistakes] == ["raises"]
 
 
 def test_the_smallest_failing_graph_is_drawn():

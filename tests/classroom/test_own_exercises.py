@@ -259,6 +259,34 @@ def test_marks_by_hand_stand_beside_those_by_running(course, capsys):
     assert "line 2: points are 'good'. Write a number from 0" in " ".join(capsys.readouterr().err.split())
 
 
+@walled
+def test_a_name_that_is_given_once_to_what_answers_do_is_a_mistake_from_then_on(course, capsys):
+    assert set_lesson(course, "points = { mean = 1 }") == 0
+    toml = course / "exercises" / "mean.py"
+    toml.write_text(
+        toml.read_text().replace("def cases(chance)", "def cases()").replace("for size in (3, 4, 7)", "for size in ()")
+    )
+    odd = "def mean(numbers):\n    return len(numbers) * 7.5 if len(numbers) != 1 else numbers[0] + 1\n"
+    hand_in(course, "ada", odd)
+    hand_in(course, "ben", odd.replace("numbers", "n"))
+    hand_in(course, "cy", "def mean(numbers):\n    return numbers.no\n")
+    graded(course)
+    page = (course / "results" / "class.html").read_text()
+    key = re.search(r"<code>\[(mean.[0-9a-f]{8})\]</code>", page)[1]
+    assert "2 (67%)" in page and "your answer gives" in page and "1 (33%)" in page
+    clusters, breaks = page.index("by what they do"), page.index("What breaks off")
+    assert clusters < page.index(key) < breaks < page.index("<b>raises</b>")
+    (course / "exercises" / "mistakes.toml").write_text(f'[{key}]\nname = "seven"\nsentence = "Why 7.5?"\n')
+    graded(course)
+    assert "<b>seven</b> Why 7.5?" in (course / "results" / "class.html").read_text()
+    assert "Why 7.5?" in (course / "results" / "students" / "ada.html").read_text()
+    (course / "exercises" / "mistakes.toml").write_text(f'[{key}]\nname = "seven"\n')
+    assert main(["class", "grade", str(course / "submitted")]) == 1
+    assert "mistakes.toml cannot be read: KeyError: 'sentence'. Write [slope." in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
 def test_the_solution_that_is_shown_has_no_switches(course):
     text = solution_text(own_exercise(course / "exercises" / "mean.py"))
     assert "one_less" not in text and "no_division" not in text and text.endswith("return sum(numbers) / count")

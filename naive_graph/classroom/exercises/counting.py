@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, Formula, graph_case, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, Formula, GraphRecipe, graph_case, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -65,6 +65,8 @@ def _taken(operands: list[Any], first_only: str) -> list[Any]:
 def _graph_cases() -> Iterator[ExerciseCase]:
     for recipe in [*small_graphs(), *random_graphs(20)]:
         yield graph_case(recipe, lambda nodes, partials: (list(nodes),), "", None, shape_features(recipe))
+    turned = GraphRecipe((3.0,), (("mul", (0, 0)), ("sin", (1,))))  # the first row need not be a leaf
+    yield graph_case(turned, lambda nodes, partials: (nodes[::-1],), ", given as [c, b, a]", None, set())
 
 
 def evaluate(

@@ -92,7 +92,7 @@ def _numbered_otherwise(numbers: dict[str, int], left: str, right: str, result: 
 
 EQUATIONS = (
     "i,i->i", "a,a->", "ia,a->i", "i,j->ij", "i,j->ji", "ai,a->i", "ik,kj->ij", "ik,kj->ji", "ik,kj->ikj", "ik,kj->j",
-    "ab,ab->", "ab,bc->ca", "bij,bjk->bik", "ia,ia->i", "abc,cd->dba", "k,kj->jk",
+    "ab,ab->", "ab,bc->ca", "bij,bjk->bik", "ia,ia->i", "abc,cd->dba", "k,kj->jk", "ba,ab->", "ia,ab->i",
 )  # fmt: skip
 
 

@@ -159,7 +159,10 @@ LEAF = ("leaf",)
 def _plans() -> Iterator[list[Any]]:
     yield from ([], [LEAF], [LEAF, LEAF], [LEAF, ("sin", 0)], [LEAF, ("mul", 0, 0)], [LEAF, ("sin", 0), ("sin", 0)])
     yield from ([LEAF, LEAF, ("sub", 0, 1), ("sub", 1, 0)], [LEAF, ("sin", 0), ("cos", 0), ("sin", 0), ("mul", 1, 3)])
-    yield [LEAF, ("sin", 0), ("sin", 0), ("exp", 1), ("exp", 2)]
+    yield from (
+        [LEAF, ("mul", 0, 0), ("sin", 1), ("mul", 1, 2)],
+        [LEAF, ("sin", 0), ("sin", 0), ("exp", 1), ("exp", 2)],
+    )
     yield [LEAF, LEAF, ("mul", 0, 1), ("add", 2, 0), ("mul", 0, 1), ("add", 4, 0), ("sub", 5, 3)]
     chance = random.Random(14)
     for size in (4, 5, 6, 6, 8, 8, 10, 12, 12, 15):

@@ -123,6 +123,7 @@ def _hills() -> Iterator[tuple[Any, ...]]:
     for rate in (0.1, 1.0, 3.0, 40.0):
         for f, df in hills:
             yield from ((Formula(f), Formula(df), x, rate) for x in (1.0, -2.0, 0.0, 0.5))
+    yield Formula("(x - 3) ** 2 / 4"), Formula("(x - 3) / 2"), 3.0, 1.0  # flat, and not at 0
 
 
 def line_loss(
