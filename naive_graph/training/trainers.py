@@ -23,6 +23,7 @@ from .archive import Shapes, read, write
 from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, between
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
+PART = 2**14  # entries that a formula moves at once
 
 
 FINITE = between(-LARGEST, LARGEST, "finite number")
@@ -140,7 +141,9 @@ class Trainer:
         if clipped:
             factor = scale * (self.clip_threshold / (abs(scale) * norm))
         with _quiet():  # what overflows is refused below
-            changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
+            changes = [
+                self._change(*part, slope if factor == 1.0 else factor * slope) for part, slope in zip(parts, slopes)
+            ]
         _check_finite(change.new[0] for change in changes)
         for change in changes:
             self._commit(*change)
@@ -162,7 +165,21 @@ class Trainer:
     def _change(self, place: int, weight: Movable, where: Any, slope: Any) -> Change:
         memory = self.memory.get(place) or [weight.zeros() for _ in range(self.memories)]
         known = [part if where is None else part[where] for part in memory]
-        return Change(place, weight, where, memory, self.formula(weight.read(where), slope, *known))
+        ours = type(self).formula is Trainer.formula and self.rule.__module__ == formulas.__name__
+        apply = self._by_parts if ours and getattr(slope, "size", 0) > PART else self.formula
+        return Change(place, weight, where, memory, apply(weight.read(where), slope, *known))
+
+    def _by_parts(self, *arrays: Any) -> tuple[Any, ...]:
+        """The formula on one stretch of entries after the other, each of which stays in the cache."""
+        import numpy
+
+        new = tuple(numpy.empty(each.shape) for each in (arrays[0], *arrays[2:]))
+        flat, results = [each.reshape(-1) for each in arrays], [each.reshape(-1) for each in new]
+        for start in range(0, arrays[0].size, PART):
+            part = slice(start, start + PART)
+            for result, found in zip(results, self.formula(*(each[part] for each in flat))):
+                result[part] = found
+        return new
 
     def _commit(self, place: int, weight: Movable, where: Any, memory: list[Any], new: tuple[Any, ...]) -> None:
         moved, *known = new

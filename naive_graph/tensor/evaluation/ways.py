@@ -74,17 +74,24 @@ def _spread(ids: Ids, dst: Ids) -> Callable[[Array], Array]:
 def _matrices(left: Ids, right: Ids, dst: Ids, rows: list[int], columns: list[int], summed: list[int]) -> Way:
     """An einsum of two arrays that is one matrix product."""
     straight, turned = [*rows, *columns] == [*dst], [*columns, *rows] == [*dst]
-    out, back = _order((*rows, *columns), dst), _order((*columns, *rows), dst)
 
     def multiplied(a: Array, b: Array) -> Array:
-        inner = sorted(summed, key=(left if a.size >= b.size else right).index)  # the larger one lies as it lies
-        first, lead = _matrix(a, _order(left, rows), _order(left, inner))
-        second, tail = _matrix(b, _order(right, columns), _order(right, inner))
+        inner = _lying(summed, *((left, a) if a.size >= b.size else (right, b)))  # the larger one lies as it lies
+        result = prod(a.shape[left.index(each)] for each in rows) * prod(b.shape[right.index(each)] for each in columns)
+        over = _lying(rows, left, a) if a.size > result else rows
+        across = _lying(columns, right, b) if b.size > result else columns
+        first, lead = _matrix(a, _order(left, over), _order(left, inner))
+        second, tail = _matrix(b, _order(right, across), _order(right, inner))
         if straight or (len(first) < len(second) and not turned):  # the longer side last, if it may be chosen
-            return (first @ second.T).reshape(lead + tail).transpose(out)
-        return (second @ first.T).reshape(tail + lead).transpose(back)
+            return (first @ second.T).reshape(lead + tail).transpose(_order((*over, *across), dst))
+        return (second @ first.T).reshape(tail + lead).transpose(_order((*across, *over), dst))
 
     return multiplied
+
+
+def _lying(wanted: list[int], ids: Ids, array: Array) -> list[int]:
+    """The indices in the order in which they lie in memory, so that nothing is moved."""
+    return sorted(wanted, key=lambda each: -abs(array.strides[ids.index(each)]))
 
 
 def _matrix(a: Array, rows: list[int], columns: list[int]) -> tuple[Array, Shape]:
