@@ -35,8 +35,8 @@ def near(exercise: Exercise, asked: Asked) -> str:
     gave = [first for first, _ in asked]
     right = [exercise.right(i, each) for i, each in enumerate(gave)]
     places = sorted(range(len(gave)), key=lambda i: right[i])  # where it is wrong first: there most slips differ
-    if all(each.kind != "gave" for i, each in enumerate(gave) if not right[i]):
-        return ""
+    if exercise.text or all(each.kind != "gave" for i, each in enumerate(gave) if not right[i]):
+        return ""  # a whole file, or nothing that could be the same
     texts = [solution_text(exercise), *([] if exercise.is_class else styles().get(exercise.name, []))]
     found = {kind for text in texts for kind, code in slips(text) if _same(exercise, code, gave, right, places)}
     return min(found, key=[*SENTENCES].index, default="")
