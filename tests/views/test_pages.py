@@ -14,6 +14,7 @@ from naive_graph.classroom.grading import Result
 from naive_graph.classroom.judging import judge
 from naive_graph.classroom.pages import class_page, student_page
 from naive_graph.sequential import Dense
+from naive_graph.views.playground.running import display
 
 
 def film(folder):
@@ -62,6 +63,14 @@ def of_a_class(folder):
     return written(folder / "class.html", class_page([graded()]))
 
 
+def of_a_playground(folder):
+    """What stands in the playground's frame where a program showed a table."""
+    history, found = History(), []
+    history.record(f=1.0)
+    display(history, lambda *each: found.append(each))
+    return written(folder / "table.html", found[0][2])
+
+
 def graded():
     """A wrong answer, whose smallest failing case is drawn."""
     verdict = judge("kahn", lambda nodes: nodes)
@@ -75,16 +84,20 @@ def written(path, text):
     return path
 
 
-WRITERS = [film, walk, path, firings, of_a_model, picture, of_a_student, of_a_class]
+WRITERS = [film, walk, path, firings, of_a_model, picture, of_a_student, of_a_class, of_a_playground]
 every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
 # Where the text of a page begins. Whoever adds one adds its writer above.
 FRAMES = {
     "views/heights/altitudes.html",
     "views/stepper/page.html",
+    "views/playground/running.py",
     "views/plots/film.html",
     "views/plots/trail.py",
     "views/drawing/picture.py",
     "classroom/pages.py",
+    # Of several files that a server hands out: test_playground looks at them.
+    "views/playground/index.html",
+    "views/playground/frame.html",
 }
 MARKUP = """<script>document.title = "ran"</script><img src="x" onerror="document.title = 'ran'">
 <img src="https://example.org/seen.png"><iframe srcdoc="<script>parent.document.title = 'ran'</script>"></iframe>"""
