@@ -43,6 +43,7 @@ THOROUGH = {
     "test_a_message_shows_the_first_case_that_fails",
     "test_a_right_answer_passes_in_any_style",
     "test_a_room_hands_out_the_same_whatever_was_imported_before",
+    "test_a_program_that_runs_tells_nobody_and_its_pictures_are_alive",
     "test_a_row_runs_in_every_engine",
     "test_a_run_goes_on_with_the_bits_of_one_that_did_not_stop_and_a_save_changes_none",
     "test_a_worker_killed_in_the_middle_loses_nothing",

@@ -8,6 +8,7 @@ import tarfile
 import threading
 import urllib.parse
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -205,7 +206,8 @@ def test_a_page_runs_what_one_types_and_asks_nobody_else(address, page):
     assert page.inner_text("#printed").strip() == HOSTILE
     page.frame_locator("iframe").locator("g.node").first.wait_for()
     page.wait_for_timeout(300)
-    assert {urllib.parse.urlsplit(each).netloc for each in page.asked} == {urllib.parse.urlsplit(address).netloc}
+    asked = {urllib.parse.urlsplit(each.removeprefix("blob:")).netloc for each in page.asked}
+    assert asked == {urllib.parse.urlsplit(address).netloc}
 
 
 @pytest.mark.browser
@@ -233,6 +235,55 @@ def test_a_program_of_a_link_runs_at_a_click_and_not_before(address, page):
     page.click("#link")
     assert urllib.parse.unquote(urllib.parse.urlsplit(page.url).fragment) == f"program={program}"
     assert not any(each.startswith("a dialog") for each in page.asked)
+
+
+@pytest.fixture
+def neighbour():
+    """Somebody whom a hostile program would tell: a server that lets anybody ask, and notes who did."""
+
+    class Noted(BaseHTTPRequestHandler):
+        def do_GET(self):
+            serving.asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Noted) as serving:
+        serving.asked = []
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield serving
+        serving.shutdown()
+
+
+TELLING = """import js
+asking = js.XMLHttpRequest.new()
+try:
+    asking.open("GET", "{0}synchronous", False)
+    asking.send()
+except Exception as error:
+    print("refused")
+js.fetch("{0}fetched")
+"""
+
+
+@pytest.mark.browser
+def test_a_program_that_runs_tells_nobody_and_its_pictures_are_alive(address, page, neighbour):
+    page.goto(address)
+    done(page)
+    typed(page, TELLING.format(f"http://127.0.0.1:{neighbour.server_port}/"))
+    page.wait_for_timeout(500)
+    assert page.inner_text("#printed").startswith("refused\n") and neighbour.asked == []
+    typed(page, "from naive_graph import Variable, draw\nx = Variable(3.0, name='x')\ndraw(x * x)")
+    leaf = page.frame_locator("iframe").locator("#row-0")
+    leaf.focus()
+    leaf.press("ArrowRight")
+    assert leaf.get_attribute("aria-valuetext") == "3.12"
+    with page.expect_download() as waiting:
+        page.frame_locator("iframe").get_by_role("button", name="save the picture as it is now").click()
+    assert waiting.value.suggested_filename == "graph.svg"
 
 
 @pytest.mark.browser

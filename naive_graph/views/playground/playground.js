@@ -20,10 +20,15 @@
 
   // --- Python ---
   let python = null, isReady = false, waiting = null, began = 0;
+  /** From a blob, a thread has this page's policy: what a program asks of anybody is refused. From a file it would have none. */
+  function begunHere(name) {
+    const address = URL.createObjectURL(new Blob([`import(${JSON.stringify(new URL(name, location.href).href)});`], { type: "text/javascript" }));
+    return new Worker(address, { type: "module" });
+  }
   function start() {
     python?.terminate();
     isReady = false;
-    python = new Worker(`worker.js?package=${document.body.dataset.package}`, { type: "module" });
+    python = begunHere(`worker.js?package=${document.body.dataset.package}`);
     python.onmessage = ({ data: [what, ...rest] }) => heard[what](...rest);
   }
   const heard = {
@@ -80,7 +85,7 @@
   }
   function framed(title, body) {
     const frame = make("iframe", { title, src: "frame.html" });
-    frame.setAttribute("sandbox", "allow-scripts");  // an origin of its own: it reads nothing of this page
+    frame.setAttribute("sandbox", "allow-scripts allow-downloads");  // an origin of its own: it reads nothing of this page
     const hand = (event) => {
       if (event.source !== frame.contentWindow || event.data !== "ready") return;
       removeEventListener("message", hand);

@@ -4,13 +4,14 @@ import { loadPyodide } from "./pyodide/pyodide.mjs";
 const ROOM = "/home/pyodide", KEPT = "naive-graph";
 const version = new URL(import.meta.url).searchParams.get("package");
 const say = (what, ...rest) => postMessage([what, ...rest]);
-const bytes = async (name) => (await fetch(name)).arrayBuffer();
+const there = (name) => new URL(name, import.meta.url);  // this thread was begun from a blob, which has no place
+const bytes = async (name) => (await fetch(there(name))).arrayBuffer();
 
 /** What was compiled when the page was open before; nothing where the browser keeps none. */
 async function kept() {
   if (!self.caches) return null;
   for (const name of await caches.keys()) if (name.startsWith(KEPT) && name !== `${KEPT}-${version}`) await caches.delete(name);
-  return (await (await caches.open(`${KEPT}-${version}`)).match("compiled"))?.arrayBuffer();
+  return (await (await caches.open(`${KEPT}-${version}`)).match(there("compiled")))?.arrayBuffer();
 }
 
 async function begin() {
@@ -40,5 +41,5 @@ onmessage = async ({ data: source }) => {
   if (!state.isNew || !self.caches) return;
   state.isNew = false;
   const made = running.compiled(), data = made.toJs();
-  await (await caches.open(`${KEPT}-${version}`)).put("compiled", new Response(data));
+  await (await caches.open(`${KEPT}-${version}`)).put(there("compiled"), new Response(data));
 };
