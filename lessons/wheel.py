@@ -21,7 +21,7 @@ class LessonsHook(BuildHookInterface):
         if version != "standard":
             return
         sys.path.insert(0, self.root)
-        from naive_graph.cli.lessons import without_outputs
+        from naive_graph.classroom.lessons import without_outputs
 
         self.made = tempfile.TemporaryDirectory()
         lessons = Path(self.root, "lessons")

@@ -11,6 +11,7 @@ notebook   check, hint, solution, working, progress, predict; what a learner has
 tiny       tiny.py, the engine of a learner's own: begin it, check it, go on with it
 sentences  small sentences to learn from
 trees      networks that read them
+lessons    where the lessons are, with and without what their cells showed
 digits     pictures of digits, and a network from somewhere else that reads them
 
 For a class:

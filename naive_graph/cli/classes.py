@@ -14,11 +14,11 @@ from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.grading import Result, grade_all, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
+from ..classroom.lessons import lessons_of_the_package
 from ..classroom.own import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
 from ..errors import CommandError, LessonError
-from .lessons import lessons_of_the_package
 
 
 def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -> int:

@@ -15,6 +15,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
+from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_whole
 from ..errors import LessonError, MissingToolError
 
@@ -32,17 +33,6 @@ def open_lessons(folder: Path, copy_only: bool, browser: bool, port: int | None,
     command = [*_jupyter(browser, port, allow_root), f"--LabApp.default_url=/lab/tree/{lessons[0].name}"]
     print("JupyterLab starts; stop it with Ctrl-C.", flush=True)
     return _wait(subprocess.Popen(command, cwd=folder))
-
-
-def lessons_of_the_package() -> list[Path]:
-    """The notebooks: inside the installed package, or beside it in a clone of the repository."""
-    package = Path(__file__).resolve().parents[1]
-    clone = package.parent
-    places = [package / "lessons"] + [clone / "lessons"] * (clone / "pyproject.toml").is_file()
-    found = next((files for place in places if (files := sorted(place.glob("*.ipynb")))), [])
-    if not found:
-        raise LessonError("The lessons are missing from this installation. Install it again, in a clone: pip install .")
-    return found
 
 
 # --- handing out ----------------------------------------------------------------
@@ -81,15 +71,6 @@ def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
         write_whole(mine, ours, LessonError)
         return f"renewed (you had not changed it): {mine}"
     return f"kept, with your changes: {mine}; the newer lesson is {_put_beside(mine, ours)}"
-
-
-def without_outputs(lesson: Path) -> bytes:
-    """The notebook as it is before anybody runs it: what it shows would give the predictions away."""
-    notebook = json.loads(lesson.read_text(encoding="utf-8"))
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell.update(outputs=[], execution_count=None)
-    return (json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _put_beside(mine: Path, ours: bytes) -> Path:
