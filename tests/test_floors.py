@@ -9,7 +9,7 @@ HOUSE = Path(__file__).parent.parent / "naive_graph"
 # Rooms, ground floor first. A file imports lower rooms, or its own room's files; type-only imports count.
 FLOORS = [
     "errors", "core", "engines", "graph", "tensor", "program", "training", "views", "sequential", "interop",
-    "classroom", "cli", "__main__",
+    "classroom", "site", "cli", "__main__",
 ]  # fmt: skip
 # Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
 DOORS = {"__init__", "core/rooms", "engines/choice", "tensor/evaluation/arrays"}

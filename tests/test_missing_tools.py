@@ -83,6 +83,7 @@ TENSORS = [
     "tensor.tasks.engine", "views.drawing.tensors", "views.drawing.tasks", "altitudes",
 ]  # fmt: skip
 BOARDS = ["interop.from_tensorflow", "views.tensorboard.events", "views.tensorboard.graphs"]
+SITE = ["site.build"]
 PLOTS = [
     "views.compare",
     "views.gantt",
@@ -97,8 +98,10 @@ PLOTS = [
 @pytest.mark.parametrize("tools, doors, extra", [
     ({"numpy"}, TENSORS, "tensor"), ({"opt_einsum"}, TENSORS, "tensor"), ({"numpy", "matplotlib"}, PLOTS, "plot"),
     ({"matplotlib"}, PLOTS, "plot"), ({"onnx"}, ["interop.from_onnx", "interop.to_onnx", "interop.onnx"], "onnx"),
+    ({"pdoc"}, SITE, "site"), ({"mistune"}, SITE, "site"), ({"latex2mathml"}, SITE, "site"),
     ({"tensorboard"}, BOARDS, "tensorboard"), ({"tensorboard", "google"}, BOARDS, "tensorboard"),
-], ids=["numpy", "opt_einsum", "numpy and matplotlib", "matplotlib", "onnx", "tensorboard", "google"])  # fmt: skip
+], ids=["numpy", "opt_einsum", "numpy and matplotlib", "matplotlib", "onnx", "pdoc", "mistune", "latex2mathml",
+        "tensorboard", "google"])  # fmt: skip
 def test_every_door_says_which_extra_to_install(tools, doors, extra):
     program = DOORS.format(tools=tools, doors=doors, extra=extra)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

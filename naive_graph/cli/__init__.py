@@ -1,8 +1,8 @@
 """The command line: `naive-graph tour`, `lessons`, `tiny`, `playground`,
-`draw`, `step`, `altitudes`, `import`, `operators`, `sequential`, `class`.
+`draw`, `step`, `altitudes`, `import`, `operators`, `sequential`, `site`, `class`.
 
 expression  a written expression, read safely
 draw, step, altitudes, tour, lessons, tiny, playground, import_model, operators, sequential,
-classes     a command each
+site, classes     a command each
 main        what is read from the command line, and how it ends
 """

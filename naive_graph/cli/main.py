@@ -223,6 +223,10 @@ def _run(words: list[str]) -> int:
         return step_expression(
             options.expression, options.values, options.mode, options.output, options.list, options.open
         )
+    if options.command == "site":
+        from .site import make_site
+
+        return make_site(options.output, options.serve, options.port)
     if options.command == "class":
         from .classes import check_exercise, grade, new, start_exercise
 
@@ -343,6 +347,10 @@ def command_line() -> argparse.ArgumentParser:
         each = command(name, about, "", parts)
         each.add_argument("file", type=Path, nargs="?", default=Path("tiny.py"), help="the file" + USUAL)
         each.add_argument("--lesson", type=int, default=least, metavar="N", help="the number of the lesson" + USUAL)
+    site = command("site", "write the lessons, a reference and a gallery as pages that any web server can serve")
+    site.add_argument("-o", "--output", type=Path, default=Path("public"), metavar="DIR", help="where to" + USUAL)
+    site.add_argument("--serve", action="store_true", help="then show it in a browser of this machine, until Ctrl-C")
+    site.add_argument("--port", type=_port, metavar="N", help="the port for --serve (default: a free one)")
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)

@@ -47,6 +47,14 @@ def handed_out(package: str, files: Mapping[str, str], *more: Mapping[str, Any])
     return give, lambda: sorted({*names, *chain(*more)}), [name for name in names if not hasattr(builtins, name)]
 
 
+def public(package: str) -> dict[str, Any]:
+    """All that a package hands out, or a file of classes has, by name."""
+    room = import_module(package)
+    of_its_own = [name for name, each in vars(room).items() if getattr(each, "__module__", "") == package]
+    names = getattr(room, "__all__", of_its_own)
+    return {name: getattr(room, name) for name in names if name[0] != "_"}
+
+
 def _from(package: str, file: str, name: str) -> Any:
     try:
         with door():

@@ -40,17 +40,21 @@ def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[st
 def described(row: Row) -> str:
     """An operator described: its usage, meaning, properties, formula, derivatives, and names elsewhere."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
+    return wrapped("\n".join([*parts, *facts(row)]))
+
+
+def facts(row: Row) -> Iterator[str]:
+    """What an operator's own text does not say: its properties, formula, derivatives, and names elsewhere."""
     for name in row.property_names:
         kind, default = row.by_name[name].kind, row.by_name[name].default
         assert kind is not None
         given = "" if f"{name}=" not in row.usage() else f" (default {default!r})"
-        parts.append(f"{name}: {kind.what}{given}")
+        yield f"{name}: {kind.what}{given}"
     with Graph.scratch():
-        parts += _formulas(row)
+        yield from list(_formulas(row))
     for each in row.mappings:
         since = f" (opset {each.since} on)" if each.since > 1 else ""
-        parts.append(f"{each.framework}: {each!r}{since}")
-    return wrapped("\n".join(parts))
+        yield f"{each.framework}: {each!r}{since}"
 
 
 def _formulas(row: Row) -> Iterator[str]:

@@ -1,0 +1,12 @@
+"""The course as a folder of static files, which any web server or file share can serve: `naive-graph site -o public`.
+
+frame      a page around what it shows: where to go from there, how it looks, what its scripts may do
+words      texts as HTML: markdown with formulas, docstrings, code
+lessons    a notebook as a page to read
+reference  a page for each public name, and a list of all to search
+gallery    programs.md, run and drawn
+build      all of it, written into a folder
+
+The pages stand in templates/. Opened from a file or a server they ask no other host for anything,
+and they can be read without JavaScript. The extra `site` brings what is needed.
+"""

@@ -1,0 +1,109 @@
+"""All pages, written into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..classroom.lessons import lessons_of_the_package, without_outputs
+from ..core.files import write_whole
+from ..errors import FolderError
+from .frame import HERE, framed
+from .gallery import examples, shown
+from .lessons import lesson
+from .reference import PublicName, groups
+from .words import code, linked
+
+INSTALL = """\
+pip install ".[all]"    # in a clone of the repository
+naive-graph tour        # the whole idea, in a minute
+naive-graph lessons     # your own copies of the lessons, in JupyterLab
+"""
+
+
+def build(folder: Path, *names: str) -> Iterator[Path]:
+    """Write the site into a folder; say each page that was written.
+
+    names: what to keep to, by the beginnings of lessons, of names in the
+    reference, and of programs; without them there is all. Raises FolderError for
+    a folder that is a file or cannot be written.
+    """
+    lessons = [lesson(each) for each in lessons_of_the_package() if each.stem.startswith(names or "")]
+    kept = {title: [each for each in group if each.path.startswith(names or "")] for title, group in groups().items()}
+    programs = [each for each in examples() if each.name.startswith(names or "")]
+    files = _Pages(folder, {title: group for title, group in kept.items() if group})
+    yield from files.front(lessons, next(examples()))
+    yield from files.of_lessons(lessons)
+    yield from files.of_the_reference()
+    yield from files.of_the_gallery(programs)
+
+
+class _Pages:
+    """The pages as files."""
+
+    def __init__(self, folder: Path, entries: dict[str, list[PublicName]]) -> None:
+        self.folder, self.groups = folder, entries
+        self.playground = (folder / "playground" / "index.html").is_file()  # which another command makes
+
+    def page(self, path: str, template: str, title: str, **facts: Any) -> Path:
+        up = "../" * path.count("/")
+        return self.written(path, framed(template, title, up, playground=self.playground, **facts).encode())
+
+    def written(self, path: str, data: bytes) -> Path:
+        target = self.folder / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FolderError(f"Cannot make the folder '{target.parent}': {error.strerror}. Choose another.") from None
+        write_whole(target, data, FolderError)
+        return target
+
+    def front(self, lessons: Sequence[Any], first: Any) -> Iterator[Path]:
+        count = sum(map(len, self.groups.values()))
+        yield self.page(
+            "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", count=count,
+            program=code(first.code), picture=first.html(), install=code(INSTALL, "sh"),
+        )  # fmt: skip
+        walk = self.folder / "walk.html"
+        shown(first.code.replace("draw", "step"), lambda steps: str(steps.save(walk)))
+        yield walk
+
+    def of_lessons(self, lessons: Sequence[Any]) -> Iterator[Path]:
+        yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
+        around = _around([(each.name, each.title) for each in lessons])
+        for each, (before, after) in zip(lessons, around):
+            title = f"{each.number}. {each.title}"
+            yield self.written(f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
+            yield self.page(f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after)
+
+    def of_the_reference(self) -> Iterator[Path]:
+        script = (HERE / "search.js").read_text("utf-8")
+        yield self.page(
+            "reference/index.html", "reference.html", "Reference", groups=self.groups, linked=linked, script=script
+        )
+        entries = [(title, each) for title, group in self.groups.items() for each in group]
+        links = {each.name: each.page for _, each in reversed(entries)}  # of two the first course's
+        texts = {each: each.body(links) for _, each in entries}
+        around = _around([(each.page.removesuffix(".html"), each.path) for _, each in entries])
+        for (title, each), (before, after) in zip(entries, around):
+            asked = [
+                (by.path, by.page) for by, text in texts.items() if by is not each and f'href="{each.page}"' in text
+            ]
+            yield self.page(
+                f"reference/{each.page}", "entry.html", each.path, entry=each, group=title, asked=asked[:40],
+                usage=code(each.usage), written=code(each.written), body=texts[each], before=before, after=after,
+            )  # fmt: skip
+
+    def of_the_gallery(self, programs: Sequence[Any]) -> Iterator[Path]:
+        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs)
+        for each, (before, after) in zip(programs, _around([(each.name, each.title) for each in programs])):
+            yield self.page(
+                f"gallery/{each.name}.html", "program.html", each.title, program=each, code=code(each.code),
+                picture=each.html(), before=before, after=after,
+            )  # fmt: skip
+
+
+def _around(pages: Sequence[tuple[str, str]]) -> Iterator[tuple[Any, Any]]:
+    """For each page the one before it and the one after it."""
+    return zip([None, *pages], [*pages[1:], None])

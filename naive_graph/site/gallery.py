@@ -1,0 +1,47 @@
+"""The gallery: the programs of programs.md, each run, with the picture that its last line gives."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+from ..graph.graph import Graph
+
+
+class GalleryProgram(NamedTuple):
+    """A program of the gallery."""
+
+    name: str
+    title: str
+    says: str
+    code: str
+
+    def html(self) -> str:
+        """Its picture."""
+        return shown(self.code, _html)
+
+
+def _html(picture: Any) -> str:
+    """With a copy of dot if there is more to see than one layout."""
+    unfolds = picture.whole is not None or picture.scene.scope_names
+    return str(picture.html if unfolds else picture._html(""))
+
+
+def examples() -> Iterator[GalleryProgram]:
+    """All of them, in their order."""
+    text = Path(__file__).with_name("programs.md").read_text("utf-8")
+    for title, says, code in re.findall(r"^# (.*)\n\n(.*)\n\n((?:    .*\n|\n)+)", text, re.MULTILINE):
+        yield GalleryProgram(re.sub(r"\W+", "-", title.lower()), title, says, dedent(code).strip())
+
+
+def shown(code: str, use: Callable[[Any], str]) -> str:
+    """What is made of the last line of a program, while its graph is there."""
+    *lines, last = ast.parse(code).body
+    names: dict[str, Any] = {}
+    with Graph.scratch():
+        exec(compile(ast.Module(lines, []), "gallery", "exec"), names)
+        return use(eval(ast.unparse(last), names))

@@ -1,0 +1,77 @@
+"""A notebook as a page to read: its words, its programs as text, and what they showed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .words import code, formula, markdown
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class LessonPage(NamedTuple):
+    """What the front page tells of a lesson."""
+
+    notebook: Path
+    name: str  # of its files
+    number: int
+    title: str
+    minutes: str
+    builds: str
+    writes: list[str]  # the functions that are the learner's to write
+    body: str
+
+
+def lesson(notebook: Path) -> LessonPage:
+    """The lesson in a notebook, and in the notes for teachers beside it."""
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
+    said = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+(\d+)", notes, re.DOTALL)
+    assert said is not None, notebook
+    return LessonPage(
+        notebook,
+        notebook.stem,
+        int(notebook.stem[:2]),
+        sources[0].removeprefix("# ").splitlines()[0],
+        said[2],
+        markdown(" ".join(said[1].split())),
+        re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
+        "".join(_cells(cells, sources)),
+    )
+
+
+def _cells(cells: list[Any], sources: list[str]) -> Iterator[str]:
+    foretold = False  # whether the cell before asked for a guess, which its answer shall not spoil
+    for cell, source in zip(cells, sources):
+        if cell["cell_type"] == "markdown":
+            yield markdown(source)
+            continue
+        shown = "".join(map(_output, cell["outputs"]))
+        yield code(source)
+        if shown and foretold:
+            yield f"<details><summary>You have made your guess? This is what the cell shows.</summary>{shown}</details>"
+        else:
+            yield shown
+        foretold = "predict(" in source
+
+
+def _output(output: Any) -> str:
+    """What a cell showed, in the richest form that a page can have."""
+    data = {kind: "".join(text) for kind, text in output.get("data", {}).items()}
+    if "text/html" in data:
+        inside = re.sub(r"<pre(?! tabindex)", '<pre tabindex="0"', data["text/html"])
+    elif "text/latex" in data:
+        inside = formula(data["text/latex"].strip().strip("$"))
+    elif "image/png" in data:
+        said = escape(data["text/plain"])
+        inside = f'<img alt="{said}" src="data:image/png;base64,{data["image/png"].strip()}">'
+    else:
+        text = data.get("text/plain") or "".join(output.get("text") or "\n".join(output.get("traceback", [])))
+        inside = f'<pre tabindex="0">{escape(ANSI.sub("", text))}</pre>'
+    return f'<div class="output">{inside}</div>\n'

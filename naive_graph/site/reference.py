@@ -1,0 +1,206 @@
+"""A page for each public name: how it is called, what it says of itself, its formula, its picture, and its source."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
+from html import escape
+from typing import Any
+
+from ..core.rooms import public
+from ..core.rules import Rule
+from ..errors import DrawingError, NoGradientError
+from ..graph.derive import gradients
+from ..graph.graph import Graph
+from ..graph.nodes import Variable
+from ..tensor.operators.check import ExampleCall
+from ..tensor.operators.describe import facts
+from ..tensor.operators.row import Row
+from ..training.trainers import Trainer
+from ..views.drawing.draw import draw
+from .frame import missing
+from .words import Links, code, docstring, linked
+
+try:
+    from pdoc import doc
+except ImportError:
+    raise missing() from None
+
+ROOMS = (
+    "tensor",
+    "training",
+    "sequential",
+    "views",
+    "interop",
+    "classroom",
+    "errors",
+)  # as the package's help has them
+HOUSE = __name__.split(".")[0]
+
+
+class PublicName:
+    """A public name and its page."""
+
+    def __init__(self, room: str, name: str, thing: Any) -> None:
+        self.room, self.name, self.thing = room, name, thing
+        self.path = f"{room}.{name}" if room else name
+        self.page = f"{self.path}.html"
+        self.is_class = isinstance(thing, type)
+        self.is_operator = isinstance(thing, (Rule, Row))
+
+    @property
+    def written(self) -> str:
+        """The line that brings the name into a program."""
+        return f"from {'.'.join(filter(None, [HOUSE, self.room]))} import {self.name}"
+
+    @cached_property
+    def usage(self) -> str:
+        """How it is called."""
+        if isinstance(self.thing, (Rule, Row)):
+            return self.thing.usage()
+        if not callable(self.thing) or (isinstance(self.thing, type) and issubclass(self.thing, Exception)):
+            return self.name
+        with suppress(ValueError):
+            return f"{self.name}{_signature(self.thing)}"
+        return self.name
+
+    @cached_property
+    def says(self) -> str:
+        """The first line of what it says of itself."""
+        if isinstance(self.thing, Rule):
+            return f"{self.formulas[0]}" if self.formulas else ""
+        return (inspect.getdoc(self.thing) or "").partition("\n")[0]
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """What an operator is called in ONNX and in TensorFlow."""
+        if isinstance(self.thing, Row):
+            return [f"{each.framework}: {each.operator}" for each in self.thing.mappings]
+        if isinstance(self.thing, Rule):
+            names = self.thing.tensorflow
+            return [f"onnx: {self.thing.onnx}"] * bool(self.thing.onnx) + [f"tensorflow: {each}" for each in names]
+        return []
+
+    @cached_property
+    def formulas(self) -> list[str]:
+        """Of an operator of numbers its value, and its derivative by each operand."""
+        if not isinstance(self.thing, Rule):
+            return []
+        with Graph.scratch():
+            operands = [Variable(0.5, name=letter) for letter in "abcd"[: self.thing.arity or 3]]
+            y = self.thing(*operands)
+            return [y.formula(), *(f"d/d{each.name} = {_slope(y, each)}" for each in operands)]
+
+    def body(self, links: Links) -> str:
+        """What its page says."""
+        return "".join(self._parts(links))
+
+    def _parts(self, links: Links) -> Iterator[str]:
+        if isinstance(self.thing, Row):
+            yield docstring(self.thing.__doc__, links)
+            yield f'<pre class="wide" tabindex="0">{escape(chr(10).join(facts(self.thing)))}</pre>'
+        elif isinstance(self.thing, Rule):
+            yield code("\n".join(self.formulas))
+        else:
+            yield docstring(inspect.getdoc(self.thing), links)
+        if isinstance(self.thing, type):
+            yield from self._of_a_class(links)
+        yield self.picture()
+        yield self._source()
+
+    def _of_a_class(self, links: Links) -> Iterator[str]:
+        thing = self.thing
+        bases = ", ".join(linked(each.__name__, links) for each in thing.__mro__[1:-1] if each.__name__[0] != "_")
+        yield f"<p>It is also: {bases}.</p>" if bases else ""
+        if issubclass(thing, Trainer) and hasattr(thing, "rule"):
+            yield f"<h2>Its formula</h2>{docstring(thing.rule.__doc__, links)}{_folded('Its program', thing.rule)}"
+        told = doc.Class(thing.__module__, thing.__qualname__, thing, ("", "")).members
+        members = {} if issubclass(thing, Exception) else dict(sorted(told.items()))
+        shown = [each for name, each in members.items() if name[0] != "_" and each.docstring]
+        yield "<h2>What it can do</h2>" if shown else ""
+        for each in shown:
+            call = str(each.signature_without_self) if isinstance(each, doc.Function) else ""
+            yield f'<h3 id="{each.name}">{each.name}</h3>{code(each.name + call) if call else ""}'
+            yield docstring(each.docstring, links)
+
+    def picture(self) -> str:
+        """An operator drawn: of numbers with letters for operands, of tensors with its example."""
+        if not self.is_operator:
+            return ""
+        with Graph.scratch(), suppress(DrawingError):
+            drawn = draw(_example(self.thing), values=False, grads=False, most=40)
+            image = re.search(r"<img[^>]*>", drawn._html(""))
+            return f'<h2>Its picture</h2><div class="output" tabindex="0">{image[0]}</div>' if image else ""
+        return ""
+
+    def _source(self) -> str:
+        thing = self.thing.function if isinstance(self.thing, Row) else self.thing
+        return "" if isinstance(thing, Rule) else _folded("Source", thing)
+
+
+def _signature(thing: Any) -> str:
+    """With the names of types as they were written, without their modules."""
+    text = str(inspect.signature(thing)).replace("'", "")
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Z])", "", text)
+
+
+def _slope(y: Any, x: Any) -> str:
+    try:
+        return str(gradients(y, x).formula())
+    except NoGradientError:
+        return "0"
+
+
+def _example(operator: Rule | Row) -> Any:
+    if isinstance(operator, Rule):
+        return operator(*(Variable(0.5, name=letter) for letter in "abcd"[: operator.arity or 3]))
+    return ExampleCall(operator, operator.examples[0]).results[0]
+
+
+def _folded(title: str, thing: Any) -> str:
+    """The source of a function or class, behind its title."""
+    try:
+        lines = inspect.getsource(thing)
+        file = sys.modules[thing.__module__].__name__.replace(".", "/")
+    except (OSError, TypeError, KeyError):
+        return ""
+    return f"<details><summary>{title}: {file}.py</summary>{code(inspect.cleandoc(lines))}</details>"
+
+
+# --- all of them ----------------------------------------------------------------
+
+
+def groups() -> dict[str, list[PublicName]]:
+    """Every public name, in the groups of `help(naive_graph)`: those of a first course, then each room."""
+    things = public(HOUSE)
+    del things["NaiveGraphError"]  # which stands among the errors
+    guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[HOUSE].__doc__ or "", re.MULTILINE)
+    homes = {name: title.strip() for title, names in guide for name in re.findall(r"\w+", names) if name in things}
+    titles = list(dict.fromkeys(homes.values()))
+    for name, thing in things.items():
+        homes.setdefault(name, _home(thing, homes, things))
+    found = {title: [PublicName("", name, things[name]) for name in things if homes[name] == title] for title in titles}
+    for room in ROOMS:
+        inside = public(f"{HOUSE}.{room}").items()
+        found[f"{HOUSE}.{room}"] = [
+            PublicName(room, name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)
+        ]
+    pages = set[str]()
+    for each in (entry for entries in found.values() for entry in entries):
+        while each.page.lower() in pages:  # `Operator` and `operator` are one name for some file systems
+            each.page = each.page.replace(".html", "_.html")
+        pages.add(each.page.lower())
+    return found
+
+
+def _home(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
+    """The group of a name that the help does not list: where others of its file are, or else of its room."""
+    if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{HOUSE}.core")):
+        return "functions"
+    near = [name for name in homes if things[name].__module__ == thing.__module__]
+    room = [name for name in homes if things[name].__module__.split(".")[:2] == thing.__module__.split(".")[:2]]
+    return homes[near[0]] if near else homes[room[-1]] if room else ""

@@ -1,0 +1,74 @@
+"""Texts as HTML: markdown with formulas, docstrings, code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from inspect import cleandoc
+from typing import Any
+
+from .frame import missing
+
+try:
+    import mistune
+    from latex2mathml.converter import convert
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+except ImportError:
+    raise missing() from None
+
+Links = Mapping[str, str]  # the page of a name
+
+
+def markdown(text: str) -> str:
+    """Markdown as HTML; what stands between dollars is MathML."""
+    return str(_reader()(text))
+
+
+@cache
+def _reader() -> Any:
+    reader = mistune.create_markdown(escape=True, plugins=["math", "table"])
+    renderer: Any = reader.renderer
+    renderer.register("inline_math", lambda _, text: convert(text))
+    renderer.register("block_math", lambda _, text: formula(text))
+    renderer.register("block_code", lambda _, text, info=None: code(text, info or "text"))
+    return reader
+
+
+def formula(tex: str) -> str:
+    """A formula on a line of its own."""
+    return f'<p class="math" tabindex="0">{convert(tex, display="block")}</p>\n'
+
+
+def code(text: str, language: str = "python") -> str:
+    """A program with its parts in colours, which a keyboard can scroll."""
+    inside = highlight(text.rstrip(), get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+    return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>\n'
+
+
+def docstring(text: str | None, links: Links) -> str:
+    """A docstring: paragraphs as they stand, doctests as programs, and the names in it as links."""
+    return "".join(_block(each, links) for each in re.split(r"\n\s*\n", cleandoc(text or "")) if each.strip())
+
+
+def _block(text: str, links: Links) -> str:
+    if text.startswith(">>>"):
+        return code(text, "pycon")
+    if text.startswith("    "):
+        return f'<pre tabindex="0">{linked(text, links)}</pre>\n'
+    return f"<p>{linked(text, links)}</p>\n"
+
+
+def linked(text: str, links: Links) -> str:
+    """A text, in which names that stand in backticks, and classes, lead to their pages."""
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1] or found[0]
+        shown = f"<code>{name}</code>" if found[1] else name
+        page = links.get(name.split("(")[0])
+        return f'<a href="{page}">{shown}</a>' if page else shown
+
+    return re.sub(r"`([^`]+)`|\b[A-Z]\w+(?:Error|Warning|Trainer|Node)\b", link, escape(text, quote=False))

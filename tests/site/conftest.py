@@ -1,0 +1,38 @@
+"""One small site, and all of it, for the tests of the session."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+from urllib.request import urlopen
+
+import pytest
+from browsing import free_port, wait_for
+
+from naive_graph.site.build import build
+
+CHOSEN = (
+    "02", "03_", "Graph", "exp", "less", "AdamTrainer", "step", "tensor.conv2d", "errors.ShapeError", "errors.Placeholder",
+    "the-function", "three-cells",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """A page and more of each kind."""
+    folder = tmp_path_factory.mktemp("site")
+    list(build(folder, *CHOSEN))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """All of it, as the command makes it, and its front page as a server gives it."""
+    folder, port = tmp_path_factory.mktemp("whole") / "public", free_port()
+    command = [sys.executable, "-m", "naive_graph", "site", "-o", str(folder), "--serve", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        try:
+            wait_for(f"http://127.0.0.1:{port}/", server, 240)
+            with urlopen(f"http://127.0.0.1:{port}/index.html") as answer:
+                yield SimpleNamespace(folder=folder, served=answer.read())
+        finally:
+            server.terminate()

@@ -1,0 +1,150 @@
+"""The site: pages that lead to each other, ask nobody for anything, and can be read without scripts."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import naive_graph
+from naive_graph import errors, tensor
+from naive_graph.classroom.lessons import lessons_of_the_package
+from naive_graph.cli.main import main
+from naive_graph.site.build import build
+from naive_graph.site.lessons import lesson
+from naive_graph.site.reference import groups
+from naive_graph.site.words import docstring, markdown
+
+
+class Read(HTMLParser):
+    """The links, ids and addresses of a page, and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.links, self.ids, self.loads, self.text = [], set(), [], ""
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        facts = dict(attributes)
+        self.ids.add(facts.get("id"))
+        if tag == "a":
+            self.links.append(facts.get("href", ""))
+        elif tag != "meta":
+            self.loads += [facts[each] for each in ("src", "href", "srcset", "data", "poster") if facts.get(each)]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def broken(folder):
+    """The links of a site that lead nowhere inside it."""
+    pages = {page: Read(page) for page in folder.rglob("*.html")}
+    for page, read in pages.items():
+        for link in read.links:
+            if re.match(r"https?:", link):
+                continue
+            path, _, place = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if not target.is_file() or (place and target in pages and place not in pages[target].ids):
+                yield f"{page.relative_to(folder)}: {link}"
+
+
+def test_every_link_leads_to_a_page(site):
+    assert list(broken(site)) == []
+
+
+def test_no_page_loads_anything(site):
+    loads = {each[:5] for page in site.rglob("*.html") for each in Read(page).loads}
+    assert loads <= {"data:"}
+
+
+def test_every_page_lets_in_its_own_scripts_alone(site):
+    for page in site.rglob("*.html"):
+        said = re.search(r'Content-Security-Policy" content="([^"]*)"', page.read_text("utf-8"))[1]
+        runs = dict(part.split(None, 1) for part in said.split("; "))["script-src"]
+        assert said.startswith("default-src 'none'; ") and "'unsafe-inline'" not in runs and "http" not in runs
+
+
+def test_the_front_page_is_small_and_says_all_without_scripts(site):
+    page = site / "index.html"
+    text = Read(page).text
+    assert page.stat().st_size < 300_000 and "ng-dot" not in page.read_text("utf-8").partition("<script")[0]
+    assert "Who goes first: Kahn's order" in text and "minutes" in text and "You write: kahn" in text
+
+
+def test_pictures_of_a_page_share_one_copy_of_dot_and_of_their_scripts(site):
+    text = (site / "lessons" / "03_downhill.html").read_text("utf-8")
+    scripts = re.findall("<script.*?</script>", text, re.DOTALL)
+    assert len(scripts) > 1 and len(set(scripts)) == len(scripts)
+    assert text.count('class="ng-dot"') == 1
+
+
+def test_what_a_cell_shows_after_a_guess_stands_behind_the_guess():
+    [notebook] = [each for each in lessons_of_the_package() if each.stem.startswith("02")]
+    body = lesson(notebook).body
+    assert 0 <= body.index("<details>") < body.index('class="ng-picture"') < body.index("</details>")
+    assert body.count("<details>") <= body.count(">predict<") < body.count('class="output"')
+
+
+def test_a_notebook_is_handed_out_without_what_its_cells_show(site):
+    notebook = json.loads((site / "lessons" / "02_kahns_order.ipynb").read_text("utf-8"))
+    assert [cell for cell in notebook["cells"] if cell.get("outputs")] == []
+
+
+def test_formulas_are_mathml_and_markup_in_a_text_is_text():
+    assert "<mfrac>" in markdown(r"It is $\frac{1}{a}$.")
+    assert "<b>" not in markdown("a <b> c") + docstring("a <b> c", {})
+
+
+def test_a_docstring_keeps_its_doctest_and_leads_to_other_names():
+    html = docstring("Adds.\n\nRaises ShapeError.\n\n>>> 1 + 1\n2", {"ShapeError": "errors.ShapeError.html"})
+    assert '<a href="errors.ShapeError.html">ShapeError</a>' in html and 'class="gp"' in html
+
+
+def test_an_operator_tells_its_formula_derivative_picture_and_names_elsewhere(site):
+    text = Read(site / "reference" / "tensor.conv2d.html").text
+    for said in ("strides=(1, 1)", "sum_{a,b,c}", "derivative:", "onnx: Conv", "tensorflow: Conv2D", "Its picture"):
+        assert said in text
+    text = Read(site / "reference" / "exp.html").text
+    assert "exp(a)" in text and "d/da = exp(a)" in text
+
+
+def test_a_trainer_tells_its_formula_and_a_class_what_it_can_do(site):
+    text = Read(site / "reference" / "AdamTrainer.html").text
+    assert "w <- w - rate * sqrt(1 - beta2**t)" in text and "learning_rate" in text and "update" in text
+
+
+def test_an_error_is_what_a_python_programmer_would_catch_and_is_asked_for_by_others(site):
+    text = Read(site / "reference" / "errors.ShapeError.html").text
+    assert "NaiveGraphError, ValueError" in text
+
+
+def test_every_public_name_has_a_page_and_no_two_share_one():
+    entries = [each for group in groups().values() for each in group]
+    pages = [each.page.lower() for each in entries]
+    assert len({*pages}) == len(pages)
+    things = {id(each.thing) for each in entries}
+    wanted = {
+        **{name: getattr(naive_graph, name) for name in naive_graph.__all__ if name != "__version__"},
+        **{f"tensor.{name}": getattr(tensor, name) for name in tensor.__all__},
+        **{name: each for name, each in vars(errors).items() if getattr(each, "__module__", "") == errors.__name__},
+    }
+    assert [name for name, thing in wanted.items() if id(thing) not in things] == []
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):
+    (tmp_path / "public").write_text("mine")
+    with pytest.raises(errors.FolderError, match="Choose another"):
+        next(build(tmp_path / "public", "02"))
+    assert main(["site", "-o", str(tmp_path / "public")]) == 1
+    assert "Choose another" in capsys.readouterr().err and (tmp_path / "public").read_text() == "mine"
+
+
+def test_the_whole_site_is_made_and_served_by_one_command(whole):
+    assert list(broken(whole.folder)) == []
+    assert whole.served == (whole.folder / "index.html").read_bytes()
+    names = {page.stem for page in whole.folder.rglob("*.html")}
+    assert {each.stem for each in lessons_of_the_package()} <= names
+    assert {f"tensor.{name}" for name in ("lstm", "softmax", "einsum")} <= names
+    assert len([*(whole.folder / "gallery").glob("*.html")]) == 1 + 12
+    assert (whole.folder / "index.html").stat().st_size < 300_000
