@@ -105,7 +105,9 @@ class Composite(Dataflow):
         """Some numbers of each stream, in turns: what a roundrobin divided, put together again."""
         pop = _rates("rates", rates, len(streams))
         put = sum(pop)
-        self._add("join", f"join_{output}", lambda: _joined, [output], streams, push=put, pop=pop)
+        self._add(
+            "join", f"join_{output}", lambda: lambda *parts: np.concatenate(parts), [output], streams, push=put, pop=pop
+        )
 
     def network(self, output: str, network: Network, data: str, labels: str) -> None:
         """A network that learns, sample by sample and group by group; it puts out the gradients at its data.
@@ -335,8 +337,3 @@ def _write(path: Path, numbers: Array) -> None:
         (np.save if path.suffix == ".npy" else np.savetxt)(path, numbers)
     except OSError as error:
         raise SequentialError("BAD_FILE", f"it cannot be written: {error}", str(path)) from None
-
-
-def _joined(*parts: Any) -> Any:
-    """What a join puts out: one reader's window after the other."""
-    return np.concatenate(parts)

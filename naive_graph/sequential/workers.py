@@ -178,30 +178,22 @@ class Part:
         self.losses += fired.loss or ()
         for stream, samples in fired.given.items():
             if stream in self.channels:
-                _put(self.channels[stream], samples, self.desk)
+                _waited(self.channels[stream].put, self.desk, samples)
             elif self.course.flow.streams[stream].reader:
                 inside[stream] = samples
 
     def _taken(self, stream: str, block: range, inside: dict[str, Array]) -> Array:
         if stream in self.outside and not self.course.flow.streams[stream].writer:
             return self.outside[stream][block.start : block.stop]
-        return inside.pop(stream) if stream in inside else _get(self.channels[stream], self.desk)[: len(block)]
+        return inside.pop(stream) if stream in inside else _waited(self.channels[stream].get, self.desk)[: len(block)]
 
 
-def _get(channel: Any, desk: Desk) -> Array:
+def _waited(act: Callable[..., Any], desk: Desk, *given: Any) -> Any:
+    """What a channel gives or takes, as soon as it can, unless somebody has failed."""
     while True:
         try:
-            return channel.get(timeout=PATIENCE)
-        except queue.Empty:
-            desk.check()
-
-
-def _put(channel: Any, sample: Array, desk: Desk) -> None:
-    while True:
-        try:
-            channel.put(sample, timeout=PATIENCE)
-            return
-        except queue.Full:
+            return act(*given, timeout=PATIENCE)
+        except (queue.Empty, queue.Full):
             desk.check()
 
 
