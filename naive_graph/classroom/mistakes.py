@@ -13,6 +13,7 @@ from .near import SENTENCES, flat, near, relation
 
 NEARLY_ALL = 0.985
 ENOUGH = 0.9  # of the cases where the answer or the mistake is wrong
+ALL_BUT_FEW = 0.97  # of them, where two mistakes are said at once: two explain much by chance
 
 
 class Mistake(NamedTuple):
@@ -56,6 +57,7 @@ def fitting(exercise: Exercise, asked: Asked) -> Switches:
             break  # no pair explains more
         for switches in exercise.mistakes(count):
             share = _agreement(exercise, [first for first, _ in asked], wrong, switches)
+            share = share if count == 1 or share > ALL_BUT_FEW else 0.0
             best = max(best, (share, -count, switches), key=lambda each: each[:2])
     return best[2]
 
