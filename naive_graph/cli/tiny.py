@@ -15,6 +15,7 @@ def start(lesson: int, file: Path) -> int:
 
 def check(lesson: int, file: Path) -> int:
     """A line about each part that is right, and all that is known of the first that is not. 1 if there is one."""
+    file.open().close()  # what cannot be read is told as by every command
     for part, told in tiny_verdicts(lesson, file):
         state = f"right in {len(part.cases)} cases" if told.passed else "NOT YET"
         print(f"exercise {part.number:4} {part.name:15} {state}")

@@ -11,7 +11,7 @@ FEWEST = {
     "tour": [], "lessons": [], "draw": ["x", "x=1"], "step": ["x", "x=1"], "import": ["net.onnx"], "operators": [],
     "sequential": ["net.seq"], "class new": ["course"], "class grade": ["course/submitted"],
     "class new-exercise": ["mean.py"], "class check-exercise": ["mean.py"], "playground": [],
-    "tiny start": [], "tiny check": [], "altitudes": ["net.onnx"],
+    "tiny start": [], "tiny check": [], "altitudes": ["net.onnx"], "site": [],
 }  # fmt: skip
 MISUSED = [
     "wrong", "--wrong", "tour --out", "lessons --port 0", "lessons --port x", "class", "class wrong",
@@ -26,7 +26,7 @@ UNDONE = [
     "step x x=1 -o missing/x.html", "import missing.onnx", "import file", "import .", "sequential missing.seq",
     "sequential file", "class new file", "class grade missing/submitted",
     "class new-exercise file", "class check-exercise missing.py", "playground --parts missing",
-    "altitudes missing.onnx", "tiny check missing.py", "tiny start missing/tiny.py",
+    "altitudes missing.onnx", "site -o file", "tiny check missing.py", "tiny start missing/tiny.py",
 ]  # fmt: skip
 
 

@@ -10,11 +10,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import nn
+import pytest
 
-from naive_graph import Graph
-from naive_graph.interop import from_onnx
+torch = pytest.importorskip("torch")  # the doctests of all files are looked for, also where it is missing
+
+from torch import nn  # noqa: E402
+
+from naive_graph import Graph  # noqa: E402
+from naive_graph.interop import from_onnx  # noqa: E402
 
 F = nn.functional
 

@@ -107,10 +107,13 @@ PICTURES = """
 
 
 def _pictures(page: Any, expected: int) -> list[bool]:
-    """For each picture in the page, whether it is really shown. A busy machine may take a while to draw them."""
+    """For each picture in the page, whether it is really shown. A busy machine may take a while to draw them.
+
+    There may be more than in the lesson as it is kept, which is solved: a check of what is not yet written draws its case.
+    """
     end = time.monotonic() + 60
     shown: list[bool] = []
-    while time.monotonic() < end and shown != [True] * expected:
+    while time.monotonic() < end and (len(shown) < expected or not all(shown)):
         for cell in page.locator(".jp-Notebook .jp-Cell").all():
             cell.scroll_into_view_if_needed()
         page.wait_for_timeout(500)
@@ -149,7 +152,7 @@ def test_a_lesson_runs_in_jupyterlab_and_its_pictures_are_seen(lesson: Path, lab
         _saved(page, folder / lesson.name, len(code_cells(lesson)))
         expected = sum(map(_is_picture, outputs(lesson)))
         shown = _pictures(page, expected)
-        assert shown == [True] * expected
+        assert len(shown) >= expected and all(shown)
         assert page.locator(".ng-stepper .ng-drawing svg").count() == sum(map(_is_walk, outputs(lesson)))
         assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
         page.screenshot(path=folder.parent / f"{lesson.stem}.png")
