@@ -167,10 +167,11 @@ def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     """What `rows` took over, and what that took over in turn, newest first."""
-    asked = bytearray(len(tables))
+    drawn = Edges(tables)
+    asked = bytearray(len(drawn.operators))  # of that moment: the graph may have grown since
     for row in rows:
         asked[row] = 1
-    return Edges(tables).absorbed_by(asked)
+    return drawn.absorbed_by(asked)
 
 
 def where_set(marks: bytearray) -> list[int]:

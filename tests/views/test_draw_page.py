@@ -576,13 +576,18 @@ def test_a_picture_is_moved_and_enlarged_by_keys_and_fitted_again(opened):
     assert page.evaluate("(view => view.scrollHeight <= view.clientHeight)(document.querySelector('.ng-view'))")
 
 
+BETWEEN = """() => Array.from({ length: 400 }, (_, at) => [300 + 20 * (at % 20), 200 + 15 * Math.floor(at / 20)])
+    .find(([x, y]) => document.elementFromPoint(x, y).closest('.ng-view') && !document.elementFromPoint(x, y).closest('.node'))"""
+
+
 def test_a_picture_is_moved_by_dragging(opened):
     page = opened(layers)
     page.get_by_role("button", name="open every scope").click()
     before = page.evaluate(SCROLLED)
-    page.mouse.move(600, 400)
+    x, y = page.evaluate(BETWEEN)  # over a leaf a drag changes its value
+    page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(700, 450)
+    page.mouse.move(x + 100, y + 50)
     page.mouse.up()
     assert page.evaluate(SCROLLED)[:2] == [max(0, before[0] - 100), before[1] - 50]
 

@@ -95,7 +95,8 @@ FRAMES = {
     "views/plots/trail.py",
     "views/drawing/picture.py",
     "classroom/pages.py",
-    # Of several files that a server hands out: test_playground looks at them.
+    # Of several files that a server hands out: test_playground and tests/site look at them.
+    "site/templates/frame.html",
     "views/playground/index.html",
     "views/playground/frame.html",
 }
