@@ -412,7 +412,10 @@ class Rounds:
             except KeyboardInterrupt:
                 pass
             finally:
-                self.quiet()
+                try:
+                    self.quiet()
+                except KeyboardInterrupt:  # at its very door
+                    self.quiet()
             if self.disturber.wrong:
                 raise AssertionError(self.disturber.wrong[0])
             if world.x._home.closed or len(Graph.node_list) > MOST_ROWS:
