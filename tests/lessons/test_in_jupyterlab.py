@@ -109,7 +109,7 @@ PICTURES = """
 def _pictures(page: Any, expected: int) -> list[bool]:
     """For each picture in the page, whether it is really shown. A busy machine may take a while to draw them.
 
-    There may be more than in the lesson as it is kept, which is solved: a check of what is not yet written draws its case.
+    There may be more than in the lesson as it is kept, which is solved: a check draws the case that is not yet right.
     """
     end = time.monotonic() + 60
     shown: list[bool] = []

@@ -576,8 +576,11 @@ def test_a_picture_is_moved_and_enlarged_by_keys_and_fitted_again(opened):
     assert page.evaluate("(view => view.scrollHeight <= view.clientHeight)(document.querySelector('.ng-view'))")
 
 
-BETWEEN = """() => Array.from({ length: 400 }, (_, at) => [300 + 20 * (at % 20), 200 + 15 * Math.floor(at / 20)])
-    .find(([x, y]) => document.elementFromPoint(x, y).closest('.ng-view') && !document.elementFromPoint(x, y).closest('.node'))"""
+BETWEEN = """() => {
+  const over = ([x, y], what) => document.elementFromPoint(x, y).closest(what);
+  const places = Array.from({ length: 400 }, (_, at) => [300 + 20 * (at % 20), 200 + 15 * Math.floor(at / 20)]);
+  return places.find((place) => over(place, '.ng-view') && !over(place, '.node'));
+}"""
 
 
 def test_a_picture_is_moved_by_dragging(opened):
