@@ -60,7 +60,7 @@ def test_every_room_that_exists_is_on_the_map():
     assert [name for name in named if name != "version.py" and f"`{name}`" not in MAP] == []
 
 
-@pytest.mark.parametrize("command", re.findall(r"naive-graph (\w+(?: new)?)", SHELL))
+@pytest.mark.parametrize("command", re.findall(r"naive-graph (\w+(?: new| check)?)", SHELL))
 def test_every_command_exists(command):
     assert command_line().parse_known_args([*command.split(), "word"])[0].command == command.split()[0]
 

@@ -17,7 +17,6 @@ import subprocess
 import sys
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +113,8 @@ def _asked(dot: Any, store: Any, text: str) -> bytes:
 @cache
 def _module() -> tuple[Any, Any]:
     """The engine, and dot compiled for this machine: a second or two at first, then what was kept."""
+    from importlib.metadata import version  # which takes longer to import than a drawing
+
     import wasmtime
 
     atexit.register(_module.cache_clear)  # wasmtime cannot let go once the interpreter has begun to

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-import compileall
 import io
 import linecache
 import sys
-import tempfile
 import traceback
-import zipfile
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Any
 
 from ...errors import MissingToolError
@@ -96,6 +92,10 @@ def told(error: BaseException) -> str:
 
 def compiled() -> bytes:
     """The modules that were imported, compiled, as an archive: the next page need not compile them again."""
+    import compileall  # here, since a page waits for every import
+    import zipfile
+    from py_compile import PycInvalidationMode
+
     room = Path(__file__).parents[2]
     found = io.BytesIO()
     with zipfile.ZipFile(found, "w") as archive:
@@ -116,6 +116,8 @@ def _has_page(thing: Any) -> bool:
 
 
 def _saved(thing: Any) -> str:
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         page: Path = thing.save(Path(folder) / "page.html")
         return page.read_text(encoding="utf-8")
