@@ -17,7 +17,7 @@ from ..core.fork_safety import TABLES, held_over_forks
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
 from ..core.tables import CONSTANT, FULL, MANY, MOST_MERGED, NEVER, ONE, WIDTH, Mark, Tables, row_of
-from ..errors import NodeError
+from ..errors import NodeError, StaleNodeError
 
 _getframe = sys._getframe
 OPERATOR = 0  # stands for every operator in KINDS
@@ -41,24 +41,27 @@ held_over_forks(TABLES, lambda: CURRENT.tables.lock)
 
 
 def handle(home: Tables, row: int) -> Any:
-    """The one Node of a row."""
+    """The one Node of a row. Raises StaleNodeError if a handler took the row away meanwhile."""
     with home.lock:
-        made: Any = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
-        made._home, made._row = home, row
-        mine = weakref.ref(made)
-        while True:
-            fresh, reference = home.fresh, home.handles.get(row)
-            found, place = reference and reference(), WIDTH * (row - fresh[0] + 1)
-            if home.fresh is fresh and home.handles.get(row) is reference:  # no handler has made it, or turned the page
-                if place > 0:
-                    found = fresh[place]
-                if found is not None:
-                    return found
-                if place > 0:
-                    fresh[place] = made
-                    return made
-                home.handles[row] = mine
-                break
+        try:
+            made: Any = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
+            made._home, made._row = home, row
+            mine = weakref.ref(made)
+            while True:
+                fresh, reference = home.fresh, home.handles.get(row)
+                found, place = reference and reference(), WIDTH * (row - fresh[0] + 1)
+                if home.fresh is fresh and home.handles.get(row) is reference:  # no handler made it, or turned the page
+                    if place > 0:
+                        found = fresh[place]
+                    if found is not None:
+                        return found
+                    if place > 0:
+                        fresh[place] = made
+                        return made
+                    home.handles[row] = mine
+                    break
+        except IndexError:
+            raise StaleNodeError(f"This node's graph {home.closed or 'was cleared'}. Build it again.") from None
         if len(home.handles) >= home.most_handles:
             home.sweep_handles()
         return made
