@@ -13,7 +13,7 @@ import ctypes
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache as once
 from hashlib import sha256
 from threading import RLock
@@ -53,9 +53,9 @@ class Library:
             raise LookupError(f"The compiled library has no function {name!r}.")
         return found
 
-    def __del__(self, lock: Any = _LOCK) -> None:  # a global may be gone when Python ends
-        with lock:
-            self.__dict__.clear()  # and the engine goes
+    def __del__(self, lock: Any = _LOCK, ends: Any = sys.is_finalizing, held: Any = uninterrupted) -> None:
+        with lock, nullcontext() if ends() else held():  # a Ctrl-C inside would leave llvmlite's own lock held
+            self.__dict__.clear()  # and the engine goes; when Python ends a global may be gone
 
     def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Callable[..., Any]:
         """The function, to be called with Python's numbers and ctypes' pointers.
