@@ -486,9 +486,11 @@ class Tables:
 
     def block(self, row: int) -> RowBlock | None:
         """The block that the row was appended with, if it was."""
-        blocks = [*self.blocks]  # of one moment: a handler may clear the graph before the next line
-        place = bisect_right(blocks, row, key=_first) - 1
-        found = blocks[place] if place >= 0 else None
+        place = bisect_right(self.blocks, row, key=_first) - 1
+        try:
+            found = self.blocks[place] if place >= 0 else None
+        except IndexError:  # a handler has cleared the graph since the line above
+            return None
         return found if found is not None and row < found.first + found.size else None
 
     def scope(self, row: int) -> Scope | None:
