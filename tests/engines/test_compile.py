@@ -149,6 +149,36 @@ def test_a_ctrl_c_while_code_is_compiled_comes_after_it(monkeypatch):
     assert made.address("half") != 0
 
 
+HELD_BACK = """
+import signal
+from llvmlite.binding import ffi
+
+open_to, real = [], signal.default_int_handler
+signal.signal(signal.SIGINT, real)
+ffi.register_lock_callback(lambda: open_to.append(signal.getsignal(signal.SIGINT) is real), lambda: None)
+
+from naive_graph import Program, Variable
+from naive_graph.engines.llvm import compile
+
+text = "define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }"
+for optimised in (False, True):
+    compile.compiled(text, optimised=optimised).address("half")
+compile.assembly(text)
+compile._LIBRARIES.clear()
+x = Variable(2.0)
+y = (x * x).sin()
+Program(y, [x])()
+del x, y
+compile._LIBRARIES.clear()
+print(len(open_to) > 100, sum(open_to))
+"""
+
+
+def test_a_ctrl_c_is_held_back_wherever_llvmlite_holds_its_lock():
+    run = subprocess.run([sys.executable, "-c", HELD_BACK], capture_output=True, text=True)
+    assert run.stdout == "True 0\n", run.stdout + run.stderr
+
+
 COMPILES = """
 import sys
 from pathlib import Path

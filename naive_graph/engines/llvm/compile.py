@@ -26,7 +26,9 @@ from . import cache
 from .emit import Opaque
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
-_LOCK = RLock()  # whoever calls LLVM holds it: llvmlite has a lock of its own, of which a fork would know nothing
+# Whoever calls LLVM holds this, and a Ctrl-C back: llvmlite has a lock of its own, of which a fork would know nothing,
+# and which a Ctrl-C between its taking and its use would leave held.
+_LOCK = RLock()
 held_over_forks(COMPILER, lambda: _LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
@@ -47,14 +49,14 @@ class Library:
 
         Raises LookupError if there is no function of that name.
         """
-        with _LOCK:
+        with _LOCK, uninterrupted():
             found: int = self._engine.get_function_address(name)
         if found == 0:
             raise LookupError(f"The compiled library has no function {name!r}.")
         return found
 
     def __del__(self, lock: Any = _LOCK, ends: Any = sys.is_finalizing, held: Any = uninterrupted) -> None:
-        with lock, nullcontext() if ends() else held():  # a Ctrl-C inside would leave llvmlite's own lock held
+        with lock, nullcontext() if ends() else held():
             self.__dict__.clear()  # and the engine goes; when Python ends a global may be gone
 
     def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Callable[..., Any]:
@@ -84,11 +86,10 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised
     if key is None:
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
-    with _LOCK:
+    with _LOCK, uninterrupted():
         name = sha256(f"{_here()}\n{optimised}\n{key}".encode()).hexdigest() + ".o"
         if name not in _LIBRARIES:
-            with uninterrupted():  # in a finalizer or a conversion of ctypes' a Ctrl-C would be lost
-                _LIBRARIES[name] = _made(name, ir_text, optimised)
+            _LIBRARIES[name] = _made(name, ir_text, optimised)
         return _LIBRARIES[name]
 
 
@@ -147,7 +148,7 @@ def _freed(manager: Any) -> Iterator[Any]:
 
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
-    with _LOCK:
+    with _LOCK, uninterrupted():
         text: str = _machine(False).emit_assembly(_parsed(ir_text))
     return text
 
@@ -155,18 +156,18 @@ def assembly(ir_text: str) -> str:
 @once
 def llvmlite() -> Any:
     """The binding to LLVM, ready to compile for this machine."""
-    try:
-        from llvmlite import __version__, binding
-    except (ImportError, OSError) as error:  # OSError: it is there, but its library cannot be loaded
-        raise MissingToolError(
-            'Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'
-        ) from error
-    if binding.llvm_version_info < OLDEST:
-        raise MissingToolError(
-            f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
-            'Update it: pip install "naive-graph[engines]".'
-        )
-    with _LOCK:
+    with _LOCK, uninterrupted():
+        try:
+            from llvmlite import __version__, binding
+        except (ImportError, OSError) as error:  # OSError: it is there, but its library cannot be loaded
+            raise MissingToolError(
+                'Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'
+            ) from error
+        if binding.llvm_version_info < OLDEST:
+            raise MissingToolError(
+                f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
+                'Update it: pip install "naive-graph[engines]".'
+            )
         with suppress(RuntimeError):  # newer versions do this unasked, and say so
             binding.initialize()
         binding.initialize_native_target()
