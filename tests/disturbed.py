@@ -3,7 +3,7 @@
     python disturbed.py SECONDS SEED [NAME...]
 
 Signal handlers, `gc` callbacks, finalizers and threads build, read, evaluate,
-differentiate, lower, clear and interrupt at random moments beside the public calls
+differentiate, lower, clear and press Ctrl-C at random moments beside the public calls
 that compute. Every question is then asked again. It ends with 1, and says why,
 if an answer is wrong, an error is none of ours, or memory grows.
 """
@@ -28,10 +28,12 @@ from naive_graph.errors import ForeignNodeError, StaleGraphError, StaleNodeError
 from naive_graph.graph.registry import CURRENT
 from naive_graph.training import Model, SimpleSGDTrainer, fit, parameter
 from naive_graph.training.initialisers import const
+from naive_graph.training.loop import Outcome
 
 EXPLAINED = (StaleNodeError, ForeignNodeError, StaleGraphError)  # by a clear
 MOST_ROWS = 30_000  # then the graph is begun anew
 PAUSE = 3e-4  # seconds between a disturber's rounds, at most
+PRESSED = []  # an entry for each Ctrl-C that came, ever
 
 
 class World:
@@ -154,8 +156,16 @@ def steps(world):
 
 
 def fitting(world):
-    w = Variable(0.0)
-    outcome = fit(SimpleSGDTrainer([w], 0.25), lambda batch: (w - batch[0]) ** 2, [2.0], epochs=5)
+    """A Ctrl-C ends it after the step at hand; it goes on from there, and ends as if nothing had been."""
+    w, outcome, pressed = Variable(0.0), Outcome(stopped="interrupt"), len(PRESSED)
+    trainer, samples = SimpleSGDTrainer([w], 0.25), [1.0, 3.0]
+    while outcome.stopped != "epochs":
+        before, left = outcome.steps, 3 - outcome.epochs
+        outcome = fit(trainer, lambda batch: (w - batch[0]) ** 2, samples, epochs=left, batch_size=1, resume=outcome)
+        if outcome.stopped == "interrupt":
+            assert len(PRESSED) > pressed, "fit says that a Ctrl-C came, and none did"
+            assert outcome.steps == 2 * outcome.epochs + outcome.batches > before, outcome
+            pressed = len(PRESSED)
     return w.value, outcome.steps
 
 
@@ -252,8 +262,10 @@ def cut(d):
 
 
 def interrupt(d):
+    """A Ctrl-C, as the system sends it."""
     if d.random.random() < 0.2:
-        raise KeyboardInterrupt
+        PRESSED.append(1)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 class BySignal:
@@ -322,11 +334,14 @@ class ByThread:
 
     def start(self):
         self.others[1].on, self.others[1].wrong = True, self.disturber.wrong
+        self.all_here = threading.Event()  # before, no Ctrl-C may break off this very start
         self.threads = [threading.Thread(target=self.run, args=(each,), daemon=True) for each in self.others]
         for each in self.threads:
             each.start()
+        self.all_here.set()
 
     def run(self, disturber):
+        self.all_here.wait()
         while self.disturber.on:
             disturber()
             time.sleep(disturber.random.uniform(0, PAUSE))
@@ -335,6 +350,7 @@ class ByThread:
         for each in self.threads:
             each.join(60)
             assert not each.is_alive(), "a thread waits for ever"
+        time.sleep(0)  # what they sent has come after a call of the system
 
 
 WAYS = {
@@ -343,10 +359,10 @@ WAYS = {
         BySignal: (build, much, work, read, clear, cut, interrupt),
         ByCollector: (build, work, clear),
         ByFinalizer: (build, much),
-        ByThread: (build, much, work, read, clear),
+        ByThread: (build, much, work, read, clear, interrupt),
     }.items()
     for act in acts
-    if way is not BySignal or hasattr(signal, "setitimer")
+    if hasattr(signal, "setitimer") or (way is not BySignal and act is not interrupt)
 }
 
 
@@ -393,6 +409,8 @@ class Rounds:
         try:
             answer = asked(question, world)
         except KeyboardInterrupt:
+            if not self.disturber.on:
+                raise AssertionError(f"{question.__name__}: a Ctrl-C comes late") from None
             return
         if answer is None:
             assert self.cleared, f"{question.__name__}: stale, though nobody clears"
@@ -442,6 +460,7 @@ def megabytes():
 def main(seconds, seed, names):
     warnings.simplefilter("ignore")  # a clear leaves graphs without values, of which some warn
     random.seed(seed)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where a script began us in the background
     Setting.rows_run = 10**9  # the direct engine from the start
     world = anew()
     answers = {question: question(world) for question in QUESTIONS}
@@ -458,6 +477,7 @@ def main(seconds, seed, names):
             print(f"{name}: {rounds.disturber.rounds} times beside {rounds.told} answers", flush=True)
         Graph.clear()
         sizes.append(megabytes())
+    print(f"memory after each turn: {sizes} MB")
     assert sizes[2] < 1.1 * sizes[1] + 5, f"memory grows: {sizes} MB"
 
 
