@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
+
+from .imports import uninterrupted
 
 TABLES, ENGINES, COMPILER = range(3)  # in which order a thread takes these locks, and so the fork does
 _LOCKS: list[tuple[int, Callable[[], Any]]] = []
-_held: list[Any] = []
+_HELD: list[ExitStack] = []  # by forks that are on their way
 
 
 def held_over_forks(order: int, lock: Callable[[], Any]) -> None:
@@ -18,14 +21,16 @@ def held_over_forks(order: int, lock: Callable[[], Any]) -> None:
 
 
 def _before() -> None:
+    held = ExitStack()
+    held.enter_context(uninterrupted())  # a Ctrl-C in a fork would leave locks held
     for _, lock in _LOCKS:
-        _held.append(lock())
-        _held[-1].acquire()
+        held.enter_context(lock())
+    _HELD.append(held)  # only now: another thread that forks waits for the locks
 
 
 def _after() -> None:
-    while _held:
-        _held.pop().release()
+    if _HELD:
+        _HELD.pop().close()
 
 
 if hasattr(os, "register_at_fork"):

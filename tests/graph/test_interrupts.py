@@ -13,6 +13,7 @@ from graphs import check_consistent
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.cli.expression import read
+from naive_graph.core import fork_safety
 from naive_graph.errors import StaleGraphError
 from naive_graph.graph.registry import CURRENT
 
@@ -48,6 +49,15 @@ class Interrupt:
         self.struck = True
         sys.settrace(None)
         raise KeyboardInterrupt
+
+
+class InterruptAsSent(Interrupt):
+    """Sends the signal at the n-th such point, which can be held back."""
+
+    def strike(self):
+        self.struck = True
+        sys.settrace(None)
+        signal.raise_signal(signal.SIGINT)
 
 
 class InterruptAtLine(Interrupt):
@@ -187,6 +197,46 @@ def test_ctrl_c_wherever_python_looks_for_it_leaves_the_graph_right(name):
 @pytest.mark.parametrize("name", [name for name in ACTS if name not in ("scope", "scratch")])
 def test_an_exception_at_any_line_leaves_the_graph_right(name):
     strike_everywhere(name, InterruptAtLine, check_lock=False)
+
+
+def locks_are_free():
+    """Whether another thread could take each lock that a fork waits for."""
+    free = []
+
+    def probe():
+        for _, lock in fork_safety._LOCKS:
+            free.append(lock().acquire(timeout=1))
+            if free[-1]:
+                lock().release()
+
+    thread = threading.Thread(target=probe)
+    thread.start()
+    thread.join()
+    return len(free) > 1 and all(free)
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="LOOKS describes Python 3.11")
+def test_ctrl_c_in_a_fork_leaves_no_lock_held():
+    handler, at, struck = signal.signal(signal.SIGINT, signal.default_int_handler), 0, True
+    try:
+        while struck:
+            at += 1
+            interrupt = InterruptAsSent(at)  # after which Python goes on: what a hook raises is said, and lost
+            struck = [interrupted(hook, interrupt) for hook in (fork_safety._before, fork_safety._after)][1]
+            assert locks_are_free()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert at > 10
+
+
+def test_a_fork_that_waits_for_another_threads_fork_lets_its_own_locks_go():
+    fork_safety._before()
+    other = threading.Thread(target=lambda: (fork_safety._before(), fork_safety._after()))
+    other.start()
+    other.join(0.05)  # it waits
+    fork_safety._after()
+    other.join(5)
+    assert not other.is_alive() and locks_are_free()
 
 
 def test_ctrl_c_while_a_tensors_gradients_are_written_down_waits_until_all_are():
