@@ -19,6 +19,7 @@ pipelines  10 at_work, versions_read, turn, ends
 dataflows  10 fire, layer_streams, two_buffers
 windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
 elsewhere  12  channels_last, field_of_view, same_pads
+neurons    13  neuron_slopes, hinge
 tiny       1, 2, 3, 5, 6, 9  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
@@ -32,6 +33,7 @@ from .dual import DUAL
 from .elsewhere import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
+from .neurons import HINGE, NEURON_SLOPES
 from .orders import DEPENDS_ON, KAHN
 from .partials import BOTH_PARTIALS, DISAGREEMENT, ROBUST_SLOPE, ROW_SLOPES
 from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
@@ -58,5 +60,6 @@ EXERCISES = [
     AT_WORK, ENDS, VERSIONS_READ, TURN, FIRE, LAYER_STREAMS, TWO_BUFFERS,
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
     CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
+    NEURON_SLOPES, HINGE,
 ]  # fmt: skip
 ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file
