@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ..core.files import write_whole
+from ..core.imports import door, uninterrupted
 from ..core.progress import progress
-from ..errors import MissingToolError, TrainingError
+from ..errors import TrainingError
 
 FORMAT = 1
 MOST_SETTINGS = 1_000_000  # bytes
@@ -55,7 +56,8 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     _check_finite(np, named, "", "saved")
     memory = io.BytesIO()
-    np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
+    with uninterrupted():  # zipfile could make a ValueError of a Ctrl-C
+        np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
     write_whole(path, memory.getvalue(), TrainingError)
     return path
 
@@ -132,8 +134,6 @@ def _array(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> Any:
 
 
 def _numpy() -> Any:
-    try:
+    with door("Saving and loading need", "training"):
         import numpy
-    except ImportError:
-        raise MissingToolError('Saving and loading need NumPy: pip install "naive-graph[training]".') from None
     return numpy

@@ -1,9 +1,11 @@
 """Files that anything may have happened to: every one is read whole, or refused and changes nothing."""
 
 import os
+import signal
 import sys
 import zipfile
 from contextlib import suppress
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -117,3 +119,32 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     assert zipfile.is_zipfile(path)
     with pytest.raises(TrainingError, match="a pipe"):
         KEPT[0].load(tmp_path / "pipe.npz")
+
+
+def test_a_ctrl_c_while_a_file_is_made_is_a_ctrl_c(tmp_path):
+    model, handler = Model(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    model.add_parameters(2, name="w")
+
+    def struck(at):
+        """Whether a Ctrl-C at that line of zipfile came, and with it nothing else."""
+        left = count(at, -1)
+
+        def trace(frame, event, argument):
+            if event == "line" and next(left) == 0:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+            return trace if frame.f_code.co_filename == zipfile.__file__ else None
+
+        sys.settrace(lambda frame, *_: trace if frame.f_code.co_filename == zipfile.__file__ else None)
+        try:
+            model.save(tmp_path / "model.npz")
+            return False
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+
+    try:
+        assert next(at for at in count() if not struck(at)) > 100
+    finally:
+        signal.signal(signal.SIGINT, handler)
