@@ -92,8 +92,7 @@ def test_a_link_and_a_typed_number_count_as_the_page_does(opened: Any) -> None:
         seen.view.keyboard.type(str(number))
         seen.press("Enter")
         seen.at(told[number])
-    seen.view.wait_for_timeout(400)
-    assert seen.view.url.endswith("#step=5&level=2")
+    seen.view.wait_for_url("**#step=5&level=2")
     seen.view.reload()
     seen.at(told[5])
     for link, index in (("#step=6&level=2", told[6]), (f"#step={hidden}&level=3", hidden), ("#step=4", told[4])):
@@ -112,8 +111,7 @@ def test_beyond_the_last_step_there_is_the_last_which_is_said(opened: Any) -> No
     seen.view.goto(seen.view.url.split("#")[0] + "#step=9999")
     seen.at(len(steps) - 1)
     assert seen.sentence == said
-    seen.view.wait_for_timeout(400)
-    assert seen.view.url.endswith(f"#step={last}&level=2")
+    seen.view.wait_for_url(f"**#step={last}&level=2")
     for key in "g/":
         seen.press("Home")
         seen.press(key)
@@ -167,8 +165,7 @@ def test_a_step_is_typed_and_linked(opened: Any) -> None:
     seen.press("Enter")
     seen.at(17)
     assert seen.sentence == steps[17].sentence
-    seen.view.wait_for_timeout(400)
-    assert seen.view.url.endswith("#step=17&level=3")
+    seen.view.wait_for_url("**#step=17&level=3")
     seen.view.goto(seen.view.url.replace("=17", "=5"))
     seen.at(5)
     seen.view.reload()
