@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, compress
 from typing import Any
@@ -172,6 +173,22 @@ def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     for row in rows:
         asked[row] = 1
     return drawn.absorbed_by(asked)
+
+
+def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
+    """The drawn rows that were taken over: by which drawn row, itself, how many operands it had; newest first.
+
+    An absorber that is not drawn gives way to those that took it over in turn:
+    their operands begin with its own, as its own begin with the row's.
+    """
+    found, into = [], defaultdict[int, list[int]](list)
+    for by, row, _, count in absorbed:
+        ends = [by] if by in drawn else into[by]
+        if row in drawn:
+            found += [(end, row, count) for end in ends]
+        else:
+            into[row] += ends
+    return found
 
 
 def where_set(marks: bytearray) -> list[int]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import shutil
-import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from graphs import NUMBERS, build, tame
+from following import bits, check_any_graph, in_node
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -150,7 +147,8 @@ def test_a_link_carries_the_values(opened: Any) -> None:
     seen = opened(walk(hill))
     typed(seen, x=3.25)
     seen.go(12)
-    seen.view.wait_for_url(lambda url: "leaves=3.25,0.5" in url)
+    number = seen.root.get_by_role("slider", name="step").input_value()
+    seen.view.wait_for_url(f"**#step={number}&*leaves=3.25,0.5")  # the address follows both soon
     link = seen.view.url
     seen.view.goto("about:blank")
     seen.view.goto(link)
@@ -248,12 +246,10 @@ def test_an_operator_of_ones_own_that_is_made_of_rules_goes_along() -> None:
 
 # --- the code alone, in node ----------------------------------------------------
 
-NODE = """
-const bits = x => { const b = Buffer.alloc(8); b.writeDoubleBE(x ?? 0); return b.toString("hex"); };
-const float = text => Buffer.from(text, "hex").readDoubleBE(0);
-for (const [name, point] of JSON.parse(require("fs").readFileSync(0))) {
+RULE = """
+for (const [name, point] of told) {
     const x = point.map(float), [y] = rules[name].value(x);
-    console.log([y, ...rules[name].partials(x, y)].map(bits).join(" "));
+    tell([y, ...rules[name].partials(x, y)]);
 }
 """
 
@@ -270,18 +266,8 @@ def test_rules_and_partials_are_pythons(numbers: list[float]) -> None:
             parts.append(RULES[name](*leaves[:count]))
         Graph.on_invalid = "ignore"
         script = live_script(step(Graph.sum(parts)).runs)
-    calls = [
-        (f"{name}/{count}", [struct.pack(">d", x).hex() for x in numbers[:count]]) for name, count in counts.items()
-    ]
-    done = subprocess.run(
-        ["node", "-e", f'"use strict";\n{script}\n{NODE}'],
-        input=json.dumps(calls),
-        text=True,
-        capture_output=True,
-        check=True,
-    )
-    for (name, count), line in zip(counts.items(), done.stdout.splitlines(), strict=True):
-        found = [struct.unpack(">d", bytes.fromhex(each))[0] for each in line.split()]
+    calls = [(f"{name}/{count}", bits(numbers[:count])) for name, count in counts.items()]
+    for (name, count), found in zip(counts.items(), in_node(script + RULE, calls), strict=True):
         rule, given_ = RULES[name], numbers[:count]
         y = rule.value(*given_)
         due = [y, *(0.0 if each is None else each for each in rule.partials_at(given_, y, [True] * count))]
@@ -290,56 +276,27 @@ def test_rules_and_partials_are_pythons(numbers: list[float]) -> None:
 
 
 WALK = """
-const bits = x => { const b = Buffer.alloc(8); b.writeDoubleBE(x); return b.toString("hex"); };
-const float = text => Buffer.from(text, "hex").readDoubleBE(0);
-for (const [bytes, code, rows, given] of JSON.parse(require("fs").readFileSync(0))) {
+for (const [bytes, code, rows, given] of told) {
     const walk = await unpacked(Buffer.from(bytes, "base64"));
     const live = sweeps(walk).live(new Function(`${code}; return { rules, trainers };`)());
     live.set(live.leaves.map((step) => [step, float(given[rows.indexOf(live.rowOf(step))])]));
-    console.log([live.now(), ...live.leaves.map((step) => live.slopes()[step])].map(bits).join(" "));
+    tell([live.now(), ...live.leaves.map((step) => live.slopes()[step])]);
 }
 """
 
 
-def close(one: float, other: float) -> bool:
-    """Equal but for the last digits: the browser's functions are not those of the C library."""
-    if math.isnan(one) or math.isnan(other):
-        return math.isnan(one) and math.isnan(other)
-    return one == other or abs(one - other) <= 1e-9 * max(1.0, abs(one))
-
-
 @pytest.mark.skipif(not shutil.which("node"), reason="no node here")
 def test_any_graph_follows_its_leaves(ignoring_invalid: None) -> None:
-    walks: list[Any] = []
-    due: list[list[float]] = []
+    def live(y: Any) -> Any:
+        steps = step(y)
+        if not live_script(steps.runs):
+            return None
+        plan, shown = steps.runs[0].cast.plan, steps.walk()
+        leaves = sorted(row for row, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER))
+        return [base64.b64encode(shown.blob).decode(), shown.live, leaves], leaves, [y.row], leaves
 
-    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(tame(), st.lists(NUMBERS, min_size=4, max_size=4))
-    def law(recipe: Any, numbers: list[float]) -> None:
-        with Graph.scratch():
-            y = build(recipe)[-1]
-            steps = step(y) if isinstance(y, ng.Operator) else []
-            if not steps or not live_script(steps.runs):
-                return
-            plan = steps.runs[0].cast.plan
-            leaves = sorted(row for row, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER))
-            shown = steps.walk()
-            given_ = [struct.pack(">d", x).hex() for x in numbers[: len(leaves)]]
-            walks.append((base64.b64encode(shown.blob).decode(), shown.live, leaves, given_))
-            nodes = [Graph.node_list[row] for row in leaves]
-            for node, number in zip(nodes, numbers):
-                node.value = number
-            Graph.forward(y, engine="reference")
-            Graph.backward(y, engine="reference")
-            due.append([y.value, *(node.grad or 0.0 for node in nodes)])
-
-    law()
-    program = f"{script().replace('export ', '').replace('default {', 'const widget = {')}\n(async () => {{{WALK}}})();"
-    done = subprocess.run(["node", "-e", program], input=json.dumps(walks), text=True, capture_output=True, check=True)
-    for line, numbers in zip(done.stdout.splitlines(), due, strict=True):
-        found = [struct.unpack(">d", bytes.fromhex(each))[0] for each in line.split()]
-        assert len(found) == len(numbers) and all(map(close, found, numbers)), (found, numbers)
-    assert len(walks) > 20
+    code = script().replace("export ", "").replace("default {", "const widget = {")
+    check_any_graph(live, f"{code}\n(async () => {{{WALK}}})();")
 
 
 def test_pages_are_the_same_each_time(tmp_path: Path) -> None:

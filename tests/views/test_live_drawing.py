@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
-import struct
-import subprocess
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsing import serious
-from graphs import NUMBERS, build, tame
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from test_live import MADE, NAMES, close, hill
+from following import bits, check_any_graph, computed, in_node
+from test_live import MADE, NAMES, hill
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable, draw, scope
@@ -307,6 +303,30 @@ def test_a_placeholder_that_was_not_fed_is_no_number_until_it_is_given_one() -> 
     assert draw(PlaceHolder(name="p").sin()).living.facts["given"] == {0: "NaN"}
 
 
+@pytest.mark.browser
+def test_hovering_says_the_derivative_of_now_where_a_product_took_another_over(seen: Any) -> None:
+    with Graph.scratch():
+        a, b, c, d = (Variable(x, name=name) for x, name in zip((2.0, 3.0, 5.0, 7.0), "abcd"))
+        s = a * b
+        t = s * c  # took s over, and was taken over
+        f = t * d + s + t.sin()
+        f.name = "f"
+        Graph.forward(f)
+        Graph.backward(f)
+        page = seen(draw(f))
+        for name, leaf, value in [("", a, 2.0), ("d", d, 0.25), ("c", c, -1.5)]:
+            leaf.value = value
+            Graph.forward(f)
+            Graph.backward(f)
+            if name:
+                page.type(**{name: value})
+            for node in (s, t):
+                page.page.mouse.move(2, 2)
+                page.page.locator(f"#row-{node.row}").hover(force=True)
+                said = re.compile(rf"^d.* = +{re.escape(shown(node.grad))}$")
+                page.page.locator(".ng-said", has_text=said).wait_for(timeout=10_000)
+
+
 # --- a walk ----------------------------------------------------------------------
 
 
@@ -382,51 +402,48 @@ def test_a_walk_that_a_page_cannot_compute_is_a_picture(tmp_path: Path) -> None:
 
 # --- the code alone, in node ----------------------------------------------------
 
-NODE = """
-const bits = x => { const b = Buffer.alloc(8); b.writeDoubleBE(x); return b.toString("hex"); };
-const float = text => Buffer.from(text, "hex").readDoubleBE(0);
-for (const [facts, code, given] of JSON.parse(require("fs").readFileSync(0))) {
+CODE = "".join(packed_file(f"{name}.js") for name in ("stage", "compute", "alive"))
+NODE = (
+    CODE
+    + """
+for (const [facts, code, given] of told) {
     const live = graphOf(facts, new Function(`return ${code}`)());
     live.set(live.leaves.map((step, place) => [step, float(given[place])]));
-    console.log([...live.values, ...live.slopes()].map(bits).join(" "));
+    tell([...live.values, ...live.slopes()]);
 }
 """
+)
+
+
+def lived(y: Any) -> Any:
+    """What a page is told of a result, the rows of its leaves, and its rows, whose values and gradients it tells."""
+    living = draw(y).living
+    if living is None:
+        return None
+    rows, kinds = living.plan.rows, living.plan.kinds
+    return (
+        [living.facts, living.code],
+        [r for r, k in sorted(zip(rows, kinds)) if k in (VARIABLE, PLACEHOLDER)],
+        rows,
+        rows,
+    )
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node here")
 def test_any_graph_follows_its_leaves(ignoring_invalid: None) -> None:
-    graphs: list[Any] = []
-    due: list[list[float]] = []
+    check_any_graph(lived, NODE)
 
-    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(tame(), st.lists(NUMBERS, min_size=4, max_size=4))
-    def law(recipe: Any, numbers: list[float]) -> None:
-        with Graph.scratch():
-            y = build(recipe)[-1]
-            living = draw(y).living if isinstance(y, ng.Operator) else None
-            if living is None:
-                return
-            rows = living.plan.rows
-            nodes = [Graph.node_list[row] for row in rows]
-            leaves = sorted(row for row, kind in zip(rows, living.plan.kinds) if kind in (VARIABLE, PLACEHOLDER))
-            given_ = [struct.pack(">d", x).hex() for x in numbers[: len(leaves)]]
-            graphs.append((json.loads(json.dumps(living.facts)), living.code, given_))
-            for row, number in zip(leaves, numbers):
-                Graph.node_list[row].value = number
-            Graph.forward(y, engine="reference")
-            Graph.backward(y, engine="reference")
-            due.append([*(node.value for node in nodes), *(node.grad or 0.0 for node in nodes)])
 
-    law()
-    code = "".join(packed_file(f"{name}.js") for name in ("stage", "compute", "alive"))
-    done = subprocess.run(
-        ["node", "-e", code + NODE], input=json.dumps(graphs), text=True, capture_output=True, check=True
-    )
-    for line, numbers in zip(done.stdout.splitlines(), due, strict=True):
-        found = [struct.unpack(">d", bytes.fromhex(each))[0] for each in line.split()]
-        assert len(found) == len(numbers)
-        assert [pair for pair in zip(found, numbers) if not close(*pair)] == []
-    assert len(graphs) > 20
+@pytest.mark.skipif(not shutil.which("node"), reason="no node here")
+def test_a_sum_feeds_all_that_took_over_what_took_it_over() -> None:
+    a, b, c, d, e = (Variable(float(i), name=name) for i, name in enumerate("abcde", 2))
+    s = a + b
+    t = s + c  # is drawn by nobody: two longer sums took it over
+    f = (t + d) * (t + e) + s.sin()
+    facts, leaves, rows, _ = lived(f)
+    (found,) = in_node(NODE, [[*facts, bits([1.0, -2.0, 3.0, 0.5, 4.0])]])
+    grads = computed(f, leaves, [1.0, -2.0, 3.0, 0.5, 4.0])
+    assert found[len(rows) :] == pytest.approx(grads(rows))
 
 
 def test_pages_are_the_same_each_time() -> None:

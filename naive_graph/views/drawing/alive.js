@@ -12,16 +12,18 @@ function graphOf({ gaps, counts, backs, kinds, types, given, targets, absorbed, 
   const rule = rows.map((_, step) => rules[`${kind(step)}/${counts[step]}`]), values = new Float64Array(size);
   const { evaluate, partials, adjoints, result } = computing(fed, rule, targets, varies);
   for (const [step, value] of Object.entries(given)) values[step] = Number(value);
-  let slopes = [], local = [];
+  let slopes = [], local = [], handed = [];
   const set = (changes) => {
     for (const [step, value] of changes) values[step] = value;
     evaluate(values);
     local = partials(values);
     slopes = adjoints(local);
-    for (const [by, step, count] of absorbed) {  // it is an operand of what took it over, too
+    handed = absorbed.map(([by, step, count]) => {  // it is an operand of what took it over, too
       const xs = [values[step], ...fed[by].slice(count).map((each) => values[each])];
-      slopes[step] += slopes[by] * rules[`${kind(by)}/${xs.length}`].partials(xs, values[by])[0];
-    }
+      const partial = rules[`${kind(by)}/${xs.length}`].partials(xs, values[by])[0];
+      slopes[step] += slopes[by] * partial;
+      return [rows[step], rows[by], partial];
+    });
   };
   set([]);
   return {
@@ -33,6 +35,7 @@ function graphOf({ gaps, counts, backs, kinds, types, given, targets, absorbed, 
       return evaluate(known);
     },
     now: () => result(values), partial: (row, place) => local[stepOf.get(row)]?.[place],
+    into: (id) => handed.filter(([row]) => `row-${row}` === id).map(([, by, partial]) => [`row-${by}`, String(partial)]),
     about: targets.length === 1 ? called[targets[0]] : `the sum of ${targets.length} results`,
   };
 }

@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any
 
 from ...core.arithmetics.code import traced
-from ...core.plan import Plan, plan_for
+from ...core.plan import Plan, plan_for, taken_over
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NaiveGraphError, NodeError
@@ -94,16 +94,9 @@ def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | Non
 
 
 def _taken_over(plan: Plan) -> list[tuple[int, int, int]]:
-    """The steps that a merged step took over, newest first: by which, itself, and how many of its operands it had."""
+    """The steps that a merged step took over: by which, itself, and how many of its operands it had."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
-    over = {row: by for by, row, _, _ in plan.absorbed}
-    found = []
-    for by, row, _, count in plan.absorbed:
-        while by in over and by not in step_of:
-            by = over[by]
-        if row in step_of and by in step_of:
-            found.append((step_of[by], step_of[row], count))
-    return found
+    return [(step_of[by], step_of[row], count) for by, row, count in taken_over(plan.absorbed, step_of)]
 
 
 def _types(tables: Tables, plan: Plan) -> Iterator[str]:

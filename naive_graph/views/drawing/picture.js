@@ -125,10 +125,16 @@ const enliven = (() => {
     // --- paths to the result, and the chain rule along them ---
     const out = new Map();
     for (const edge of edges) out.set(edge.dataset.from, [...(out.get(edge.dataset.from) ?? []), edge]);
-    const into = (id) => (nodes.get(id)?.dataset.into?.split(",") ?? []).map((each) => each.split(" "));
-    const slope = (edge) => (edge.dataset.partial === undefined ? undefined : Number(edge.dataset.partial.replace("inf", "Infinity")));
+    const drawn = (id) => (nodes.get(id)?.dataset.into?.split(",") ?? []).map((each) => each.split(" "));
+    const into = (id) => (life?.isTouched() ? life.live.into(id) : drawn(id));
+    const parsed = (partial) => Number(partial.replace("inf", "Infinity"));
+    const slope = (edge) => (edge.dataset.partial === undefined ? undefined : parsed(edge.dataset.partial));
+    const times = (a, b) => (a === 0 || b === 0 ? 0 : a * b);  // a branch that was not taken gives nothing
     // Where a sum was taken over by a longer one there is no arrow, and its derivative goes there as well.
-    const taken = (id) => into(id).map(([to, partial]) => ({ id: nodes.has(to) ? "edge-" : "", dataset: { to, partial } }));
+    const taken = (id, rest = 1) => into(id).flatMap(([to, its]) => {
+      const partial = times(rest, parsed(its));
+      return [{ id: nodes.has(to) ? "edge-" : "", dataset: { to, partial: String(partial) } }, ...taken(to, partial)];
+    });
     function follow(id) {
       const unseen = taken(id), reached = new Set([id, ...unseen.map((edge) => edge.dataset.to)]), lit = [];
       for (const each of reached) for (const edge of out.get(each) ?? []) { lit.push(edge); reached.add(edge.dataset.to); }
@@ -151,7 +157,6 @@ const enliven = (() => {
         open.at(-1)[1] += 1;
         if (!seen.has(next.dataset.to)) { seen.add(next.dataset.to); open.push([next.dataset.to, 0]); }
       }
-      const times = (a, b) => (a === 0 || b === 0 ? 0 : a * b);  // a branch that was not taken gives nothing
       const reaches = (edge) => counts.get(edge.dataset.to) > 0;
       for (const at of order) if (at !== ends[0]) {
         sums.set(at, ways(at).filter(reaches).reduce((sum, edge) => sum + times(slope(edge), sums.get(edge.dataset.to)), 0));

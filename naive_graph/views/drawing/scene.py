@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple, TypeVar
 
-from ...core.plan import absorbed_by
+from ...core.plan import absorbed_by, taken_over
 from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
@@ -142,7 +142,7 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     if wishes.bundle and folder.folds:
         boxes = _leaves_bundled(tables, folder, boxes)
     names = names_of(tables, rows) if len(rows) <= FOLLOWED else {}
-    taken = _taken_over(tables, folder, rows) if len(rows) <= FOLLOWED else {}
+    taken = _taken_over(tables, rows) if len(rows) <= FOLLOWED else {}
     for name, members in boxes.items():
         box = scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder, names)
         box.facts |= taken.get(name, {})
@@ -154,17 +154,15 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     return described
 
 
-def _taken_over(tables: Tables, folder: Folder, rows: Sequence[int]) -> dict[str, dict[str, str]]:
+def _taken_over(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
     """For the box of each merged node: those that took it over, with their partials. No arrow leads there."""
-    drawn, found = {*rows}, defaultdict[int, list[tuple[str, float]]](list)
-    for absorber, row, operands, count in absorbed_by(tables, rows):  # those that took over come first
-        partial = _partials(tables, absorber, [row, *operands[count:]])[0]
+    absorbed, found = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
+    operands = {absorber: of for absorber, _, of, _ in absorbed}
+    for by, row, count in taken_over(absorbed, {*rows}):
+        partial = _partials(tables, by, [row, *operands[by][count:]])[0]
         if partial is not None:
-            found[row] += [(folder.box(absorber), partial)] if absorber in drawn else []
-            found[row] += [(end, partial * rest) for end, rest in found[absorber]]
-    return {
-        f"row-{row}": {"into": ",".join(f"{end} {part!r}" for end, part in found[row])} for row in found if found[row]
-    }
+            found[f"row-{row}"].append(f"row-{by} {partial!r}")
+    return {box: {"into": ",".join(into)} for box, into in found.items()}
 
 
 def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
