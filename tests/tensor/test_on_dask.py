@@ -273,7 +273,7 @@ from naive_graph.tensor.tasks import on_dask
 
 on_dask.GONE = 1
 who, file, *pids = sys.argv[1:]
-with distributed.Client(scheduler_file=file, timeout=5) as client:
+with distributed.Client(scheduler_file=file, timeout=60) as client:
     client.wait_for_workers(1)
 
     def strike():

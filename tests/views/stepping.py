@@ -16,7 +16,7 @@ class Seen:
         self.at(0)
 
     def at(self, index: int) -> None:
-        self.root.and_(self.view.locator(f"[data-step='{index}']")).wait_for(timeout=15_000)
+        self.root.and_(self.view.locator(f"[data-step='{index}']")).wait_for()
 
     def go(self, index: int) -> None:
         """Go to a step as the slider does."""

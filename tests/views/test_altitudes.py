@@ -256,7 +256,7 @@ def test_a_search_that_finds_nothing_says_so(seen: Any) -> None:
 def test_a_link_carries_the_place_and_the_numbers(seen: Any, opens: Any, network: Any) -> None:
     find(seen, "4.W[1,2]")
     typed(seen, 2.5)
-    seen.wait_for_timeout(500)  # the address follows soon
+    seen.wait_for_url(re.compile(r"set=\d+:2\.5"))  # the address follows soon
     place = seen.evaluate("location.hash")
     begun(seen)
     other = small()

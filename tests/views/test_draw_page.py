@@ -728,8 +728,8 @@ def test_boxes_glide_to_their_new_places_unless_motion_is_not_wanted(opened, mot
     page = opened(layers, motion=motion)
     page.locator("#scope-1 > text").dispatch_event("click", {"bubbles": True})
     assert bool(page.evaluate("document.getAnimations().length")) == (motion == "no-preference")
-    page.wait_for_timeout(500)
-    assert page.evaluate("document.getAnimations().length") == 0
+    ended = "Promise.allSettled(document.getAnimations().map(each => each.finished))"
+    assert page.evaluate(f"{ended}.then(() => document.getAnimations().length)") == 0
 
 
 def test_the_drawings_of_a_notebook_share_one_copy_of_dot(shown, tmp_path, monkeypatch):

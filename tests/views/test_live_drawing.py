@@ -324,7 +324,7 @@ def test_hovering_says_the_derivative_of_now_where_a_product_took_another_over(s
                 page.page.mouse.move(2, 2)
                 page.page.locator(f"#row-{node.row}").hover(force=True)
                 said = re.compile(rf"^d.* = +{re.escape(shown(node.grad))}$")
-                page.page.locator(".ng-said", has_text=said).wait_for(timeout=10_000)
+                page.page.locator(".ng-said", has_text=said).wait_for()
 
 
 # --- a walk ----------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_a_walk_is_gone_along_and_begun_anew_from_anywhere(seen: Any, two: bool)
     names = ["x", "y"][: 1 + two]
 
     def says(point: list[float]) -> None:
-        page.locator(".ng-said", has_text=told(point)).wait_for(timeout=5_000)
+        page.locator(".ng-said", has_text=told(point)).wait_for()
 
     says([history[name][-1] for name in names])
     along = page.get_by_role("slider", name="along the walk")

@@ -297,9 +297,9 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         asked = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{address}/?darkMode=false#timeseries")
-        page.wait_for_selector("scalar-card:has-text('downhill') >> text=49", timeout=20_000)
+        page.wait_for_selector("scalar-card:has-text('downhill') >> text=49", timeout=60_000)
         descend(30)  # as the page stands open
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not page.locator("scalar-card >> text=79").count() and time.monotonic() < deadline:
             page.click(".reload-button")
             page.wait_for_timeout(500)
@@ -310,17 +310,17 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         model.add_parameters((20, 3), name="w")
         history.spread(model)
         page.reload()
-        page.locator("histogram-card:has-text('gradients/w')").wait_for(timeout=20_000)
+        page.locator("histogram-card:has-text('gradients/w')").wait_for(timeout=60_000)
         page.wait_for_timeout(1000)
         page.screenshot(path=f"{looked}/histograms.png")
         page.goto(f"{address}/?darkMode=false#graphs")
         page.reload()
         box = page.locator("svg g.node[data-name='square']")
-        box.wait_for(timeout=20_000)
+        box.wait_for(timeout=60_000)
         assert page.locator("svg g.node[data-name='logarithm']").count() == 1
         page.screenshot(path=f"{looked}/graph.png")
         box.dblclick()
-        page.locator("svg g.node[data-name='square/pow']").wait_for(timeout=20_000)
+        page.locator("svg g.node[data-name='square/pow']").wait_for(timeout=60_000)
         page.wait_for_timeout(1000)  # it unfolds
         page.screenshot(path=f"{looked}/opened.png")
         browser.close()
