@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ..graph.printed import wrapped
 from ..views.drawing.draw import draw
 from ..views.drawing.picture import FORMS
 from .expression import read
+from .serving import browse
 
 
 def draw_expression(text: str, given: Sequence[str], output: Path, opened: bool = False, **wishes: Any) -> int:
@@ -40,8 +40,8 @@ def draw_expression(text: str, given: Sequence[str], output: Path, opened: bool 
 def written(output: Path, opened: bool) -> None:
     """Say where the picture is, and show it if that is wished."""
     print(f"written: {output}")
-    if opened and not webbrowser.open(output.resolve().as_uri()):
-        print("note: there is no browser here to show it.")
+    if opened:
+        browse(output.resolve().as_uri())
 
 
 def check_suffix(output: Path, suffixes: Sequence[str] = FORMS) -> None:

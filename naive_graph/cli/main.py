@@ -226,7 +226,7 @@ def _run(words: list[str]) -> int:
     if options.command == "site":
         from .site import make_site
 
-        return make_site(options.output, options.serve, options.port)
+        return make_site(options.output, options.serve, options.port, options.browser)
     if options.command == "class":
         from .classes import check_exercise, grade, new, start_exercise
 
@@ -351,6 +351,7 @@ def command_line() -> argparse.ArgumentParser:
     site.add_argument("-o", "--output", type=Path, default=Path("public"), metavar="DIR", help="where to" + USUAL)
     site.add_argument("--serve", action="store_true", help="then show it in a browser of this machine, until Ctrl-C")
     site.add_argument("--port", type=_port, metavar="N", help="the port for --serve (default: a free one)")
+    site.add_argument("--no-browser", dest="browser", action="store_false", help="serve it without a window")
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)

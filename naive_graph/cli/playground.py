@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-import webbrowser
 from pathlib import Path
 
 from ..graph.printed import wrapped
-from ..views.playground.folder import server, write_playground
+from ..views.playground.folder import write_playground
+from .serving import serve
 
 
 def playground(output: Path | None, given: Path | None, port: int | None, opened: bool = True) -> int:
@@ -19,10 +19,5 @@ def playground(output: Path | None, given: Path | None, port: int | None, opened
         return 0
     with tempfile.TemporaryDirectory() as folder:
         write_playground(Path(folder), given)
-        with server(Path(folder), port or 0) as serving:
-            address = f"http://127.0.0.1:{serving.server_port}/"
-            print(f"The playground is at {address} until you press Ctrl-C.", flush=True)
-            if opened and not webbrowser.open(address):
-                print("note: there is no browser here to show it.", flush=True)
-            serving.serve_forever()
+        serve(Path(folder), port, "playground", opened)
     return 0

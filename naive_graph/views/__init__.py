@@ -2,6 +2,7 @@
 
 look          sizes, digits and colours: all take theirs from here
 policy        what a page may do in a browser
+pieces        the files that pages are made of
 drawing/      graphs
 plots/        optimisations, and timetables
 steps/        the walk through the sweeps

@@ -28,7 +28,18 @@ def site(tmp_path_factory):
 def whole(tmp_path_factory):
     """All of it, as the command makes it, and its front page as a server gives it."""
     folder, port = tmp_path_factory.mktemp("whole") / "public", free_port()
-    command = [sys.executable, "-m", "naive_graph", "site", "-o", str(folder), "--serve", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "naive_graph",
+        "site",
+        "-o",
+        str(folder),
+        "--serve",
+        "--no-browser",
+        "--port",
+        str(port),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         try:
             wait_for(f"http://127.0.0.1:{port}/", server, 240)

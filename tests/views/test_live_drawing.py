@@ -19,8 +19,9 @@ from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.errors import HistoryError
 from naive_graph.views.drawing.alive import MOST_ALIVE, TRAINERS
-from naive_graph.views.drawing.picture import Picture, packed_file
+from naive_graph.views.drawing.picture import Picture
 from naive_graph.views.look import shown
+from naive_graph.views.pieces import packed
 
 
 def said_of(picture: Picture) -> dict[str, str]:
@@ -402,7 +403,7 @@ def test_a_walk_that_a_page_cannot_compute_is_a_picture(tmp_path: Path) -> None:
 
 # --- the code alone, in node ----------------------------------------------------
 
-CODE = "".join(packed_file(f"{name}.js") for name in ("stage", "compute", "alive"))
+CODE = "".join(packed(f"drawing/{name}.js") for name in ("stage", "compute", "alive"))
 NODE = (
     CODE
     + """

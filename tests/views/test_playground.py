@@ -16,8 +16,9 @@ from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
 
 from naive_graph import Graph, History, Variable
 from naive_graph.cli.main import main
+from naive_graph.cli.serving import server
 from naive_graph.errors import FolderError, MissingToolError
-from naive_graph.views.playground.folder import examples, packed, server, write_playground
+from naive_graph.views.playground.folder import examples, packed_package, write_playground
 from naive_graph.views.playground.parts import PARTS, parts
 from naive_graph.views.playground.running import run
 
@@ -97,8 +98,8 @@ def given(tmp_path_factory):
 
 
 def test_the_package_is_packed_alike_each_time():
-    archive = packed()
-    assert archive == packed()
+    archive = packed_package()
+    assert archive == packed_package()
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
     assert "naive_graph/views/playground/running.py" in names
     assert not any(name.endswith(".pyc") for name in names)

@@ -18,6 +18,7 @@ from ...core import files
 from ...core.files import path_of
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..look import LEAST, SMALL, page_style
+from ..pieces import packed
 from ..policy import policy
 from .alive import Alive
 from .dot import dot_text
@@ -111,13 +112,13 @@ class Picture:
         wide = self.laid.wide
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        looks = ["stage.css", "picture.css", *["steer.css"] * bool(self.living)]
+        looks = [f"drawing/{name}.css" for name in ("stage", "picture", *["steer"] * bool(self.living))]
         copy = f'<script type="application/gzip" class="ng-dot">{code}</script>' if code else ""
         facts = f'data-wish="{self.wished or ""}" data-dot="{escape(dot_text(self.scene, "LR"))}"{self._facts(code)}'
         return (
             f'<div class="ng-picture" {facts}><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
             f'style="overflow-x:auto">{image}</div>{self._whole()}</div>{copy}'
-            f"<style>{page_style('.ng-picture')}{''.join(map(packed_file, looks))}</style>"
+            f"<style>{page_style('.ng-picture')}{''.join(map(packed, looks))}</style>"
             f"<script>{script(self.living)}</script>"
         )
 
@@ -188,7 +189,7 @@ def script(living: Alive | None = None) -> str:
 @cache
 def _files(computes: bool) -> str:
     more = ("axes", "compute", "steer", "alive") if computes else ()
-    return "".join(packed_file(f"{name}.js") for name in ("engine", "stage", *more, "picture"))
+    return "".join(packed(f"drawing/{name}.js") for name in ("engine", "stage", *more, "picture"))
 
 
 _carrier: list[Any] = []  # the cell of this session whose output holds dot for all drawings
@@ -207,12 +208,6 @@ def copy_for_this_cell() -> str:
     elif cell is None or cell != _carrier[0]:
         return ""
     return packed_code()
-
-
-def packed_file(name: str, folder: Path = Path(__file__).parent) -> str:
-    """A file, of ours here, without indents and lines that only explain: it is in every output of a notebook."""
-    lines = map(str.strip, (folder / name).read_text("utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def file_of(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:

@@ -314,16 +314,8 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     called = (names or {}).get(row) or visible(name or "")
     facts = {"name": called} if called else {}
     scope = folder.open_path(tables.scope(row))
-    return Box(
-        f"row-{row}",
-        kind,
-        [*lines, *numbers] or ["?"],
-        scope,
-        wrong,
-        ", ".join(said),
-        facts=facts,
-        numbers=len(numbers),
-    )
+    words = ", ".join(said)
+    return Box(f"row-{row}", kind, [*lines, *numbers] or ["?"], scope, wrong, words, facts=facts, numbers=len(numbers))
 
 
 def sign(rule: Rule) -> str:

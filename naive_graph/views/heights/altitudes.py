@@ -13,10 +13,10 @@ from typing import Any
 from ...errors import DrawingError
 from ...graph.graph import Graph
 from ..drawing.engine import packed_code
-from ..drawing.picture import file_of, packed_file, write_whole
+from ..drawing.picture import file_of, write_whole
 from ..look import COLD, WARM, page_style
+from ..pieces import packed, piece
 from ..policy import policy
-from ..stepper.page import stepper_file
 from .packed import Altitudes
 from .subject import subject_of
 
@@ -62,7 +62,7 @@ class AltitudesPage:
         """The page as text. It loads nothing, and runs no script but its own."""
         whole = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
         look = style() + self._styles
-        return altitudes_file("altitudes.html").format(
+        return piece("heights/altitudes.html").format(
             title=escape(self.title),
             blob=base64.b64encode(self._blob).decode(),
             dot=packed_code(),
@@ -96,25 +96,19 @@ class AltitudesPage:
 
 
 @cache
-def altitudes_file(name: str) -> str:
-    """A file that a browser runs or shows, or the frame of the page."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
-
-@cache
 def script() -> str:
     """All that a page runs, but for its rules."""
-    drawn = [packed_file(f"{name}.js") for name in ("engine", "stage", "compute")]
-    shared = [stepper_file(f"{name}.js") for name in SHARED]
-    return "\n".join([*drawn, *shared, *(altitudes_file(f"{name}.js") for name in SCRIPTS)])
+    drawn = [packed(f"drawing/{name}.js") for name in ("engine", "stage", "compute")]
+    shared = [piece(f"stepper/{name}.js") for name in SHARED]
+    return "\n".join([*drawn, *shared, *(piece(f"heights/{name}.js") for name in SCRIPTS)])
 
 
 @cache
 def style() -> str:
     """How it looks, in the colours of all views; cold and warm are those of heat maps."""
     heats = " ".join(f"--ng-{name}: {colour};" for name, colour in HEATS.items())
-    shared = packed_file("stage.css") + stepper_file("stepper.css")
-    return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{altitudes_file('altitudes.css')}"
+    shared = packed("drawing/stage.css") + piece("stepper/stepper.css")
+    return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{piece('heights/altitudes.css')}"
 
 
 HEATS = {"cold": COLD[0], "warm": WARM[0]}  # also on dark ground: nothing is written on most cells

@@ -74,13 +74,11 @@ def _unpacked(folder: Path, package: str) -> Iterator[tuple[str, bytes]]:
     archive = folder / f"{package.replace('@', '-')}.tgz"
     try:
         with tarfile.open(archive) as opened:
-            for name, known in PARTS[package].items():
-                member = opened.extractfile(f"package/{name}")
-                data = member.read() if member else b""
-                if sha256(data).hexdigest() != known:
-                    raise FolderError(f"{name} in {archive} is not the one that is known. {HOW}")
-                yield f"{package.split('@')[0]}/{Path(name).name}", data
-    except FolderError:
-        raise
+            members = {name: opened.extractfile(f"package/{name}") for name in PARTS[package]}
+            found = {name: member.read() if member else b"" for name, member in members.items()}
     except (OSError, tarfile.TarError, KeyError, EOFError):
         raise FolderError(f"There is no {archive}, or it cannot be read. {HOW}") from None
+    for name, data in found.items():
+        if sha256(data).hexdigest() != PARTS[package][name]:
+            raise FolderError(f"{name} in {archive} is not the one that is known. {HOW}")
+        yield f"{package.split('@')[0]}/{Path(name).name}", data

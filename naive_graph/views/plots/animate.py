@@ -27,6 +27,7 @@ from ...errors import HistoryError
 from ...graph.nodes import Node
 from ..drawing.picture import file_of, write_whole
 from ..look import LIGHT, TEXT, page_style, shown, svg_style
+from ..pieces import piece
 from ..policy import policy
 from .walk import WALK, Stage, set_stage
 
@@ -160,7 +161,7 @@ def _page(stage: Stage, moments: list[Frame]) -> bytes:
         "panel": f'x="{left:.2f}" y="{height - low - high:.2f}" width="{wide:.2f}" height="{high:.2f}"',
         "shown": json.dumps(told).replace("<", "\\u003c"),  # a name may hold "</script>"
     }
-    page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
+    page = piece("plots/film.html")
     script = page[page.index("<script>") + len("<script>") : page.index("</script>")]
     words["policy"] = policy(_filled(script, words))
     return _filled(page, words).encode()

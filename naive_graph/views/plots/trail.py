@@ -6,14 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from ...graph.nodes import Node
 from ...graph.registry import CURRENT
 from ..drawing.alive import Alive, alive
-from ..drawing.picture import packed_file
 from ..look import page_style
+from ..pieces import packed
 from ..policy import policy
 
 MOST_POINTS = 400  # of the walk, that a page is given
@@ -41,12 +40,12 @@ class Trail:
         return (
             f'<div class="ng-trail" data-code="{self.living.key}" data-trail="{escape(json.dumps(facts))}">'
             f'<div class="ng-plotted">{image}</div></div>'
-            f"<style>{page_style('.ng-trail')}{packed_file('steer.css')}{_own('trail.css')}</style>"
+            f"<style>{page_style('.ng-trail')}{packed('drawing/steer.css')}{packed('plots/trail.css')}</style>"
             f"<script>{self.script()}</script>"
         )
 
     def script(self) -> str:
-        files = [*(packed_file(f"{name}.js") for name in FILES), _own("trail.js")]
+        files = [*(packed(f"drawing/{name}.js") for name in FILES), packed("plots/trail.js")]
         return f'{{{"".join(files)}trails("{self.living.key}", {self.living.code});}}'
 
     def page(self, image: str, size: tuple[float, float], title: str) -> str:
@@ -70,7 +69,3 @@ def trail_of(panel: Any, f: Node, moved: Sequence[Node], points: Sequence[tuple[
     every = -(-len(points) // MOST_POINTS)
     kept = [*points[:-1:every], points[-1]]
     return Trail(living, panel, kept)
-
-
-def _own(name: str) -> str:
-    return packed_file(name, Path(__file__).parent)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 from functools import cache
 from html import escape
-from pathlib import Path
 
 from ..drawing.engine import packed_code
-from ..drawing.picture import packed_file
 from ..look import page_style
+from ..pieces import packed, piece
 from ..policy import policy
 from ..steps.packing import PackedWalk
 
@@ -31,28 +30,23 @@ SCRIPTS = (
 
 
 @cache
-def stepper_file(name: str) -> str:
-    """A file that a browser runs or shows, or the frame of a page."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
-
-@cache
 def script() -> str:
     """All that a browser runs, as one module: notebooks and pages share it."""
-    own = [stepper_file(f"{name}.js") for name in SCRIPTS]
-    return "\n".join([*(packed_file(f"{name}.js") for name in DRAWN), *own])
+    own = [piece(f"stepper/{name}.js") for name in SCRIPTS]
+    return "\n".join([*(packed(f"drawing/{name}.js") for name in DRAWN), *own])
 
 
 @cache
 def style() -> str:
     """How it looks, in the colours of all views."""
-    return page_style(".ng-stepper") + packed_file("stage.css") + packed_file("steer.css") + stepper_file("stepper.css")
+    drawn = packed("drawing/stage.css") + packed("drawing/steer.css")
+    return page_style(".ng-stepper") + drawn + piece("stepper/stepper.css")
 
 
 def page(walk: PackedWalk) -> str:
     """The page as text."""
     whole = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
-    return stepper_file("page.html").format(
+    return piece("stepper/page.html").format(
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
         dot=packed_code(),

@@ -1,0 +1,48 @@
+"""Pages in a browser of this machine: a file of them, or a folder that is handed out to this machine alone."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from ..errors import FolderError
+
+KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm"}
+
+
+def browse(address: str) -> None:
+    """Show a page in this machine's browser, or say that there is none."""
+    if not webbrowser.open(address):
+        print("note: there is no browser here to show it.", flush=True)
+
+
+class _Files(SimpleHTTPRequestHandler):
+    def guess_type(self, path: str | os.PathLike[str]) -> str:
+        """The kind of a file, by our own list: a machine's may lack what browsers insist on."""
+        return KINDS.get(Path(path).suffix) or super().guess_type(path)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: what a page loads is of no interest."""
+
+
+def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+    """What hands out a folder to this machine alone, at `server_port`. Raises FolderError for a port that is taken."""
+    try:
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(_Files, directory=str(folder)))
+    except OSError as error:
+        raise FolderError(
+            f"Nothing can be served at port {port}: {error.strerror}. Choose another: --port 8123"
+        ) from None
+
+
+def serve(folder: Path, port: int | None, what: str, opened: bool) -> None:
+    """Hand out a folder until Ctrl-C. port: None is one that is free; opened: whether a browser is to show it."""
+    with server(folder, port or 0) as serving:
+        address = f"http://127.0.0.1:{serving.server_port}/"
+        print(f"The {what} is at {address} until you press Ctrl-C.", flush=True)
+        if opened:
+            browse(address)
+        serving.serve_forever()
