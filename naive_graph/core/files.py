@@ -84,6 +84,17 @@ def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> No
         raise failure(f"Cannot write {target}: {getattr(error, 'strerror', None) or error}.") from None
 
 
+def write_into(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file, whole, into a folder that is made. name: its path from there. Raises FolderError."""
+    target = folder / name
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(f"Cannot make the folder '{target.parent}': {error.strerror}. Choose another.") from None
+    write_whole(target, data, FolderError)
+    return target
+
+
 def _write_beside(target: Path, data: bytes) -> None:
     """Write a file of a name of its own, locked as long as somebody writes it, and move it into place."""
     part = target.with_name(f".{target.name[:MOST_LETTERS]}.{secrets.token_hex(4)}.part")

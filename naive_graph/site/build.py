@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.lessons import lessons_of_the_package, without_outputs
-from ..core.files import write_whole
-from ..errors import FolderError
+from ..core.files import write_into
 from .frame import HERE, framed
 from .gallery import examples, shown
 from .lessons import lesson
@@ -48,16 +47,8 @@ class _Pages:
 
     def page(self, path: str, template: str, title: str, **facts: Any) -> Path:
         up = "../" * path.count("/")
-        return self.written(path, framed(template, title, up, playground=self.playground, **facts).encode())
-
-    def written(self, path: str, data: bytes) -> Path:
-        target = self.folder / path
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FolderError(f"Cannot make the folder '{target.parent}': {error.strerror}. Choose another.") from None
-        write_whole(target, data, FolderError)
-        return target
+        html = framed(template, title, up, playground=self.playground, **facts)
+        return write_into(self.folder, path, html.encode())
 
     def front(self, lessons: Sequence[Any], first: Any) -> Iterator[Path]:
         count = sum(map(len, self.groups.values()))
@@ -74,7 +65,7 @@ class _Pages:
         around = _around([(each.name, each.title) for each in lessons])
         for each, (before, after) in zip(lessons, around):
             title = f"{each.number}. {each.title}"
-            yield self.written(f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
+            yield write_into(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
             yield self.page(f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after)
 
     def of_the_reference(self) -> Iterator[Path]:

@@ -30,15 +30,8 @@ try:
 except ImportError:
     raise missing() from None
 
-ROOMS = (
-    "tensor",
-    "training",
-    "sequential",
-    "views",
-    "interop",
-    "classroom",
-    "errors",
-)  # as the package's help has them
+# As the package's help has them.
+ROOMS = ("tensor", "training", "sequential", "views", "interop", "classroom", "errors")
 HOUSE = __name__.split(".")[0]
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from ...core.files import write_whole
-from ...errors import FolderError
+from ...core.files import write_into
 from ..drawing.engine import packed_code
 from ..look import page_style
 from ..pieces import packed, piece
@@ -34,12 +33,7 @@ def write_playground(folder: Path, given: Path | None = None) -> None:
     """
     found = {**parts(given), **dict(_own())}
     for name, data in found.items():
-        target = folder / name
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FolderError(f"{target.parent} cannot be made: {error.strerror}. Choose another place.") from None
-        write_whole(target, data, FolderError)
+        write_into(folder, name, data)
 
 
 def _own() -> Iterator[tuple[str, bytes]]:
