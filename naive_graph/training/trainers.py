@@ -23,7 +23,7 @@ from .archive import Shapes, read, write
 from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, between
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
-PART = 2**14  # entries that a formula moves at once
+PART = 2**13  # entries that a formula moves at once
 
 
 FINITE = between(-LARGEST, LARGEST, "finite number")
@@ -135,16 +135,13 @@ class Trainer:
         weights = [(place, weight) for place, weight in enumerate(self.model.parameters) if weight.updated]
         touched = [(place, weight, weight.touched(self.sparse_updates)) for place, weight in weights]
         parts = [part for part in touched if part[2] is not False]
-        slopes = [weight.slope(where) for _, weight, where in parts]
+        slopes = [weight.slope(_looked_at(where)) for _, weight, where in parts]
         norm = _norm(slopes)
         factor, clipped = scale, self.clip_threshold > 0 and abs(scale) * norm > self.clip_threshold
         if clipped:
             factor = scale * (self.clip_threshold / (abs(scale) * norm))
         with _quiet():  # what overflows is refused below
-            changes = [
-                self._change(*part, slope if factor == 1.0 else factor * slope) for part, slope in zip(parts, slopes)
-            ]
-        _check_finite(change.new[0] for change in changes)
+            changes = [self._change(*part, slope, factor) for part, slope in zip(parts, slopes)]
         for change in changes:
             self._commit(*change)
         for weight in self.model.parameters:
@@ -162,14 +159,23 @@ class Trainer:
         settings = {name: getattr(self, called) for name, called in self.called.items()}
         return self.rule(w, g, *memory, **settings, **({"t": self.updates + 1} if self.counts else {}))
 
-    def _change(self, place: int, weight: Movable, where: Any, slope: Any) -> Change:
+    def _change(self, place: int, weight: Movable, where: Any, slope: Any, factor: float) -> Change:
         memory = self.memory.get(place) or [weight.zeros() for _ in range(self.memories)]
         known = [part if where is None else part[where] for part in memory]
         ours = type(self).formula is Trainer.formula and self.rule.__module__ == formulas.__name__
-        apply = self._by_parts if ours and getattr(slope, "size", 0) > PART else self.formula
-        return Change(place, weight, where, memory, apply(weight.read(where), slope, *known))
+        if ours and getattr(slope, "size", 0) > PART:
+            new = self._by_parts(factor, weight.read(_looked_at(where)), slope, *known)
+        else:
+            new = self._moved(weight.read(where), factor * slope, *known)
+        return Change(place, weight, where, memory, new)
 
-    def _by_parts(self, *arrays: Any) -> tuple[Any, ...]:
+    def _moved(self, *given: Any) -> tuple[Any, ...]:
+        """What the formula gives. Raises DivergedError, before anything is written, if a weight is no finite number."""
+        new = self.formula(*given)
+        _check_finite(new[0])
+        return new
+
+    def _by_parts(self, factor: float, *arrays: Any) -> tuple[Any, ...]:
         """The formula on one stretch of entries after the other, each of which stays in the cache."""
         import numpy
 
@@ -177,7 +183,8 @@ class Trainer:
         flat, results = [each.reshape(-1) for each in arrays], [each.reshape(-1) for each in new]
         for start in range(0, arrays[0].size, PART):
             part = slice(start, start + PART)
-            for result, found in zip(results, self.formula(*(each[part] for each in flat))):
+            w, g, *memory = (each[part] for each in flat)
+            for result, found in zip(results, self._moved(w, g if factor == 1.0 else factor * g, *memory)):
                 result[part] = found
         return new
 
@@ -424,15 +431,17 @@ def _quiet() -> AbstractContextManager[Any]:
     return nullcontext() if numpy is None else numpy.errstate(all="ignore")
 
 
-def _check_finite(weights: Iterable[Any]) -> None:
-    """Raise DivergedError, before anything is written, if a new weight is no finite number."""
-    for weight in weights:
-        finite = math.isfinite(weight) if isinstance(weight, float) else bool((abs(weight) < math.inf).all())
-        if not finite:
-            raise DivergedError(
-                "An update would make a weight infinite or not a number, so it was not made. Take a smaller "
-                "learning_rate."
-            )
+def _check_finite(weight: Any) -> None:
+    """Raise DivergedError if a new weight is no finite number."""
+    if not (math.isfinite(weight) if isinstance(weight, float) else bool((abs(weight) < math.inf).all())):
+        raise DivergedError(
+            "An update would make a weight infinite or not a number, so it was not made. Take a smaller learning_rate."
+        )
+
+
+def _looked_at(where: Any) -> Any:
+    """The same part of a weight, without a copy of all of it: nothing writes there."""
+    return ... if where is None else where
 
 
 def _length(slope: Any) -> float:
