@@ -16,6 +16,7 @@ from naive_graph import AdamTrainer, LeafNode, gradcheck, lower, operators
 from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, StaleNodeError
 from naive_graph.graph.graph import Graph
 from naive_graph.interop import from_onnx
+from naive_graph.interop.onnx.building import OnnxBuilder
 
 X = np.random.default_rng(5).normal(size=(2, 3))
 
@@ -291,3 +292,10 @@ def test_a_word_that_resizing_does_not_know_is_refused():
     nodes = [node("Resize", "x part scales", "y", mode="odd")]
     with pytest.raises(ImportAttributeError, match=r"mode='odd'.*nearest, linear, cubic"):
         from_onnx(model_of(nodes, [("x", (1, 2))], [("y", None)], weights))
+
+
+def test_a_graph_that_is_begun_anew_while_a_file_is_read_is_not_the_files_fault(monkeypatch):
+    real = OnnxBuilder._results
+    monkeypatch.setattr(OnnxBuilder, "_results", lambda builder, step: (Graph.renew(), real(builder, step))[1])
+    with pytest.raises(StaleNodeError):
+        from_onnx(mlp(2))

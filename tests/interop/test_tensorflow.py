@@ -13,8 +13,9 @@ from graphdefs import Drawn, Shape, Type  # noqa: E402
 from tensorflow_cases import convolved, largest, softmax  # noqa: E402
 
 from naive_graph import AdamTrainer, Graph, History, draw, gradcheck, lower  # noqa: E402
-from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, UnknownOperatorError  # noqa: E402
+from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, StaleNodeError, UnknownOperatorError  # noqa: E402
 from naive_graph.interop import from_tensorflow  # noqa: E402
+from naive_graph.interop.tensorflow.building import TensorFlowBuilder  # noqa: E402
 
 random, KERAS = np.random.default_rng(5), Path(__file__).parent / "keras"
 
@@ -368,3 +369,10 @@ def test_a_network_stands_in_tensorboard_by_its_own_names(tmp_path):
     names = {each.name for each in found.Graph().node}
     assert {"x", "hidden/kernel", "hidden/MatMul", "hidden/Relu", "top/MatMul", "probabilities/probabilities"} <= names
     assert not any("hidden/hidden" in each for each in names)
+
+
+def test_a_graph_that_is_begun_anew_while_a_file_is_read_is_not_the_files_fault(monkeypatch):
+    real = TensorFlowBuilder.by_row
+    monkeypatch.setattr(TensorFlowBuilder, "by_row", lambda builder, step: (Graph.renew(), real(builder, step))[1])
+    with pytest.raises(StaleNodeError):
+        from_tensorflow(mlp().bytes)(x=np.ones((1, 4)))

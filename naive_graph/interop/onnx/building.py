@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, TensorProto, helper
 
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, UnknownOperatorError
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError, UnknownOperatorError
 from ...tensor.base import TensorNode
 from ...tensor.operators.row import Row
 from .bodies import has_body, spelt_out
@@ -56,7 +56,7 @@ class OnnxBuilder(Values):
         """Give a step's results their values. Raises ImportModelError, which names the step."""
         try:
             results = self._results(step)
-        except ImportModelError:
+        except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
             raise
         except NaiveGraphError as error:
             raise ImportModelError(f"{step.label}: {error}") from None

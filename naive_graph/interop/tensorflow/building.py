@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
@@ -111,7 +111,7 @@ class TensorFlowBuilder:
         self.scopes.enter(step.name)
         try:
             found = SPECIAL[step.op](self, step) if step.op in SPECIAL else self.by_row(step)
-        except ImportModelError:
+        except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
             raise
         except (NaiveGraphError, MemoryError) as error:
             raise ImportModelError(f"{label(step)}: {error}") from None
