@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, gradients, record, scope, step, tangent, where
 from naive_graph.core.plan import absorbed_by
+from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.graph.registry import CURRENT
 from naive_graph.views import Steps
@@ -613,3 +614,18 @@ def test_a_derivative_can_be_walked_like_any_graph():
     x = Variable(2.0, name="x")
     (slope,) = gradients(x**3, [x])
     assert last_state(step(slope)).values[slope.row] == 12.0
+
+
+def test_a_handler_that_evaluates_while_a_recording_ends_changes_nothing_else(monkeypatch):
+    x, real = Variable(3.0), Tables.value
+
+    def value(tables, row):
+        monkeypatch.setattr(Tables, "value", real)
+        Graph.forward(Variable(1.0) * Variable(2.0))
+        return real(tables, row)
+
+    with record() as steps:
+        Graph.forward(x * x)
+        x.value = 2.0
+        monkeypatch.setattr(Tables, "value", value)
+    assert [each.value for each in steps.find(kind="moved")] == [2.0]

@@ -101,21 +101,21 @@ class Recorder:
 
     def note_moves(self, cast: Cast, leaves: Mapping[int, Any]) -> None:
         """An update: which leaves have other values than in the last forward sweep."""
-        now = {row: number_of(value) for row, value in leaves.items()}
-        moved = [row for row, value in now.items() if row in self.leaves and repr(self.leaves[row]) != repr(value)]
-        if moved and self.runs:
+        now, known = {row: number_of(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
+        before = {row: old for row, new in now.items() if repr(old := known.get(row, new)) != repr(new)}
+        if before and self.runs:
             run = Run(UPDATE, cast, max(0, self.iteration - (not self.differentiated)))
-            for row in moved:
-                run.before[row] = self.leaves[row]
+            run.before |= before
+            for row in before:
                 run.log.add(MOVED, row, now[row])
             self.runs.append(run)
-        self.leaves |= now
+        known |= now
 
     def finish(self) -> None:
         """Note what was set after the last sweep."""
         if self.runs and not self.runs[-1].cast.tables.closed:
             cast = self.runs[-1].cast
-            values = {row: cast.tables.value(row) for row in self.leaves if row < len(cast.tables)}
+            values = {row: cast.tables.value(row) for row in [*self.leaves] if row < len(cast.tables)}
             self.note_moves(cast, {row: value for row, value in values.items() if value is not None})
 
     def _begin(self, phase: str, cast: Cast) -> Run:
