@@ -21,6 +21,7 @@ windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
 elsewhere  12  channels_last, field_of_view, same_pads
 neurons    13  neuron_slopes, hinge
 deep       14  depth_slopes, normalise
+doubts     15  best_h, complex_step
 tiny       1, 2, 3, 5, 6, 9  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
@@ -30,6 +31,7 @@ from .backward import BACKWARD
 from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
 from .dataflows import FIRE, LAYER_STREAMS, TWO_BUFFERS
 from .deep import DEPTH_SLOPES, NORMALISE
+from .doubts import BEST_H, COMPLEX_STEP
 from .downhill import DESCEND, SLOPE
 from .dual import DUAL
 from .elsewhere import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
@@ -64,5 +66,6 @@ EXERCISES = [
     CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
     NEURON_SLOPES, HINGE,
     DEPTH_SLOPES, NORMALISE,
+    BEST_H, COMPLEX_STEP,
 ]  # fmt: skip
 ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file

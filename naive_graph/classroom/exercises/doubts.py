@@ -1,0 +1,86 @@
+"""Lesson 15: slopes by trying that are as good as they can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from ..cases import Formula
+from ..exercise import Exercise
+
+
+def complex_step(
+    f: Any, x: Any, h: Any, *, real_part: str = "", no_division: str = "", twice: str = "",
+    real_step: str = "", size: str = "", forgets_x: str = "", square: str = "",
+) -> Any:  # fmt: skip
+    """The slope of f at x by a complex step: the imaginary part of f(x + ih), over h."""
+    if real_step:
+        return (f(x + h) - f(x)) / h
+    shifted = f(complex(x if not forgets_x else 0.0, h))
+    if real_part or size:
+        return (shifted.real if real_part else abs(shifted)) / h
+    if no_division:
+        return shifted.imag
+    if square:
+        return shifted.imag / (h * h)
+    return shifted.imag / (h if not twice else 2 * h)
+
+
+def _complex_functions() -> Iterator[tuple[Any, ...]]:
+    texts = "x", "x * x", "x**3 - x", "1 / (1 + x * x)", "2 - 3 * x", "x * (1 - x) / (3 + x)", "5.0 + 0 * x"
+    for x in (1.0, -2.0, 0.5):
+        for text in texts:
+            yield Formula(text), x, 1e-20
+            yield Formula(text), x, 0.125
+
+
+def best_h(
+    f: Any, x: Any, right: Any, tries: Any, *, smallest: str = "", one_sided: str = "", signed: str = "",
+    gives_error: str = "", worst: str = "", last_of_equals: str = "", no_two: str = "",
+) -> Any:  # fmt: skip
+    """Return the h of tries with which the central difference comes nearest to right.
+
+    The central difference is (f(x + h) - f(x - h)) / (2 * h); right is the
+    slope of f at x. Where several are as near, return the first of them.
+    """
+    if smallest:
+        return min(tries)
+    best, least = None, math.inf
+    for h in tries:
+        found = (f(x + h) - f(x - h)) / (2 * h)
+        if one_sided or no_two:
+            found = (f(x + h) - (f(x) if one_sided else f(x - h))) / h
+        error = abs(found - right) if not signed else found - right
+        if worst:
+            error = -error
+        if error < least or (last_of_equals and error == least):
+            best, least = h, error
+    return best if not gives_error else least
+
+
+def _tried() -> Iterator[tuple[Any, ...]]:
+    yield Formula("5.0"), 1.0, 0.0, [0.5]
+    yield Formula("5.0"), 1.0, 0.0, [0.25, 0.5, 0.125]
+    yield Formula("x * x"), 1.0, 2.0, [1.0, 0.5, 0.25]
+    yield Formula("x**3"), 1.0, 3.0, [0.5, 0.25, 1.0]
+    yield Formula("2 - x**3"), 1.0, -3.0, [0.25, 0.5]
+    yield Formula("exp(x)"), 0.0, 1.0, [1e-2, 1e-5, 1e-14]
+    yield Formula("exp(x)"), 1.0, math.e, [1e-1, 1e-3, 1e-5, 1e-8]
+    yield Formula("sin(x)"), 1.0, math.cos(1.0), [1e-13, 1e-5, 1e-1]
+    yield Formula("sin(x)"), 0.0, 1.0, [3.0, 2.0, 0.125]
+    yield Formula("sin(x)"), 0.0, 1.0, [2.0, 0.5, 3.0]
+    yield Formula("log(x)"), 2.0, 0.5, [1e-15, 1.0, 1e-5]
+
+
+STEP_FEATURES = {
+    "h is very small": lambda f, x, h: h < 1e-9,
+    "h is not small": lambda f, x, h: h > 1e-9,
+}
+TRIES_FEATURES = {
+    "there is more than one h": lambda f, x, right, tries: len(tries) > 1,
+    "the smallest h stands first": lambda f, x, right, tries: tries[0] == min(tries),
+    "an h is below 1e-7": lambda f, x, right, tries: min(tries) < 1e-7,
+}
+COMPLEX_STEP = Exercise(complex_step, _complex_functions, STEP_FEATURES)
+BEST_H = Exercise(best_h, _tried, TRIES_FEATURES)
