@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
-from stepping import Seen
+from stepping import Seen, offline_page
 
 from naive_graph import Graph, Variable, record
 
@@ -27,23 +27,18 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     pages: list[Any] = []
 
     def show(steps: Any, **options: Any) -> Seen:
-        context = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options})
-        view = context.new_page()
-        pages.append(context)
-        problems: list[str] = []
-        view.on("pageerror", lambda error: problems.append(str(error)))
-        view.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        view.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
+        view = offline_page(browser, **options)
+        pages.append(view)
         view.goto(steps.save(tmp_path / f"walk{len(pages)}.html").as_uri())
         seen = Seen(view)
         if seen.root.locator(".ng-levels").count():
             seen.press("3")  # every event is told
-        seen.problems = problems  # type: ignore[attr-defined]
+        seen.problems = view.problems  # type: ignore[attr-defined]
         return seen
 
     yield show
-    for context in pages:
-        context.close()
+    for view in pages:
+        view.context.close()
 
 
 @pytest.fixture(scope="module")

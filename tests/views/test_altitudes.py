@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browsing import serious
+from stepping import offline_page
 
 from naive_graph import Graph, LeafNode, Sequential, altitudes, lower, operator, scope
 from naive_graph.errors import DrawingError, ShapeError
@@ -54,16 +55,11 @@ def by_python(network: Any, x: Any, label: Any) -> tuple[Any, Any]:
 @pytest.fixture(scope="module")
 def opens(browser: Any, tmp_path_factory: Any) -> Any:
     """Open a page with the network cut; its problems are told."""
-    contexts = []
+    views = []
 
     def show(page: Any, place: str = "", **options: Any) -> Any:
-        context = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options})
-        contexts.append(context)
-        view = context.new_page()
-        view.problems = []
-        view.on("pageerror", lambda error: view.problems.append(str(error)))
-        view.on("console", lambda message: message.type == "error" and view.problems.append(message.text))
-        view.on("dialog", lambda dialog: view.problems.append("a script of the learner's ran"))
+        view = offline_page(browser, **options)
+        views.append(view)
         view.on("request", lambda asked: asked.url.startswith("file:") or view.problems.append(asked.url))
         path = page.save(tmp_path_factory.mktemp("page") / "page.html")
         view.goto(path.as_uri() + place)
@@ -71,8 +67,8 @@ def opens(browser: Any, tmp_path_factory: Any) -> Any:
         return view
 
     yield show
-    for each in contexts:
-        each.close()
+    for each in views:
+        each.context.close()
 
 
 @pytest.fixture(scope="module")

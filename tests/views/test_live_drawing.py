@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from browsing import serious
 from following import bits, check_any_graph, computed, in_node
+from stepping import offline_page
 from test_live import MADE, NAMES, hill
 
 import naive_graph as ng
@@ -82,25 +83,20 @@ class Seen:
 @pytest.fixture
 def seen(browser: Any, tmp_path: Path) -> Any:
     """Open a picture as a saved page, with the network cut."""
-    contexts: list[Any] = []
-    problems: list[str] = []
+    pages: list[Any] = []
 
     def show(picture: Any, text: str = "", of: str = ".ng-alive", **options: Any) -> Seen:
-        context = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda line: line.type == "error" and problems.append(line.text))
-        page.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
-        file = tmp_path / f"picture{len(contexts)}.html"
+        page = offline_page(browser, **options)
+        pages.append(page)
+        file = tmp_path / f"picture{len(pages)}.html"
         file.write_text(text) if text else picture.save(file)
         page.goto(file.as_uri())
         return Seen(page, of)
 
     yield show
-    for context in contexts:
-        context.close()
-    assert problems == []
+    for page in pages:
+        page.context.close()
+    assert [page.problems for page in pages] == [[] for _ in pages]
 
 
 PARTIALS = (
