@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import TrainingError
 from .network import MADE_LATER, Network, Weights
-from .schemes import block_size, check_policy, copied
+from .schemes import block_size, check_policy
 from .workers import (
     CAPACITY,
     PATIENCE,
@@ -150,7 +150,7 @@ class Team:
         try:
             return collected(store, desk, self.network, found)
         except WorkerDied as error:
-            error.ran = Ran([copied(each) for each in self.buffers], min(self.ended), [], [])
+            error.ran = Ran(store.left(), min(self.ended), [], [])
             raise
 
     def _end(self, channels: Sequence[Any], views: Sequence[Any]) -> None:

@@ -109,7 +109,7 @@ class Versions:
 
     def learn(self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int) -> None:
         """Write U_{g+2} where U_g was, as far as it is mine; nobody reads that any more, if the pipeline is right."""
-        base, after = self.of(layer, group + (self.policy == "delayed")), self.of(layer, group)
+        base, after = self.of(layer, group + (self.policy == "delayed")), self.buffers[group % 2][layer]
         for name, index in mine.items():
             old, new, rows = base[name][index], after[name][index], max(1, IN_CACHE // total[name][0].size)
             for start in range(0, len(new), rows):

@@ -76,11 +76,35 @@ class Store(Versions):
                 alive()
                 self.changed.wait(PATIENCE)
 
+    def left(self) -> list[Weights]:
+        """Both buffers, as nobody writes them any more."""
+        return [copied(each) for each in self.buffers]
+
     def written(self, writer: int) -> None:
         """One more group has ended, and somebody may wait for it."""
         with self.changed:
             self.ended[writer] += 1
             self.changed.notify_all()
+
+
+class StoreBeside(Store):
+    """A store in new buffers: the first two groups read what was there before, and nothing is copied."""
+
+    def __init__(self, begun: Sequence[Weights], first: int, *others: Any) -> None:
+        super().__init__([[_like(layer) for layer in half] for half in begun], *others)
+        self.begun, self.first = begun, first
+
+    def of(self, layer: int, group: int) -> dict[str, Array]:
+        return (self.begun if group < self.first + 2 else self.buffers)[group % 2][layer]
+
+    def left(self) -> list[Weights]:
+        """Both buffers; a copy of what was there before where no group has written."""
+        written = {group % 2 for group in range(self.first, min(self.ended))}
+        return [self.buffers[half] if half in written else copied(self.begun[half]) for half in (0, 1)]
+
+
+def _like(layer: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: np.empty_like(array) for name, array in layer.items()}
 
 
 class Desk:
@@ -225,7 +249,7 @@ def in_threads(
     """A pipelined run with a thread for each part. A Ctrl-C ends it behind the group at hand."""
     flow, parts = checked(network, partition)
     ended = [before[0]] * len(writers(flow))
-    store = Store([copied(each) for each in buffers], ended, threading.Condition(), policy, network.learning_rate)
+    store = StoreBeside(buffers, before[0], ended, threading.Condition(), policy, network.learning_rate)
     desk = Desk(SimpleNamespace(value=len(samples)), SimpleNamespace(value=0), time.perf_counter())
     channels: dict[str, Any] = {each.name: queue.Queue(CAPACITY) for each in flow.crossing(parts)}
     answers: dict[int, Any] = {}
@@ -271,7 +295,6 @@ def collected(store: Store, desk: Desk, network: Network, answers: Mapping[int, 
             raise answer
     if desk.failed.value:
         raise KeyboardInterrupt
-    buffers = [[{name: np.array(array) for name, array in each.items()} for each in half] for half in store.buffers]
     losses = [loss for found, _ in answers.values() for loss in found]
     bars = sorted((bar for _, found in answers.values() for bar in found), key=lambda bar: bar.start)
-    return Ran(buffers, min(store.ended), losses, bars)
+    return Ran(store.left(), min(store.ended), losses, bars)

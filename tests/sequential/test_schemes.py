@@ -86,6 +86,24 @@ def test_threads_find_the_bits_of_the_recurrence(policy, count):
     assert ran.ended == 3 and len(ran.losses) == 30 and len(ran.bars) == (4 + 4 + 1) * 12  # blocks of 4
 
 
+@pytest.mark.parametrize("policy", ["delayed", "alternate"])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.parametrize("before", [0, 1])
+def test_few_groups_leave_both_buffers_and_none_of_what_was_given(policy, count, before):
+    """Also those that no group wrote, whose weights are then those that were there."""
+    network, x, y = small()
+    begun = doubled(network.weights)
+    begun[1][0]["W"] += 0.125
+    given = [copied(half) for half in begun]
+    x, y = x[: count * network.batch_size], y[: count * network.batch_size]
+    ran = in_threads(network, begun, x, y, policy, parts(network, 2), (before, before * network.batch_size))
+    steps = [step.buffers for step in in_series(network, begun, x, y, policy, before, before * network.batch_size)]
+    for found, due, own, kept in zip(ran.buffers, steps[-1] if steps else given, begun, given):
+        assert same(found, due) and same(own, kept)
+        for layer, first in zip(found, own):
+            assert not any(np.shares_memory(layer[name], first[name]) for name in layer)
+
+
 def test_processes_find_the_bits_of_the_recurrence():
     network, x, y = small()
     *_, last = in_series(network, doubled(network.weights), x, y, "delayed")
