@@ -22,10 +22,12 @@ def backward(
     if walk == "hasty":
         return _hasty(order, y, partials)
     grads = dict.fromkeys(order, 0.0)
-    if seed == "seeds_all":
-        grads = dict.fromkeys(order, 1.0)
+    if seed.startswith("seeds_"):
+        grads |= dict.fromkeys([node for node in order if seed == "seeds_all" or not node.last], 1.0)
     if seed != "from_end":
-        grads[y] = 1.0 if not seed else {"no_seed": 0.0, "seed_value": y.value}.get(seed, 1.0)
+        grads[y] = (
+            1.0 if not seed else {"no_seed": 0.0, "seed_value": y.value, "seeds_leaves": grads[y]}.get(seed, 1.0)
+        )
     elif order:
         grads[order[-1]] = 1.0
     for node in reversed(order) if not walk else _walked(walk, order, y):

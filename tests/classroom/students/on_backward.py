@@ -140,6 +140,24 @@ def ones(order, y, partials):
     return g
 
 
+@wrong("backward", "seeds_leaves")
+def starts_at_the_leaves(order, y, partials):
+    g = {n: 0.0 if n.last else 1.0 for n in order}
+    for n in reversed(order):
+        for o, p in zip(n.last, partials(n)):
+            g[o] += p * g[n]
+    return g
+
+
+@wrong("backward", "seeds_leaves")
+def starts_at_both_ends(order, y, partials):
+    g = {n: 0.0 if n.last and n is not y else 1.0 for n in order}
+    for n in reversed(order):
+        for o, p in zip(n.last, partials(n)):
+            g[o] += p * g[n]
+    return g
+
+
 @wrong("backward", "only_reached")
 def get_with_default(order, y, partials):
     g = {y: 1.0}
