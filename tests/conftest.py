@@ -70,7 +70,7 @@ THOROUGH = {
     "test_nothing_that_lies_about_is_an_answer",
     "test_objects_and_arrays_are_as_many_after_many_samples_as_after_few",
     "test_on_dask",
-    "test_pairs_of_mistakes_are_recognised_or_look_like_one",
+    "test_two_mistakes_are_told_as_these_two_or_as_one",
     "test_plot_measured",
     "test_schemes",
     "test_seven_trainers_walk_on_every_surface",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from .exercise import Exercise, Switches, same
 from .near import SENTENCES, flat, near, relation
 
 NEARLY_ALL = 0.985
-ENOUGH = 0.9  # of the cases where the answer or the mistake is wrong
+ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
 ALL_BUT_FEW = 0.97  # of them, where two mistakes are said at once: two explain much by chance
 
 
@@ -49,17 +50,33 @@ def _named(exercise: Exercise, asked: Asked) -> list[Mistake]:
 
 def fitting(exercise: Exercise, asked: Asked) -> Switches:
     """The switches, one or two, under which the solution does what the answer does; none if there are none."""
-    best: tuple[float, int, Switches] = (ENOUGH, -9, ())
-    wrong = [not exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(asked)]
-    breaks = all(first.kind == "raised" for (first, _), fails in zip(asked, wrong) if fails)
-    for count in (1,) if breaks else (1, 2):  # of two that both raise, nobody knows which did
-        if best[0] == 1.0:
-            break  # no pair explains more
-        for switches in exercise.mistakes(count):
-            share = _agreement(exercise, [first for first, _ in asked], wrong, switches)
-            share = share if count == 1 or share > ALL_BUT_FEW else 0.0
-            best = max(best, (share, -count, switches), key=lambda each: each[:2])
-    return best[2]
+    gave = [first for first, _ in asked]
+    wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
+    shares = {(): 0.0} | {each: _agreement(exercise, gave, wrong, each) for each in exercise.mistakes(1)}
+    one = max(shares, key=shares.__getitem__)
+    if shares[one] < 1.0 and any(first.kind != "raised" for first, fails in zip(gave, wrong) if fails):
+        two = {each: _agreement(exercise, gave, wrong, each) for each in exercise.mistakes(2)}
+        most = max(two.values(), default=0.0)
+        if most > max(shares[one], ALL_BUT_FEW):
+            if sure := _sure(exercise, gave, wrong, [each for each, share in two.items() if share == most]):
+                return sure
+    return one if shares[one] > ENOUGH else ()
+
+
+def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Switches]) -> Switches:
+    """The one of pairs that explain as much, if what both its mistakes say is sure; none if it is not.
+
+    It is not where other mistakes explain as much, or the failing cases do not show
+    two: one is to be seen alone, and each is to explain what the other alone does
+    not. Else one may hide, or mend, what the other says.
+    """
+    names = {frozenset(value.partition(":")[0] for _, value in each) for each in pairs}
+    both, *alone = [
+        [fails and exercise.agree(i, gave[i], exercise.imagined(i, each)[0]) for i, fails in enumerate(wrong)]
+        for each in (pairs[0], *((each,) for each in pairs[0]))
+    ]
+    shown = alone[0] != alone[1] and all(any(map(operator.gt, both, one)) for one in alone)
+    return pairs[0] if len(names) == 1 and shown else ()
 
 
 def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], switches: Switches) -> float:
@@ -142,7 +159,7 @@ def _keeps_state(exercise: Exercise, asked: Asked) -> Mistake | None:
     if (True, False) not in again or (False, True) in again:
         return None
     after = again[again.index((True, False)) + 1 :]
-    by_chance = exercise.complaint is not None and any(one and two for one, two in after)  # the order of a set
+    by_chance = after.count((True, True)) >= again.count((True, False))  # the order of a set
     if by_chance or any(one.changed for one, _ in asked):
         return None
     told = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."

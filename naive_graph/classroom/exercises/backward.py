@@ -25,9 +25,7 @@ def backward(
     if seed.startswith("seeds_"):
         grads |= dict.fromkeys([node for node in order if seed == "seeds_all" or not node.last], 1.0)
     if seed != "from_end":
-        grads[y] = (
-            1.0 if not seed else {"no_seed": 0.0, "seed_value": y.value, "seeds_leaves": grads[y]}.get(seed, 1.0)
-        )
+        grads[y] = 1.0 if not seed else {"no_seed": 0.0, "seed_value": y.value, "seeds_leaves": grads[y]}.get(seed, 1.0)
     elif order:
         grads[order[-1]] = 1.0
     for node in reversed(order) if not walk else _walked(walk, order, y):

@@ -19,6 +19,8 @@ def slope(
     after, before = f(x + h), f(x - h)
     if sides:
         after, before = SIDES[sides](f, x, h)
+        if divisor and sides.endswith(("_difference", "_forward")):  # made for 2 h, by which nobody divides here
+            after, before = after / 2, before / 2
     if divisor:
         return DIVISORS[divisor](after, before, h)
     if sign == "curvature":

@@ -59,7 +59,7 @@ def same_pads(
     if at_start:
         before = zeros - before
     if halves:
-        return [before, before]
+        return [before, before] if halves == "halves" else [zeros - before, zeros - before]
     if total:
         return [zeros, zeros] if total == "twice" else [0, zeros]
     return [before, zeros - before]

@@ -196,8 +196,8 @@ def _filled() -> Iterator[tuple[Any, ...]]:
 
 
 def _run_cases() -> Iterator[ExerciseCase]:
-    for text in ("", "m", "mm", "ma", "mma", "maa", "mam", "mmaam", "aaaa", "mammaaam", "ssmas", "ammmsaam"):
-        names = [{"m": "mul", "a": "add", "s": "sin"}[letter] for letter in text]
+    for text in ("", "m", "mm", "ma", "mma", "maa", "mam", "mmaam", "aaaa", "mammaaam", "ssmas", "ammmsaam", "tsmlea"):
+        names = [{"m": "mul", "a": "add", "s": "sin", "t": "tanh", "l": "log", "e": "exp"}[letter] for letter in text]
         special = ["the list is empty" * (not text), "there are several runs" * (len(set(text)) > 1)]
         yield plain_case(f"names = {names}", names, features=";".join(special))
 

@@ -24,6 +24,8 @@ def at_work(
         sample = cycle - stage if not shift else _shifted(shift, stages, stage, cycle)
         there = 1 <= sample <= samples if not bounds else _there(bounds, sample, samples)
         row.append(sample if there else None)
+    if from_zero == "from_zero:early":
+        return [cycle - stage if 0 <= cycle - stage < samples else None for stage in range(stages)]
     if from_zero:
         return [None if each is None else each - 1 for each in row]
     return row if not idle_is_zero else [each or 0 for each in row]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cases import Formula
@@ -72,11 +72,11 @@ def along_paths(
     return sum(products)
 
 
-PATHS = {
+PATHS: dict[str, Callable[[list[float]], Any]] = {
     "multiplies": math.prod,
-    "first_path": lambda products: sum(products[:1]),
+    "first_path": lambda products: next(iter(products), None),  # for who returns in the loop
     "largest": lambda products: max(products, default=0.0),
-    "mean": lambda products: sum(products) / max(1, len(products)),
+    "mean": lambda products: sum(products) / len(products),
 }
 
 

@@ -23,7 +23,7 @@ def momentum(
         push = rate * g_i if not rates else _push(rates, rate, g_i, mu)
         kept = mu * v_i if not memory else _kept(memory, mu, v_i, w_i)
         speed = kept + push if signs in ("plus_gradient", "both") else kept - push
-        move = speed if not uses else _move(uses, speed, v_i, mu, rate, g_i)
+        move = speed if not uses else _move(uses, speed, v_i, *((mu, rate) if memory != "swapped" else (rate, mu)), g_i)
         if rates in ("rate_at_the_end", "average_then_rate"):
             move = rate * move
         new_w.append(w_i - move if signs in ("minus_velocity", "both") else w_i + move)

@@ -148,7 +148,7 @@ def pool_gradient(
                     if x[i][j] > x[row][column]:
                         row = i
                         column = j
-            slopes[row][column] = delta[p][q] if not no_delta else 1.0
+            slopes[row][column] = delta[p][q] if not no_delta else 1.0 if no_delta == "no_delta" else x[row][column]
             if times_value:
                 slopes[row][column] *= x[row][column]
     return slopes
