@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
@@ -49,12 +49,13 @@ class Call:
 class Direct(NamedTuple):
     """How an array is computed at once from those of other tensors.
 
-    back: the derivatives for all of them, from the node, how to read an array, and the node's adjoint.
+    back: the derivatives for them, from the node, how to read an array, the node's adjoint, and the positions that
+    are asked for. Either gives None where the node's array is to be found as the node is written.
     """
 
     sources: tuple[TensorNode, ...]
     compute: Callable[..., Any]
-    back: Callable[[TensorNode, Callable[[TensorNode], Any], Any], Sequence[Any]] | None = None
+    back: Callable[[TensorNode, Callable[[TensorNode], Any], Any, Collection[int]], Sequence[Any] | None] | None = None
 
 
 if TYPE_CHECKING:  # with the methods that rows and other files of this room give it

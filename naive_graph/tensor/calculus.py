@@ -6,7 +6,7 @@ compute numbers. Nothing else knows a derivative of a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 from ..core.catalogue import where
@@ -58,6 +58,10 @@ class Algebra(Protocol):
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Any]:
         """The derivatives that a call's operator defines itself, for the operands at some places."""
+
+    def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Any) -> list[Any]:
+        """The derivatives through all that a node is made of, for what knows how they go back through it at once."""
+        return []
 
 
 class Nodes(Algebra):
@@ -155,9 +159,15 @@ class Calculus:
         slope = Slope(self.algebra, node, x, lambda: self.value(node))
         return self.algebra.linear(OpType.mul, index, move, slope.tensor())
 
-    def back(self, node: TensorNode) -> Callable[..., Sequence[Any]] | None:
+    def back(self, node: TensorNode) -> Callable[..., Sequence[Any] | None] | None:
         """How derivatives go back through a node at once, if it knows that and they are arrays."""
         return node.direct.back if self.algebra.at_once and node.direct else None
+
+    def handed_back(self, node: TensorNode, adjoint: Any, asked: Collection[int]) -> Sequence[Any]:
+        """The derivatives that go back through such a node, at the positions that are asked for."""
+        back = self.back(node)
+        found = back(node, self.value, adjoint, asked) if back else None
+        return self.algebra.as_written(node, self.value, adjoint) if found is None else found
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
         """The tensors that a node hands its derivative on to."""
@@ -170,9 +180,8 @@ class Calculus:
 
     def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
         """A node's contribution to the derivative of one of its sources; None if that is 0 everywhere."""
-        back = self.back(node)
-        if back:
-            return back(node, self.value, adjoint)[position]
+        if self.back(node):
+            return self.handed_back(node, adjoint, [position])[position]
         target = node.sources[position]
         shape = target.shape + self.h_shape
         if isinstance(node, TransformNode):

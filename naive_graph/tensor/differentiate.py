@@ -88,8 +88,8 @@ def shares(
     if call:
         for place, share in zip(places, overridden(calculus, call, node, adjoint.sum, places)):
             yield call.operands[place], None if share is None else Adjoint(share)
-    back, sources = calculus.back(node), calculus.sources(node)
-    found = back(node, calculus.value, adjoint.sum) if back and positions else None
+    sources = calculus.sources(node)
+    found = calculus.handed_back(node, adjoint.sum, positions) if positions and calculus.back(node) else None
     for position in positions:
         if found is None:
             yield sources[position], contribution(calculus, node, position, adjoint)

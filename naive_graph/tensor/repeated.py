@@ -7,7 +7,7 @@ what it is given; both walks repeat that, and hold nothing but the states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -65,7 +65,9 @@ class Loop:
             seen[at] = states = self.forward(*(each[at] for each in fed), *states, *shared)
         return _stacked([_stacked(each) for each in zip(*seen)])
 
-    def back(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Any]:
+    def back(
+        self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
+    ) -> list[Any]:
         """The derivatives for what is fed, the first states, and what is shared; None for what has none."""
         fed, first, shared = self.parted(together([written_out(value(each)) for each in node.behind]))
         known, (calculation, responds) = value(node), self.backward

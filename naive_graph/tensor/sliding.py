@@ -28,6 +28,11 @@ class SlidingWindow(NamedTuple):
     before: int
     after: int = 0
 
+    def reach(self, extent: int) -> tuple[int, int]:
+        """How far the windows reach before the axis, and after it."""
+        last = (self.out - 1) * self.stride + (self.size - 1) * self.dilation + 1 - self.before
+        return max(0, self.before), max(0, last - extent)
+
     def over(self, node: TensorNode, axis: int) -> TensorNode:
         """The tensor with the axis replaced by two: the position of the window, and the place in it."""
         return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)

@@ -10,5 +10,6 @@ entries      rules entry by entry
 reducing     reductions
 evaluate     all of these: forward, backward, and what changed
 calculation  the same again and again, for other arrays
+windows      convolutions and the largest of windows, at once
 eager        values that are computed while the graph is written
 """

@@ -33,7 +33,7 @@ from .contraction import Factor, contracted, is_finite, product
 from .entries import applied
 from .holes import holed, there
 from .picking import permuted
-from .recipes import Factors, Recipe, missing, recipes
+from .recipes import Factors, Recipe, missing, recipes, written
 from .reducing import first_largest, reduced, softmax
 
 
@@ -83,6 +83,10 @@ class Arrays(Algebra):
             leaves = [each if each is None else LeafNode.constant(written_out(each)) for each in given]
             found = Nodes().expression(call, leaves, places)
         return [each if each is None else value_of(each) for each in found]
+
+    def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Array | None]:
+        found = reverse(_Inside(node, inside(node, value)), {node: adjoint}, node.behind)
+        return [found.get(each) for each in node.behind]
 
     def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
         """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
@@ -162,11 +166,47 @@ def value_of(node: TensorNode) -> Array:
 
 def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     """The array of one node, from what `value` gives for those that it reads."""
-    node, algebra = recipe.node, Arrays()
-    if node.direct:
-        return node.direct.compute(*map(value, node.direct.sources))
+    node = recipe.node
+    if not node.direct:
+        return _by_kind(node, recipe.factors, value)
+    found = node.direct.compute(*map(value, node.direct.sources))
+    wild = isinstance(node, LinearNode) and node.op == OpType.mul and any(map(holed, node.sources))
+    return inside(node, value)(node) if found is None or (wild and not is_finite(found)) else found
+
+
+def inside(node: TensorNode, value: Callable[[TensorNode], Any]) -> Callable[[TensorNode], Any]:
+    """How to read a node that could be found at once, and all that it is made of: computed as it is written."""
+    ends = {*node.reads}
+    known: dict[TensorNode, Any] = {}
+
+    def read(each: TensorNode) -> Any:
+        return known[each] if each in known else value(each)
+
+    for each in ancestors([node], of=lambda each: () if each in ends else each.sources):
+        if each.sources and each not in ends:
+            factors = written(each) if isinstance(each, LinearNode) else []
+            known[each] = _by_kind(each, factors, read)
+    return read
+
+
+class _Inside(Calculus):
+    """Derivatives as arrays through what a node is made of that could be found at once."""
+
+    def __init__(self, node: TensorNode, value: Callable[[TensorNode], Any]) -> None:
+        super().__init__(Arrays(), (), value)
+        self.ends = {*node.reads}
+
+    def back(self, node: TensorNode) -> None:
+        return None
+
+    def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
+        return () if node in self.ends else node.sources
+
+
+def _by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], Any]) -> Array:
+    algebra = Arrays()
     if isinstance(node, LinearNode) and node.op == OpType.mul:
-        return _multiplied(node, recipe.factors, value)
+        return _multiplied(node, factors, value)
     if isinstance(node, LinearNode):
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):

@@ -26,18 +26,28 @@ def holed(node: TensorNode) -> bool:
 
 def _has_holes(node: TensorNode) -> bool:
     if node.holes is None:
-        for each in missing(node, lambda known: known.holes is not None):
+        for each in missing(node, lambda known: known.holes is not None, _behind):
             each.holes = _holed(each)
     return bool(node.holes)  # what chooses at run time has none: a product with its zeros is a number, 0
+
+
+def _multiplies(node: TensorNode) -> bool:
+    return isinstance(node, LinearNode) and node.op == OpType.mul
+
+
+def _behind(node: TensorNode) -> tuple[TensorNode, ...]:
+    """What decides where a node has holes: also of a product that is found at once, what it is written of."""
+    return node.sources if _multiplies(node) else node.reads
 
 
 def _holed(node: TensorNode) -> bool:
     if isinstance(node, LeafNode):
         return node.structural
-    if node.direct or not isinstance(node, (TransformNode, LinearNode)):
+    if not _multiplies(node) and (node.direct or not isinstance(node, (TransformNode, LinearNode))):
         return False
     if isinstance(node, TransformNode):
         return bool(node.sources[0].holes)
+    assert isinstance(node, LinearNode)
     if node.op != OpType.mul:
         return all(source.holes for source in node.sources)
     picking = [isinstance(source, SelectionNode) for source in node.sources]
@@ -66,7 +76,7 @@ def there(target: TensorNode, array: Array, algebra: Any) -> Any:
     def read(node: TensorNode) -> Any:
         return node if isinstance(node, SelectionNode) else found.get(node, np.broadcast_to(1.0, node.shape))
 
-    for each in missing(target, lambda node: isinstance(node, SelectionNode) or not _has_holes(node)):
+    for each in missing(target, lambda node: isinstance(node, SelectionNode) or not _has_holes(node), _behind):
         found[each] = (_there(each, read, algebra) != 0.0).astype(np.float64)
     return read(target)
 

@@ -8,6 +8,7 @@ which tensors' arrays it reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..base import TensorNode
@@ -30,7 +31,12 @@ class Recipe(NamedTuple):
         return list(dict.fromkeys([source for source, _ in self.factors] or self.node.reads))
 
 
-def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[TensorNode]:
+READS: Callable[[TensorNode], Iterable[TensorNode]] = attrgetter("reads")
+
+
+def missing(
+    target: TensorNode, valued: Callable[[TensorNode], bool], of: Callable[[TensorNode], Iterable[TensorNode]] = READS
+) -> list[TensorNode]:
     """What has to be computed, sources first, and the leaves without a value that it needs."""
     found: dict[TensorNode, None] = {}
     waiting = [target]
@@ -38,7 +44,7 @@ def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[Te
         each = waiting.pop()
         if each not in found and not valued(each):
             found[each] = None
-            waiting.extend(each.reads)
+            waiting.extend(of(each))
     return sorted(found, key=lambda each: each.serial)
 
 
@@ -93,10 +99,15 @@ def _multiplies(node: TensorNode) -> bool:
     return isinstance(node, LinearNode) and node.op == OpType.mul and not node.direct
 
 
+def written(node: LinearNode) -> Factors:
+    """The two factors of a product."""
+    return [(source, tuple(map(abs, ids))) for source, ids in zip(node.sources, node.index[1:])]
+
+
 def _unfolded(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
     """The factors of a product, those of gathered products in their place."""
     if pending.keys().isdisjoint(node.sources):
-        return [(source, tuple(map(abs, ids))) for source, ids in zip(node.sources, node.index[1:])]
+        return written(node)
     found: Factors = []
     top = max(map(abs, (0, *node.index.left, *node.index.right)))
     for source, ids in zip(node.sources, node.index[1:]):
