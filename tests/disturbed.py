@@ -25,7 +25,7 @@ from disturbed_questions import PRESSED, QUESTIONS, World, in_scratch
 import naive_graph as ng
 from naive_graph import Graph, Program, Variable, tensor
 from naive_graph.engines.choice import Setting
-from naive_graph.errors import ForeignNodeError, StaleGraphError, StaleNodeError
+from naive_graph.errors import ForeignNodeError, NaiveGraphError, StaleGraphError, StaleNodeError
 from naive_graph.graph.registry import CURRENT
 
 EXPLAINED = (StaleNodeError, ForeignNodeError, StaleGraphError)  # by a clear
@@ -229,7 +229,9 @@ def asked(question, world):
     cleared = len(CLEARED)
     try:
         return question(world)
-    except EXPLAINED as error:
+    except NaiveGraphError as error:
+        if not isinstance(error.__cause__ or error, EXPLAINED):  # a pipeline names the operator that met it
+            raise
         in_a_scratch = question is in_scratch and len(CLEARED) > cleared
         if CURRENT.tables is world.rows and not world.x._home.closed and not in_a_scratch:
             raise AssertionError(f"{error} And nobody has cleared the graph.") from error

@@ -15,7 +15,7 @@ from naive_graph.training import Model, SimpleSGDTrainer, fit, parameter
 from naive_graph.training.initialisers import const
 from naive_graph.training.loop import Outcome
 
-DATA = np.array([[0.0, 1.0], [1.0, 0.5], [0.25, -1.0], [1.0, 2.0], [0.5, 0.5]])
+DATA = np.array([[0.0, 1.0], [1.0, 0.5], [0.25, -1.0], [1.0, 2.0], [0.5, 0.5]] * 2)
 PRESSED = []  # an entry for each Ctrl-C that came, ever
 
 
@@ -166,12 +166,23 @@ def native(world):
 
 def network(world):
     """A Ctrl-C ends it with the last whole batch, and the next call goes on with the same bits."""
-    layers, pressed = [Dense(3), Activation("sigmoid"), Dense(2)], len(PRESSED)
-    net = Sequential(layers, 2, 0.1, 2, initializer="glorotUniform")
+    return _learned(batch_size=2)
+
+
+def pipeline(world):
+    """By threads; there a Ctrl-C ends it with a whole group."""
+    return _learned(batch_size=4, workers="threads")
+
+
+def _learned(batch_size, **options):
+    net, pressed = Sequential([Dense(3), Activation("sigmoid"), Dense(2)], 2, initializer="glorotUniform"), len(PRESSED)
+    if options:
+        operators = list(net.expand().operators)
+        options["partition"] = [operators[:3], operators[3:]]
     while net._seen < 2 * len(DATA):
-        history = net.fit(DATA, DATA, epochs=1, resume=True, progress=False)
+        history = net.fit(DATA, DATA, batch_size, resume=True, progress=False, **options)
         assert history.stopped != "interrupt" or len(PRESSED) > pressed, "fit says that a Ctrl-C came, and none did"
-    return tuple(net.predict(DATA).ravel().tolist())
+    return tuple(np.ravel(net.predict(DATA)).tolist())
 
 
 def adam(world):
@@ -250,6 +261,6 @@ def stored(world):
 QUESTIONS = [
     by_each_engine, again_and_again, long_and_fed, gradients, tangents, numbers, many_operands, programs, in_batches,
     new_programs, minimize, lower, tensors, reading, checking, pictures, steps, fitting, lowered_loss,
-    native, network, adam, several, watched, image, explained, in_scratch, written, stored,
+    native, network, pipeline, adam, several, watched, image, explained, in_scratch, written, stored,
     *([onnx] if find_spec("onnx") else []),
 ]  # fmt: skip
