@@ -23,7 +23,7 @@ POSITIONS = 512  # of windows, whose patches lie side by side at once
 Read = Callable[[TensorNode], Any]
 
 
-class Windows(NamedTuple):
+class SlidingWindows(NamedTuple):
     """How windows slide over images with axes n, rows, columns, channels."""
 
     rows: SlidingWindow
@@ -55,7 +55,7 @@ class Windows(NamedTuple):
 class Convolution(NamedTuple):
     """Each window's entries times filters (i, j, channels / groups, filters), summed over i, j and channels."""
 
-    windows: Windows
+    windows: SlidingWindows
     groups: int
 
     def forward(self, x: Any, w: Any) -> Array | None:
@@ -123,7 +123,7 @@ class Convolution(NamedTuple):
 class Largest(NamedTuple):
     """The largest entry of each window; the first of equals takes the derivative, and NaN is the largest."""
 
-    windows: Windows
+    windows: SlidingWindows
 
     def forward(self, x: Any) -> Array | None:
         x = written_out(x)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from ...errors import ShapeError
 from ..arithmetic import elementwise
 from ..base import Direct, TensorNode
-from ..evaluation.windows import Convolution, Windows
+from ..evaluation.windows import Convolution, SlidingWindows
 from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
@@ -96,7 +96,7 @@ def conv2d(
     rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
     image = channels_last(x, data_format)
     y = _contracted(patched(image, rows, columns), w, groups)
-    whole = Convolution(Windows(rows, columns), groups)
+    whole = Convolution(SlidingWindows(rows, columns), groups)
     y.direct = Direct((image, w), whole.forward, whole.back)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 

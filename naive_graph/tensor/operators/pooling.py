@@ -11,7 +11,7 @@ from ...core.catalogue import pow, where
 from ...errors import ShapeError
 from .. import reduce
 from ..base import Direct, TensorNode
-from ..evaluation.windows import Largest, Windows
+from ..evaluation.windows import Largest, SlidingWindows
 from ..nodes import LeafNode, LinearNode, OpType, TransformNode
 from ..sliding import SlidingWindow, channels_back, channels_last, imaged, largest, patched, sides, window
 from .examples import example
@@ -69,7 +69,7 @@ def max_pool2d(
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    y, whole = largest(patched(image, rows, columns), image, rows, columns), Largest(Windows(rows, columns))
+    y, whole = largest(patched(image, rows, columns), image, rows, columns), Largest(SlidingWindows(rows, columns))
     y.direct = Direct((image,), whole.forward, whole.back)
     return channels_back(y, data_format)
 
