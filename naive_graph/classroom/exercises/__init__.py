@@ -22,6 +22,7 @@ elsewhere  12  channels_last, field_of_view, same_pads
 neurons    13  neuron_slopes, hinge
 deep       14  depth_slopes, normalise
 doubts     15  best_h, complex_step
+modes      16  hessian_times, fixed_point
 tiny       1, 2, 3, 5, 6, 9  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
@@ -37,6 +38,7 @@ from .dual import DUAL
 from .elsewhere import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
+from .modes import FIXED_POINT, HESSIAN_TIMES
 from .neurons import HINGE, NEURON_SLOPES
 from .orders import DEPENDS_ON, KAHN
 from .partials import BOTH_PARTIALS, DISAGREEMENT, ROBUST_SLOPE, ROW_SLOPES
@@ -67,5 +69,6 @@ EXERCISES = [
     NEURON_SLOPES, HINGE,
     DEPTH_SLOPES, NORMALISE,
     BEST_H, COMPLEX_STEP,
+    HESSIAN_TIMES, FIXED_POINT,
 ]  # fmt: skip
 ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file
