@@ -217,6 +217,7 @@ def seconds_of(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+MARKS = {"threads": "x", "processes": "D", "Dask": "+"}
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
 
 
@@ -241,12 +242,17 @@ def draw_scaling(drawn, path):
             look, counts = look_of(place), [each.workers for each in runs]
             lines += speed.plot(counts, [each.speed_up for each in runs], **look)
             memory.plot(counts, [each.memory / 1e6 for each in runs], **look)
-            speed.plot(*zip(*[(count, took) for count, took, _ in measured_ones]), "x", color=look["color"])
+            for kind, mark in MARKS.items():
+                points = [(count, took) for count, took, its in measured_ones if its == kind]
+                speed.plot(*zip(*points), mark, color=look["color"], markersize=8, fillstyle="none")
         for panel in (speed, memory):
             panel.set_xscale("log")
-        label_axes(speed, "workers", "speed-up, simulated; crosses: measured")
+        speed.set_yscale("log", base=2)
+        speed.yaxis.set_major_formatter("{x:g}")
+        lines += [speed.plot([], [], mark, color="gray", markersize=8, fillstyle="none")[0] for mark in MARKS.values()]
+        label_axes(speed, "workers", "speed-up: simulated, and measured")
         label_axes(memory, "workers", "weights in both buffers and sums, MB")
-        add_legend(figure, lines, list(drawn))
+        add_legend(figure, lines, [*drawn, *MARKS])
         finished(figure, "", path)
 
 
