@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..site.build import build
+from ..views.playground.folder import write_playground
 from .serving import serve
 
 
-def make_site(folder: Path, served: bool, port: int | None, opened: bool = True) -> int:
+def make_site(
+    folder: Path, served: bool, port: int | None, opened: bool = True, playground: str | bool | None = None
+) -> int:
     """Write the site into the folder; serve it to this machine alone, if that is wished, until Ctrl-C."""
+    if playground:
+        parts = Path(playground) if isinstance(playground, str) else None
+        write_playground(folder / "playground", parts)  # first: pages lead there if it is there
     count = sum(1 for _ in build(folder))
     print(f"written: {count} pages. Open {folder / 'index.html'}, or put the folder '{folder}' on any web server.")
     if served:

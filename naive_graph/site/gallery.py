@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from ..graph.graph import Graph
+
+NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
 
 
 class GalleryProgram(NamedTuple):
@@ -19,6 +22,11 @@ class GalleryProgram(NamedTuple):
     title: str
     says: str
     code: str
+
+    @property
+    def link(self) -> str:
+        """What brings it into the playground, behind that page's address; empty where it needs more than Python."""
+        return "" if NEEDS_MORE.search(self.code) else f"#program={quote(self.code, safe='')}"
 
     def html(self) -> str:
         """Its picture."""

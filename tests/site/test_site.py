@@ -2,7 +2,10 @@
 
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import pytest
 
@@ -11,6 +14,7 @@ from naive_graph import errors, tensor
 from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.cli.main import main
 from naive_graph.site.build import build
+from naive_graph.site.gallery import examples
 from naive_graph.site.lessons import lesson
 from naive_graph.site.reference import groups
 from naive_graph.site.words import docstring, markdown
@@ -45,7 +49,9 @@ def broken(folder):
                 continue
             path, _, place = link.partition("#")
             target = (page.parent / path).resolve() if path else page
-            if not target.is_file() or (place and target in pages and place not in pages[target].ids):
+            if not target.is_file() or (
+                place and target in pages and place not in pages[target].ids and not place.startswith("program=")
+            ):
                 yield f"{page.relative_to(folder)}: {link}"
 
 
@@ -138,6 +144,33 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):
         next(build(tmp_path / "public", "02"))
     assert main(["site", "-o", str(tmp_path / "public")]) == 1
     assert "Choose another" in capsys.readouterr().err and (tmp_path / "public").read_text() == "mine"
+
+
+BARE = """
+import sys
+sys.modules["numpy"] = sys.modules["llvmlite"] = None  # as in a browser
+from naive_graph.site.gallery import examples
+from naive_graph.views.playground.running import run
+for each in examples():
+    if each.link:
+        shown = []
+        assert run(each.code, lambda *given: shown.append(given)), shown
+        print(each.name, [kind for _, kind, _ in shown])
+"""
+
+
+def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(tmp_path):
+    (tmp_path / "playground").mkdir()
+    (tmp_path / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
+    list(build(tmp_path, "a-c"))  # a choice, and a convolution, which wants NumPy
+    pages = [Read(tmp_path / "gallery" / f"{name}.html") for name in ("a-choice", "a-convolution")]
+    (link,) = [each for each in pages[0].links if "#program=" in each]
+    assert "where(" in unquote(link)
+    assert not [each for each in pages[1].links if "#program=" in each]
+    ran = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == sum(bool(each.link) for each in examples()) >= 8
+    assert all("'page'" in line for line in ran.stdout.splitlines())
 
 
 def test_the_whole_site_is_made_and_served_by_one_command(whole):
