@@ -173,6 +173,15 @@ def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
     return ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names, arguments))
 
 
+def drawn(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[Any]:
+    """What cases yields: first what everybody is asked, then what chance makes of a seed besides.
+
+    >>> [len(drawn(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
+    [2, 3]
+    """
+    return list({repr(each): each for some in ("", seed) for each in cases(random.Random(some))}.values())
+
+
 def _cut(text: str) -> str:
     return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 

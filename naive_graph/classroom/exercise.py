@@ -49,6 +49,7 @@ class Exercise:
     told: dict[str, Any] = field(default_factory=dict)  # what is said, where that is in no toml file of ours
     asking: str = ""  # what asks, as the text of a module, where that is in no file of ours
     text: str = ""  # of the solution, where it is not that of solve
+    shared: Exercise | None = None  # with the first cases alone, which everybody is asked, where some are asked others
 
     def __post_init__(self) -> None:
         for fact, told in {"parts": [], **(self.told or texts()[self.name])}.items():

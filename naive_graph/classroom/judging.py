@@ -87,7 +87,8 @@ def verdict(exercise: Exercise, asked: Asked) -> Verdict:
     wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
-    does = sha256(repr([(place, _rounded(asked[place])) for place in wrong]).encode()).hexdigest()[:8]
+    shared = [place for place in wrong if place < len((exercise.shared or exercise).cases)] or wrong
+    does = sha256(repr([(place, _rounded(asked[place])) for place in shared]).encode()).hexdigest()[:8]
     named = named_by_a_lecturer(exercise.name, does)
     mistakes = [Mistake(*named)] if named else diagnose(exercise, asked)
     return Verdict(False, _message(exercise, asked, wrong, mistakes), mistakes, exercise.cases[wrong[0]], does)

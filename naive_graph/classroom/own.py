@@ -3,7 +3,7 @@
     exercises/mean.py     def mean(numbers, *, one_less=""), with switches, and def cases(chance), what it is asked
     exercises/mean.toml   [mean]: its rule, hints, and a sentence for each switch
 
-`cases` may take a random.Random: then every student has cases of their own.
+`cases` may take a random.Random: then every student has cases of their own besides those of everybody.
 `complaint(value, ...)`, of a value and the arguments, is for where several values are right.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import random
 import runpy
 import tomllib
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from typing import Any
 
 from ..core.files import write_whole
 from ..errors import LessonError
-from .cases import ExerciseCase
+from .cases import ExerciseCase, drawn
 from .exercise import Exercise
 from .needed import needed
 
@@ -107,11 +106,16 @@ def _made(file: Path, written: str, sentences: str, seed: str) -> Exercise:
     solve, cases = _function(file, scope, file.stem), _function(file, scope, "cases")
     told = _sentences(file, solve, ast.literal_eval(sentences))
     complaint = _complaint(_function(file, scope, "complaint")) if "complaint" in scope else None
-    takes = "random.Random(SEED)" if inspect.signature(cases).parameters else ""
-    make: Any = (lambda: cases(random.Random(seed))) if takes else cases
-    ask = f"{_asking(file, written)}\nimport random\nSEED = {seed!r}\nOWN = Exercise({file.stem!r}, "
-    features = scope.get("FEATURES", {})
-    return Exercise(solve, make, features, complaint, told=told, asking=f"{ask}lambda: cases({takes}))")
+    takes = bool(inspect.signature(cases).parameters)
+    make: Any = (lambda: drawn(cases, seed)) if takes else cases
+    shared = _made(file, written, sentences, "") if seed and takes else None
+    ask = f"{_asking(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
+    ask += (
+        f"OWN = Exercise({file.stem!r}, lambda: drawn(cases, {seed!r}))"
+        if takes
+        else f"OWN = Exercise({file.stem!r}, cases)"
+    )
+    return Exercise(solve, make, scope.get("FEATURES", {}), complaint, told=told, asking=ask, shared=shared)
 
 
 def _run(file: Path, written: str) -> dict[str, Any]:
