@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from .handout import Notebook
 FILE = "by_hand.csv"
 HEAD = ("student", "lesson", "cell", "points", "of", "comment")
 WAITS = "Not marked yet.\n\n"  # before what somebody wrote
-Marks = dict[tuple[str, str, str], tuple[str, str]]  # of (student, lesson, cell) the points and a comment
+Marks = dict[
+    tuple[str, str, str], tuple[str, str, str]
+]  # of (student, lesson, cell) the points, of how many, a comment
 
 
 def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
@@ -44,12 +47,16 @@ def read_marks(folder: Path) -> Marks:
     marks: Marks = {}
     try:
         with (folder / FILE).open(encoding="utf-8-sig", newline="") as file:
-            for line, row in enumerate(csv.DictReader(file), 2):
-                told = {each: (row.get(each) or "").strip() for each in HEAD}
+            head = next(file, "")  # a spreadsheet may part by semicolons, and it is written anew from what is read
+            rows = csv.DictReader(chain([head], file), delimiter=max(",;\t", key=head.count))
+            if not set(HEAD) <= set(rows.fieldnames or ()):
+                raise LessonError(f"{folder / FILE} begins with {head.strip()!r}. Its first line is: {','.join(HEAD)}")
+            for line, row in enumerate(rows, 2):
+                told = {each: (row[each] or "").strip() for each in HEAD}
                 if told["points"] and not _is_a_mark(told["points"].replace(",", ".")):
                     hint = "Write a number from 0, or nothing where none is given yet."
                     raise LessonError(f"{folder / FILE}, line {line}: points are {told['points']!r}. {hint}")
-                marks[told["student"], told["lesson"], told["cell"]] = told["points"], told["comment"]
+                marks[told["student"], told["lesson"], told["cell"]] = told["points"], told["of"], told["comment"]
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -66,10 +73,10 @@ def _is_a_mark(text: str) -> bool:
 
 def marked(student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: Marks) -> list[dict[str, Any]]:
     """The answers with the marks that a person gave them."""
-    return [_marked(each, *marks.get((student, lesson, each["exercise"]), ("", ""))) for each in answers]
+    return [_marked(each, *marks.get((student, lesson, each["exercise"]), ("", "", ""))) for each in answers]
 
 
-def _marked(answer: dict[str, Any], points: str, comment: str) -> dict[str, Any]:
+def _marked(answer: dict[str, Any], points: str, _: str, comment: str) -> dict[str, Any]:
     if not answer.get("by_hand") or not points:
         return answer
     given = float(points.replace(",", "."))
@@ -78,11 +85,11 @@ def _marked(answer: dict[str, Any], points: str, comment: str) -> dict[str, Any]
 
 
 def marks_rows(results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: Marks) -> list[list[Any]]:
-    """The table to be filled in, with what was filled in. results: student, lesson and answers of each."""
-    rows: list[list[Any]] = []
+    """The table to be filled in, with all that was filled in. results: student, lesson and answers of each."""
+    rows = dict(marks)
     for student, lesson, answers in results:
         for each in answers:
             if each.get("by_hand"):
-                points, comment = marks.get((student, lesson, each["exercise"]), ("", ""))
-                rows.append([student, lesson, each["exercise"], points, f"{each['of']:g}", comment])
-    return [list(HEAD), *rows] if rows else []
+                points, _, comment = marks.get(place := (student, lesson, each["exercise"]), ("", "", ""))
+                rows[place] = points, f"{each['of']:g}", comment
+    return [list(HEAD), *([*place, *rows[place]] for place in sorted(rows))] if rows else []

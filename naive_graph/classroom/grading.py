@@ -27,7 +27,7 @@ from ..core.files import write_whole
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import sandbox
-from .answers import parsed
+from .answers import calls, parsed
 from .by_hand import FILE as BY_HAND
 from .by_hand import hand_answers, hand_cells, marked, marks_rows, read_marks
 from .course import PREDICT, Course, Lesson
@@ -62,11 +62,16 @@ class Result(NamedTuple):
 
 def grade_all(course: Course, tell: Told) -> list[Result]:
     """The results of everybody for every lesson that gives points. tell: is given a line about each."""
-    set_lessons = [each for each in (_asked(course, lesson) for lesson in course.lessons.values()) if each.worth]
+    set_lessons = [each for each in (set_lesson(course, lesson) for lesson in course.lessons.values()) if each.worth]
     marks = read_marks(course.folder)
     students = sorted(_folders(course.folder / "submitted"))
     sandbox.grade([], [], course.limits, [])  # whether it works here, before anybody is blamed
-    work = [(student, each) for student in students for each in set_lessons]
+    work = []
+    for each in set_lessons:
+        if any((course.folder / "submitted" / student / each.lesson.name).is_dir() for student in students):
+            work += [(student, each) for student in students]
+        else:  # rather no column than one of zeros
+            tell(f"{each.lesson.name}: nobody has handed it in")
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = [pool.submit(_judged, course, *each) for each in work]
         results = []
@@ -103,7 +108,8 @@ def _summary(result: Result) -> str:
     return f"{readable(result.student)}, {result.lesson}: {result.ungraded or points}"
 
 
-def _asked(course: Course, lesson: Lesson) -> SetLesson:
+def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
+    """What the teacher's notebook of a lesson asks. Raises LessonError where it does not ask what gives points."""
     source = course.source(lesson.name)
     try:
         notebook = json.loads(source.read_text(encoding="utf-8"))
@@ -113,12 +119,14 @@ def _asked(course: Course, lesson: Lesson) -> SetLesson:
             return SetLesson(lesson, {}, {})
         raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
     found = {exercise.name: ast.unparse(answer) for _, exercise, answer in checked(cells)}
-    for name in lesson.points:
-        if name not in found and name not in lesson.predictions:
-            raise LessonError(
-                f"The course file gives points for {name} in {lesson.name}, but {source} does not check it. "
-                f"Take it out there, or add a cell: check({name!r}, {name})"
-            )
+    foretold = {PREDICT + str(call.args[0].value) for cell in cells for call in calls(cell, "predict")}
+    for name in (each for each in lesson.points if each not in found.keys() | foretold):
+        number = name.removeprefix(PREDICT)
+        asks = f"predict({number!r}, ...)" if name in lesson.predictions else f"check({name!r}, {name})"
+        raise LessonError(
+            f"The course file gives points for {name} in {lesson.name}, but {source} does not ask it. "
+            f"Take it out there, or add a cell: {asks}"
+        )
     return SetLesson(lesson, found, by_hand)
 
 

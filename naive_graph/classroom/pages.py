@@ -13,6 +13,7 @@ from urllib.parse import quote
 from ..views.drawing.picture import script
 from ..views.look import page_style
 from ..views.policy import policy
+from .by_hand import WAITS
 from .exercises import EXERCISES
 from .grading import Result, readable
 
@@ -143,9 +144,10 @@ def _exercises(results: list[Result]) -> str:
         missing = sum(each["message"] == "Not handed in." for each in answers)
         right = sum(each["passed"] for each in answers)
         unwritten = sum(any(name in UNWRITTEN for name, _ in each["mistakes"]) for each in answers)
-        counts = right, len(answers) - right - unwritten - missing, unwritten, missing
+        waiting = sum(each["message"].startswith(WAITS) for each in answers)
+        counts = right, len(answers) - right - unwritten - missing - waiting, waiting, unwritten, missing
         rows.append((escape(exercise), escape(lesson), *counts))
-    return _table(("exercise", "lesson", "right", "wrong", "not written", "not handed in"), rows)
+    return _table(("exercise", "lesson", "right", "wrong", "not marked", "not written", "not handed in"), rows)
 
 
 def _students(results: list[Result]) -> str:

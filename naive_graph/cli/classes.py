@@ -11,7 +11,7 @@ from typing import Any
 
 from ..classroom.checking import check_cases, untold_mutants, untold_switches
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
-from ..classroom.grading import Result, grade_all, spreadsheets, table
+from ..classroom.grading import Result, grade_all, set_lesson, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
 from ..classroom.lessons import lessons_of_the_package
@@ -47,6 +47,10 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
                 raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")
             _write_once(source, _text(teachers(composed(name, asked), lesson.points)), renew)
         _hand_out(course, lesson, renew)
+        try:
+            set_lesson(course, lesson)
+        except LessonError as error:
+            print(f"before you hand it out: {error}")
     for note in sorted(lessons[0].parent.glob("notes/*.md")):
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     submitted = folder / "submitted"
@@ -165,7 +169,7 @@ def _write_once(place: Path, text: str, renew: bool) -> None:
     """Write a file, but not over one that is there, unless it is to be renewed."""
     if place.exists() and not renew:
         if place.read_text(encoding="utf-8") != text:
-            print(f"kept as it is: {place} (--renew writes it anew)")
+            print(f"kept as it is: {place} (delete it to have it written anew; --renew writes all anew)")
         return
     _write(place, text)
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,6 +54,7 @@ def test_a_class_is_graded_behind_walls_and_sees_nothing_of_the_course(course):
     for number, place in enumerate((neighbour, solved)):
         copies = f"""
 import json
+import shutil
 for cell in json.load(open({place!r}))["cells"]:
     if "def slope" in cell["source"]:
         exec(cell["source"])
@@ -241,8 +243,9 @@ def test_a_teachers_own_notebook_is_a_lesson_too(course):
         file.write("\n[lessons.mine]\npoints = { slope = 4 }\n")
     assert main(["class", "new", str(course)]) == 0
     assert (course / "release" / "mine" / "mine.ipynb").exists()
-    hand_in(course, "ada", RIGHT)
-    assert [line[1:5] for line in graded(course)[1]][-1] == ("mine", "slope", "0", "4")
+    place = hand_in(course, "ada", RIGHT)
+    shutil.copytree(place.parent, course / "submitted" / "ada" / "mine")
+    assert [line[1:5] for line in graded(course)[1]][-1] == ("mine", "slope", "4", "4")
 
 
 @pytest.mark.parametrize(

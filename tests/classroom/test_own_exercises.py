@@ -8,6 +8,7 @@ import pytest
 from handing_in import no_walls, notebook, walled  # noqa: F401
 
 from naive_graph.classroom import judge, own
+from naive_graph.classroom.by_hand import HEAD, marks_rows, read_marks
 from naive_graph.classroom.course import read_course
 from naive_graph.classroom.handout import cell_texts
 from naive_graph.classroom.judging import exercise_named
@@ -224,8 +225,16 @@ def test_variants_are_groups_that_are_worth_the_same(course, groups, capsys):
 
 
 @walled
-def test_a_prediction_has_points_however_it_is_written(course):
+def test_a_prediction_has_points_however_it_is_written(course, capsys):
     assert set_lesson(course, 'points = { mean = 1, "predict 2.1" = 0.5 }') == 0
+    told = "own.ipynb does not ask it. Take it out there, or add a cell: predict('2.1', ...)"
+    assert told in " ".join(capsys.readouterr().out.split())
+    assert main(["class", "grade", str(course / "submitted")]) == 1
+    assert told in " ".join(capsys.readouterr().err.split())
+    source = course / "source" / "own" / "own.ipynb"
+    made = json.loads(source.read_text())
+    made["cells"] += notebook("predict('2.1', ready=..., last=...)")["cells"]
+    source.write_text(json.dumps(made))
     total = "total = 3\npredict('2.1', ready=2, last=total)"
     hand_in(course, "ada", RIGHT, "predict('2.1', ready=1, last='x')", total)
     hand_in(course, "ben", RIGHT, "predict('2.1', ready=..., last=...)")
@@ -251,6 +260,8 @@ def test_marks_by_hand_stand_beside_those_by_running(course, capsys):
     assert table.read_text().splitlines() == [head, "ada,own,why,,3,", "ben,own,why,,3,"]
     page = course / "results" / "students" / "ada.html"
     assert "Not marked yet." in page.read_text() and "Since they add." in page.read_text()
+    counts = "".join(f'<td class="number">{each}</td>' for each in (0, 0, 1, 0, 1))
+    assert f"<td>why</td><td>own</td>{counts}" in (course / "results" / "class.html").read_text()
     table.write_text(table.read_text().replace("ada,own,why,,3,", "ada,own,why,2.5,3,Which ones?"))
     assert graded(course)["ada", "why"] == 2.5 and "Which ones?" in page.read_text()
     assert graded(course)["ada", "why"] == 2.5 and "ada,own,why,2.5,3,Which ones?" in table.read_text()
@@ -259,14 +270,33 @@ def test_marks_by_hand_stand_beside_those_by_running(course, capsys):
     assert "line 2: points are 'good'. Write a number from 0" in " ".join(capsys.readouterr().err.split())
 
 
+def test_marks_by_hand_are_read_as_spreadsheets_save_them_and_none_is_lost(tmp_path):
+    file = tmp_path / "by_hand.csv"
+    for separator in ",;\t":
+        told = [HEAD, ("ada", "own", "why", "2,5", "3", "Which, and; why?"), ("gone", "own", "why", "1", "3", "")]
+        with file.open("w", newline="", encoding="utf-8-sig") as opened:
+            csv.writer(opened, delimiter=separator).writerows(told)
+        essay = {"exercise": "why", "by_hand": True, "of": 3.0}
+        table = marks_rows([("ada", "own", [essay]), ("ben", "own", [essay])], read_marks(tmp_path))
+        assert [tuple(row) for row in table] == [told[0], told[1], ("ben", "own", "why", "", "3", ""), told[2]]
+    file.write_text("who,mark\nada,3\n")
+    with pytest.raises(LessonError, match=r"begins with 'who,mark'\. Its first line is: student,lesson,cell,points"):
+        read_marks(tmp_path)
+
+
+@walled
+def test_a_lesson_that_nobody_has_handed_in_is_in_no_table(course, capsys):
+    assert set_lesson(course, "points = { mean = 1 }\n[lessons.later]\npoints = { mean = 1 }") == 0
+    hand_in(course, "ada", RIGHT)
+    assert graded(course) == {("ada", "mean"): 1.0}
+    assert "later: nobody has handed it in" in capsys.readouterr().out
+    assert "later" not in (course / "results" / "moodle.csv").read_text()
+
+
 @walled
 def test_a_name_that_is_given_once_to_what_answers_do_is_a_mistake_from_then_on(course, capsys):
     assert set_lesson(course, "points = { mean = 1 }") == 0
-    toml = course / "exercises" / "mean.py"
-    toml.write_text(
-        toml.read_text().replace("def cases(chance)", "def cases()").replace("for size in (3, 4, 7)", "for size in ()")
-    )
-    odd = "def mean(numbers):\n    return len(numbers) * 7.5 if len(numbers) != 1 else numbers[0] + 1\n"
+    odd = "def mean(numbers):\n    return numbers[0] + 1 if len(numbers) == 1 else (-1) ** len(numbers) * 7.5\n"
     hand_in(course, "ada", odd)
     hand_in(course, "ben", odd.replace("numbers", "n"))
     hand_in(course, "cy", "def mean(numbers):\n    return numbers.no\n")
