@@ -16,6 +16,7 @@ from naive_graph.training.initialisers import const
 from naive_graph.training.loop import Outcome
 
 DATA = np.array([[0.0, 1.0], [1.0, 0.5], [0.25, -1.0], [1.0, 2.0], [0.5, 0.5]] * 2)
+FOLDER = TemporaryDirectory()  # which goes at the end: no Ctrl-C may come to Python's removing it
 PRESSED = []  # an entry for each Ctrl-C that came, ever
 
 
@@ -243,18 +244,16 @@ def onnx(world):
     y = tensor.LeafNode.parameter(np.array([[1.0, 2.0]])) @ tensor.LeafNode.parameter(np.array([[3.0], [4.0]]))
     from naive_graph.interop.onnx import from_onnx, to_onnx
 
-    with TemporaryDirectory() as folder:
-        to_onnx(y.tanh(), Path(folder, "y.onnx"))
-        return tuple(np.ravel(from_onnx(Path(folder, "y.onnx"))()).tolist())
+    to_onnx(y.tanh(), Path(FOLDER.name, "y.onnx"))
+    return tuple(np.ravel(from_onnx(Path(FOLDER.name, "y.onnx"))()).tolist())
 
 
 def stored(world):
     model = Model()
     model.add_parameters((2, 2), init=const(0.5))
-    with TemporaryDirectory() as folder:
-        model.save(Path(folder, "model.npz"))
-        model.parameters[0].values[...] = 0.0
-        model.load(Path(folder, "model.npz"))
+    model.save(Path(FOLDER.name, "model.npz"))
+    model.parameters[0].values[...] = 0.0
+    model.load(Path(FOLDER.name, "model.npz"))
     return tuple(np.ravel(model.parameters[0].values).tolist())
 
 
