@@ -38,6 +38,7 @@ QUICK_FILES = {
 
 # Seconds each, beside quicker tests of the same rooms: `.ci/run` has them, the README's command does not.
 THOROUGH = {
+    "test_every_exercise_of_the_lessons_is_checked_in_the_playground",
     "test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides",
     "test_a_limit_of_time_holds_whatever_is_caught",
     "test_a_message_shows_the_first_case_that_fails",

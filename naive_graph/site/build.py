@@ -28,10 +28,11 @@ def build(folder: Path, *names: str) -> Iterator[Path]:
     reference, and of programs; without them there is all. Raises FolderError for
     a folder that is a file or cannot be written.
     """
-    lessons = [lesson(each) for each in lessons_of_the_package() if each.stem.startswith(names or "")]
+    playground = (folder / "playground" / "index.html").is_file()  # which another command makes
+    lessons = [lesson(each, playground) for each in lessons_of_the_package() if each.stem.startswith(names or "")]
     kept = {title: [each for each in group if each.path.startswith(names or "")] for title, group in groups().items()}
     programs = [each for each in examples() if each.name.startswith(names or "")]
-    files = _Pages(folder, {title: group for title, group in kept.items() if group})
+    files = _Pages(folder, {title: group for title, group in kept.items() if group}, playground)
     yield from files.front(lessons, next(examples()))
     yield from files.of_lessons(lessons)
     yield from files.of_the_reference()
@@ -41,9 +42,8 @@ def build(folder: Path, *names: str) -> Iterator[Path]:
 class _Pages:
     """The pages as files."""
 
-    def __init__(self, folder: Path, entries: dict[str, list[PublicName]]) -> None:
-        self.folder, self.groups = folder, entries
-        self.playground = (folder / "playground" / "index.html").is_file()  # which another command makes
+    def __init__(self, folder: Path, entries: dict[str, list[PublicName]], playground: bool) -> None:
+        self.folder, self.groups, self.playground = folder, entries, playground
 
     def page(self, path: str, template: str, title: str, **facts: Any) -> Path:
         up = "../" * path.count("/")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from ..graph.graph import Graph
+from .words import played
 
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
 
@@ -25,8 +25,8 @@ class GalleryProgram(NamedTuple):
 
     @property
     def link(self) -> str:
-        """What brings it into the playground, behind that page's address; empty where it needs more than Python."""
-        return "" if NEEDS_MORE.search(self.code) else f"#program={quote(self.code, safe='')}"
+        """What opens it in the playground; empty where it needs more than Python."""
+        return "" if NEEDS_MORE.search(self.code) else played(self.code)
 
     def html(self) -> str:
         """Its picture."""

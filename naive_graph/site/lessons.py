@@ -9,8 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .words import code, formula, markdown
+from .words import code, formula, markdown, played
 
+CHECKED = re.compile(r'check\("(\w+)", \1\)\s*')  # all that a cell says below the function that is to be written
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -27,8 +28,8 @@ class LessonPage(NamedTuple):
     body: str
 
 
-def lesson(notebook: Path) -> LessonPage:
-    """The lesson in a notebook, and in the notes for teachers beside it."""
+def lesson(notebook: Path, playground: bool = False) -> LessonPage:
+    """The lesson in a notebook, and in the notes for teachers beside it. playground: whether exercises open there."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
@@ -42,12 +43,13 @@ def lesson(notebook: Path) -> LessonPage:
         said[2],
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        "".join(_cells(cells, sources)),
+        "".join(_cells(cells, sources, playground)),
     )
 
 
-def _cells(cells: list[Any], sources: list[str]) -> Iterator[str]:
+def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[str]:
     foretold = False  # whether the cell before asked for a guess, which its answer shall not spoil
+    before = ""
     for cell, source in zip(cells, sources):
         if cell["cell_type"] == "markdown":
             yield markdown(source)
@@ -58,7 +60,10 @@ def _cells(cells: list[Any], sources: list[str]) -> Iterator[str]:
             yield f"<details><summary>You have made your guess? This is what the cell shows.</summary>{shown}</details>"
         else:
             yield shown
-        foretold = "predict(" in source
+        if playground and CHECKED.fullmatch(source):
+            link = played(f"from naive_graph import check, hint, solution\n\n{before}\n\n{source}")
+            yield f'<p><a href="{link}">Write it in the playground, and check it there</a>.</p>\n'
+        foretold, before = "predict(" in source, source
 
 
 def _output(output: Any) -> str:

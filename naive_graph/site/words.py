@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from inspect import cleandoc
 from typing import Any
+from urllib.parse import quote
 
 from .frame import missing
 
@@ -21,6 +22,11 @@ except ImportError:
     raise missing() from None
 
 Links = Mapping[str, str]  # the page of a name
+
+
+def played(program: str) -> str:
+    """The way from a page beside the playground's folder to this program in it."""
+    return f"../playground/index.html#program={quote(program, safe='')}"
 
 
 def markdown(text: str) -> str:

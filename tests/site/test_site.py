@@ -11,7 +11,9 @@ import pytest
 
 import naive_graph
 from naive_graph import errors, tensor
+from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.lessons import lessons_of_the_package
+from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 from naive_graph.site.build import build
 from naive_graph.site.gallery import examples
@@ -147,30 +149,54 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path, capsys):
 
 
 BARE = """
-import sys
+import json, sys
 sys.modules["numpy"] = sys.modules["llvmlite"] = None  # as in a browser
-from naive_graph.site.gallery import examples
 from naive_graph.views.playground.running import run
-for each in examples():
-    if each.link:
-        shown = []
-        assert run(each.code, lambda *given: shown.append(given)), shown
-        print(each.name, [kind for _, kind, _ in shown])
+for program in json.load(sys.stdin):
+    shown = []
+    assert run(program, lambda *given: shown.append(given)), shown
+    print([kind for _, kind, _ in shown], *[body for _, _, body in shown])
 """
 
 
-def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(tmp_path):
-    (tmp_path / "playground").mkdir()
-    (tmp_path / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
-    list(build(tmp_path, "a-c"))  # a choice, and a convolution, which wants NumPy
-    pages = [Read(tmp_path / "gallery" / f"{name}.html") for name in ("a-choice", "a-convolution")]
-    (link,) = [each for each in pages[0].links if "#program=" in each]
-    assert "where(" in unquote(link)
-    assert not [each for each in pages[1].links if "#program=" in each]
-    ran = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True)
+def ran_bare(programs):
+    """What the playground shows of programs, without NumPy and a compiler."""
+    ran = subprocess.run([sys.executable, "-c", BARE], input=json.dumps(programs), capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert len(ran.stdout.splitlines()) == sum(bool(each.link) for each in examples()) >= 8
-    assert all("'page'" in line for line in ran.stdout.splitlines())
+    return ran.stdout
+
+
+def led_to_the_playground(page):
+    return [unquote(each.partition("#program=")[2]) for each in page.links if "#program=" in each]
+
+
+def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(tmp_path):
+    with_a_playground(tmp_path, "a-c")  # a choice, and a convolution, which wants NumPy
+    pages = [Read(tmp_path / "gallery" / f"{name}.html") for name in ("a-choice", "a-convolution")]
+    programs = [each.code for each in examples() if each.link]
+    (program,) = led_to_the_playground(pages[0])
+    assert program in programs and led_to_the_playground(pages[1]) == [] and len(programs) >= 8
+    assert ran_bare(programs).count("['page'") == len(programs)
+
+
+def with_a_playground(folder, *names):
+    (folder / "playground").mkdir()
+    (folder / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
+    list(build(folder, *names))
+
+
+def test_every_exercise_of_the_lessons_is_checked_in_the_playground(tmp_path):
+    with_a_playground(tmp_path, "0", "1")
+    lessons = [Read(page) for page in sorted((tmp_path / "lessons").glob("[0-9]*.html"))]
+    programs = [program for page in lessons for program in led_to_the_playground(page)]
+    asked = [re.search(r"check[(].([a-zA-Z_]+)", each)[1] for each in programs]
+    assert sorted(asked) == sorted(each.name for each in EXERCISES)
+    solved = [
+        f"{solution_text(each)}\nfrom naive_graph import check\ncheck({each.name!r}, {each.name})" for each in EXERCISES
+    ]
+    shown = ran_bare([*programs, *solved])
+    assert shown.count("['page'") == 2 * len(EXERCISES)
+    assert shown.count(">Right: ") == len(EXERCISES)
 
 
 def test_the_whole_site_is_made_and_served_by_one_command(whole):

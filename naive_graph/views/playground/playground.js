@@ -8,7 +8,7 @@
   // --- the editor ---
   let isLeaving = false;  // Esc was pressed: the next Tab goes on to what follows
   const editor = CodeMirror.fromTextArea(find("program"), {
-    mode: "python", lineNumbers: true, indentUnit: 4, viewportMargin: Infinity, screenReaderLabel: "Program in Python",
+    mode: "python", lineNumbers: true, lineWrapping: true, indentUnit: 4, viewportMargin: Infinity, screenReaderLabel: "Program in Python",
     extraKeys: {
       "Ctrl-Enter": () => run(), "Cmd-Enter": () => run(), Esc: () => { isLeaving = true; },
       Tab: (own) => (isLeaving ? CodeMirror.Pass : own.somethingSelected() ? own.indentSelection("add") : own.replaceSelection("    ")),
