@@ -33,7 +33,7 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
                 fits = _named(exercise, asked)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
     found = _named(exercise, asked) or list(_breaks_off(exercise, asked))
-    if not found and (kind := near(exercise, asked)):
+    if (not found or found[0].name == "returns_nothing") and (kind := near(exercise, asked)):
         found = [Mistake(kind, SENTENCES[kind])]
     if not found and (told := relation(exercise, asked))[0]:
         found = [Mistake(*told)]

@@ -11,7 +11,7 @@ from ..exercise import Exercise
 
 def count(
     nodes: Any, *, distinct: str = "", both_ends: str = "", one_each: str = "", all_nodes: str = "", unused: str = "",
-    as_in_a_tree: str = "", returns_in_loop: str = "",
+    as_in_a_tree: str = "",
 ) -> Any:  # fmt: skip
     """Return (leaves, operators, edges): how many of each a graph has.
 
@@ -27,8 +27,6 @@ def count(
         edges += len(node.last) if not distinct else len(set(node.last))
         if both_ends:
             edges += len(node.next)
-        if returns_in_loop:
-            break
         if one_each or as_in_a_tree:
             edges = operators if one_each else len(nodes) - 1
     return leaves, operators if not all_nodes else len(nodes), edges
@@ -111,7 +109,7 @@ def _expressions() -> Iterator[tuple[Any]]:
 
 def sensitivities(
     f: Any, inputs: Any, h: Any, *, nudges_stay: str = "", all_at_once: str = "", no_division: str = "",
-    reversed: str = "", scaled: str = "", central: str = "", returns_in_loop: str = "",
+    reversed: str = "", scaled: str = "", central: str = "",
 ) -> Any:  # fmt: skip
     """Return for each input how much f rises when this input alone grows by h, divided by h.
 
@@ -126,8 +124,6 @@ def sensitivities(
         nudged[place] += h
         rise = f(nudged) - before if not reversed else before - f(nudged)
         slopes.append(rise / h if not no_division else rise)
-        if returns_in_loop:
-            return slopes
     return slopes
 
 

@@ -28,11 +28,9 @@ def contract(
         for k in range(len(x[0])):
             products = [W[a][i] * x[a][k] for a in range(min(len(W), len(x)) if reads_w or reads_x else len(W))]
             row.append(sum(products) if not sums else _summed(sums, products, W, x, i, k))
-            if stops == "returns_in_loop:inner":
+            if stops:
                 return row
         y.append(row)
-        if stops == "returns_in_loop":
-            return y
     return _arranged(rows, y) if rows else y
 
 

@@ -28,8 +28,6 @@ def momentum(
             move = rate * move
         new_w.append(w_i - move if signs in ("minus_velocity", "both") else w_i + move)
         new_v.append(v_i if returns == "old_v" else speed)
-        if returns == "returns_in_loop":
-            break
     if returns == "old_w":
         return list(w), new_v
     return (new_w, [a - b for a, b in zip(new_w, w)]) if returns == "difference" else (new_w, new_v)
@@ -93,8 +91,6 @@ def adam(
         new_w.append(w_i + move if step == "uphill" else move if step == "move_only" else w_i - move)
         new_m.append(m_hat if returns in ("corrected", "corrected_m") else m_i if returns == "old_moments" else m_next)
         new_v.append(v_hat if returns in ("corrected", "corrected_v") else v_i if returns == "old_moments" else v_next)
-        if returns == "returns_in_loop":
-            break
     return (list(w), new_m, new_v) if returns == "old_w" else (new_w, new_m, new_v)
 
 
