@@ -51,11 +51,14 @@ CASES = {
     "gather_elements": (lambda: TABLE["gather_elements"](parameter(5_000, 4), fed((512, 4), 5_000)), 20_000),
     "scatter_elements": (
         lambda: TABLE["scatter_elements"](parameter(5_000, 4), parameter(512, 4), fed((512, 4), 5_000)), 20_000),
+    "a product that is reshaped": (lambda: (parameter(64, 128) @ parameter(128, 128)).reshape(64, 4, 32), 16_384),
+    "a transposed convolution": (
+        lambda: TABLE["conv2d_transpose"](parameter(2, 8, 8, 16), parameter(4, 4, 16, 16), strides=2), 8_000),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_places_that_are_found_at_run_time_are_taken_and_put(name):
+def test_what_a_row_makes_is_as_much_as_it_reads_and_returns(name):
     make, entries = CASES[name]
     assert peak(make) < 40 * 8 * entries
 

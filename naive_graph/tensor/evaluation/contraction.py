@@ -134,9 +134,13 @@ class Pick(NamedTuple):
         return write
 
     def joining(self, lying: list[Ids], kept: set[int]) -> Move | None:
-        """The step that multiplies the arrays that have an axis of this pick, so that one is left to be scattered."""
+        """The step that multiplies the arrays that have an axis of this pick, so that one is left to be scattered.
+
+        What only they have is summed over at once.
+        """
         meant = [place for place, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
-        ids = tuple(dict.fromkeys(each for place in meant for each in lying[place]))
+        asked = kept.union(self.many, [self.one], *(ids for place, ids in enumerate(lying) if place not in meant))
+        ids = tuple(dict.fromkeys(each for place in meant for each in lying[place] if each in asked))
         if len(meant) < 2 or self.one in ids or kept.intersection(self.many) or not set(self.many) <= set(ids):
             return None
         lying[:] = [*(each for place, each in enumerate(lying) if place not in meant), ids]
