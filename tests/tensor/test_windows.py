@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_graph import Graph, LeafNode
-from naive_graph.tensor import conv2d, depthwise_conv2d, max_pool2d
+from naive_graph.tensor import conv2d, conv2d_transpose, depthwise_conv2d, max_pool2d
 from naive_graph.tensor.evaluation.evaluate import Arrays, inside, operand
 from naive_graph.tensor.picks import padded
 
@@ -17,17 +17,18 @@ layouts = st.sampled_from(["NHWC", "NCHW"])
 
 @st.composite
 def convolutions(draw):
-    """A convolution, written with arrays for the image and the filters, and those arrays."""
+    """A convolution, or its turn round, of the image and the filters; and arrays for them."""
     groups, per, many = draw(st.sampled_from([(1, 1, 3), (1, 3, 40), (1, 2, 2), (2, 2, 3), (3, 1, 1), (2, 1, 2)]))
     lead, layout, (kh, kw) = draw(st.sampled_from([(), (1,), (3,), (2, 2)])), draw(layouts), draw(pairs)
     random = np.random.default_rng(draw(st.integers(0, 99)))
     rows, columns = draw(extents), draw(extents)
-    image = (rows, columns, groups * per) if layout == "NHWC" else (groups * per, rows, columns)
+    operator, channels = draw(st.sampled_from([(conv2d, groups * per), (conv2d_transpose, groups * many)]))
+    image = (rows, columns, channels) if layout == "NHWC" else (channels, rows, columns)
     filters = random.normal(size=(groups * many, per, kh, kw)).transpose(2, 3, 1, 0)  # as they lie in an ONNX file
     w = filters if draw(st.booleans()) else np.ascontiguousarray(filters)
     settings = {"strides": draw(pairs), "padding": draw(st.sampled_from(["VALID", "SAME", 2, [0, 1, 2, 0]])),
                 "dilations": draw(st.sampled_from([1, 2])), "groups": groups, "data_format": layout}  # fmt: skip
-    return (lambda x, w: conv2d(x, w, **settings)), random.normal(size=(*lead, *image)), w
+    return (lambda x, w: operator(x, w, **settings)), random.normal(size=(*lead, *image)), w
 
 
 def made(write, *arrays):

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..base import TensorNode
+from ..base import TensorNode, size_of
+from ..index import Shape
 from ..sliding import SlidingWindow
 from .arrays import Array
 from .evaluate import written_out
@@ -32,17 +33,22 @@ class SlidingWindows(NamedTuple):
     def framed(self, x: np.ndarray, around: float = 0.0) -> np.ndarray:
         """The images, with what windows find around them."""
         x = x.reshape((-1, *x.shape[-3:]))
-        ends = [each.reach(extent) for each, extent in zip(self, x.shape[1:])]
-        if not any(map(any, ends)):
+        shape = self.reached(x.shape)
+        if shape == x.shape:
             return x
-        frame = np.full((len(x), *(sum(end) + size for end, size in zip(ends, x.shape[1:])), x.shape[3]), around)
-        self.inside(frame, x)[...] = x
+        frame = np.full(shape, around)
+        self.inside(frame, x.shape)[...] = x
         return frame
 
-    def inside(self, frame: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The images without what is around them."""
-        (top, rows), (left, columns) = ((each.before, extent) for each, extent in zip(self, x.shape[-3:]))
-        return frame[:, top : top + rows, left : left + columns]
+    def reached(self, shape: Shape) -> Shape:
+        """The shape of images with what windows find around them."""
+        ends = (extent + sum(each.reach(extent)) for each, extent in zip(self, shape[-3:]))
+        return size_of(shape[:-3]), *ends, shape[-1]
+
+    def inside(self, frame: np.ndarray, shape: Shape) -> np.ndarray:
+        """The images of a shape without what is around them."""
+        (top, rows), (left, columns) = ((each.before, extent) for each, extent in zip(self, shape[-3:]))
+        return frame[:, top : top + rows, left : left + columns].reshape(shape)
 
     def seen(self, frame: np.ndarray) -> np.ndarray:
         """A view of axes n, p, q, i, j, c: image, window (p, q), place (i, j) in it, and channel."""
@@ -60,8 +66,18 @@ class Convolution(NamedTuple):
 
     def forward(self, x: Any, w: Any) -> Array | None:
         x, w = written_out(x), written_out(w)
-        if not type(x) is type(w) is np.ndarray:
+        return self.summed(x, w) if type(x) is type(w) is np.ndarray else None
+
+    def back(self, node: TensorNode, value: Read, adjoint: Array, asked: Collection[int]) -> Sequence[Any] | None:
+        """The derivatives for the images and the filters, where they are asked for."""
+        x, w = (written_out(value(each)) for each in node.behind)
+        if not type(x) is type(w) is type(adjoint) is np.ndarray:
             return None
+        return [self.spread(adjoint, w, x.shape) if 0 in asked else None,
+                self.weighed(x, w, adjoint) if 1 in asked else None]  # fmt: skip
+
+    def summed(self, x: np.ndarray, w: np.ndarray) -> Array:
+        """The convolution itself."""
         seen = self.windows.seen(self.windows.framed(x))
         y = np.empty((*seen.shape[:3], w.shape[3]))
         for channels, filters in self._groups(w):
@@ -75,17 +91,9 @@ class Convolution(NamedTuple):
                 np.matmul(patches, matrix, out=onto[at].reshape(len(patches), -1))
         return y.reshape((*x.shape[:-3], *y.shape[1:]))
 
-    def back(self, node: TensorNode, value: Read, adjoint: Array, asked: Collection[int]) -> Sequence[Any] | None:
-        """The derivatives for the images and the filters, where they are asked for."""
-        x, w = (written_out(value(each)) for each in node.behind)
-        if not type(x) is type(w) is type(adjoint) is np.ndarray:
-            return None
-        y = adjoint.reshape((-1, *adjoint.shape[-3:]))
-        return [self._images(x, w, y) if 0 in asked else None, self._filters(x, w, y) if 1 in asked else None]
-
-    def _images(self, x: np.ndarray, w: np.ndarray, y: np.ndarray) -> Array:
-        """What each window hands to its places, added up."""
-        frame = np.zeros_like(self.windows.framed(x))
+    def spread(self, y: np.ndarray, w: np.ndarray, shape: Shape) -> Array:
+        """What each window hands to its places in images of a shape, added up."""
+        y, frame = y.reshape((-1, *y.shape[-3:])), np.zeros(self.windows.reached(shape))
         seen, deep = self.windows.seen(frame), self._deep(w)
         for channels, filters in self._groups(w):
             shares = (_scaled if deep else _shared)(w[..., filters], y.size // y.shape[3])
@@ -93,10 +101,11 @@ class Convolution(NamedTuple):
                 onto = seen[at][..., channels]
                 for (i, j), share in shares(y[at][..., filters]):
                     onto[:, :, :, i, j] += share
-        return self.windows.inside(frame, x).reshape(x.shape)
+        return self.windows.inside(frame, shape)
 
-    def _filters(self, x: np.ndarray, w: np.ndarray, y: np.ndarray) -> Array:
+    def weighed(self, x: np.ndarray, w: np.ndarray, y: np.ndarray) -> Array:
         """The patches times what came back for their windows, laid down as the filters lie."""
+        y = y.reshape((-1, *y.shape[-3:]))
         seen, found = self.windows.seen(self.windows.framed(x)), np.empty_like(w)
         for channels, filters in self._groups(w):
             part, onto = y[..., filters], found[..., filters]
@@ -118,6 +127,25 @@ class Convolution(NamedTuple):
         else:
             for at in range(self.groups):
                 yield slice(at * w.shape[2], (at + 1) * w.shape[2]), slice(at * many, (at + 1) * many)
+
+
+class Spreading(NamedTuple):
+    """A convolution turned round: each entry is spread over its window, in images of `extents`."""
+
+    turned: Convolution
+    extents: Shape
+
+    def forward(self, x: Any, w: Any) -> Array | None:
+        x, w = written_out(x), written_out(w)
+        shape = *x.shape[:-3], *self.extents
+        return self.turned.spread(x, w, shape) if type(x) is type(w) is np.ndarray else None
+
+    def back(self, node: TensorNode, value: Read, adjoint: Array, asked: Collection[int]) -> Sequence[Any] | None:
+        x, w = (written_out(value(each)) for each in node.behind)
+        if not type(x) is type(w) is type(adjoint) is np.ndarray:
+            return None
+        return [self.turned.summed(adjoint, w) if 0 in asked else None,
+                self.turned.weighed(adjoint, w, x) if 1 in asked else None]  # fmt: skip
 
 
 class Largest(NamedTuple):
@@ -153,7 +181,7 @@ class Largest(NamedTuple):
                 hit = free & ((part == top) | (part != part))
                 onto[at][:, :, :, i, j] += adjoint[at] * hit
                 free ^= hit
-        return [self.windows.inside(total, x).reshape(x.shape)]
+        return [self.windows.inside(total, x.shape)]
 
 
 def _blocks(n: int, p: int, q: int) -> Iterator[tuple[slice, slice]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from ...errors import ShapeError
 from ..arithmetic import elementwise
 from ..base import Direct, TensorNode
-from ..evaluation.windows import Convolution, SlidingWindows
+from ..evaluation.windows import Convolution, SlidingWindows, Spreading
 from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
@@ -216,6 +216,11 @@ def conv2d_transpose(
     for axis, at in ((y.rank - 5, 0), (y.rank - 4, 1)):
         before, out = landing[at]
         y = landed(y, axis, Picker((0, 1), 2, (strides[at], dilations[at]), -before), out)
+    slides = [
+        SlidingWindow(image.shape[at - 3], w.shape[at], strides[at], dilations[at], landing[at][0]) for at in (0, 1)
+    ]
+    whole = Spreading(Convolution(SlidingWindows(*slides), groups), y.shape[-3:])
+    y.direct = Direct((image, w), whole.forward, whole.back)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
