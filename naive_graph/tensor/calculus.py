@@ -30,7 +30,7 @@ from .index import (
 )
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .reduction import FLAT, Places, ReductionNode
-from .slopes import Slope, first_by_place, softmax
+from .slopes import Slope, softmax
 
 
 class Algebra(Protocol):
@@ -45,8 +45,6 @@ class Algebra(Protocol):
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Any: ...
 
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Any: ...
-
-    def first(self, index: TransformIndex, source: Any) -> Any: ...
 
     def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
@@ -86,10 +84,6 @@ class Nodes(Algebra):
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)
-
-    def first(self, index: TransformIndex, source: TensorNode) -> TensorNode:
-        found: TensorNode = first_by_place(self, index, source, source.shape)
-        return found
 
     def softmax(self, index: TransformIndex, source: TensorNode) -> TensorNode:
         found: TensorNode = softmax(self, index, source, source.shape)

@@ -21,12 +21,12 @@ from .evaluation.arrays import Array
 from .evaluation.entries import Entries
 from .evaluation.evaluate import Arrays, check_fed, computed, written_out
 from .evaluation.recipes import missing, recipes
-from .evaluation.reducing import first_largest
 from .nodes import LeafNode, LeafType, NonlinearNode
 from .notation import names_among
 from .reduce import sum
-from .reduction import Places, ReductionNode
+from .reduction import ReductionNode
 from .selection import SelectionNode
+from .slopes import first_by_place
 
 Values = dict[TensorNode, Array]
 TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  # where another entry wins, slopes jump
@@ -175,8 +175,8 @@ def _jumps(node: TensorNode) -> bool:
 def _kinks(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
     """Arrays for one node that change their sign where its slope jumps."""
     if isinstance(node, ReductionNode):
-        axes = tuple(each - 1 for each in Places.of(node.index).dropped)
-        yield 2.0 * first_largest(TURNS[node.rule] * sources[0], axes) - 1.0
+        x = TURNS[node.rule] * sources[0]
+        yield 2.0 * first_by_place(Arrays(), node.index, x, x.shape) - 1.0
         return
     assert isinstance(node, NonlinearNode)
     steps = node.function.steps

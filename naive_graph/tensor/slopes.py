@@ -174,5 +174,5 @@ SLOPES: dict[str, Callable[[Slope], Any]] = {
     "minimum": lambda slope: slope.shared(slope.along(_NOT_ABOVE, slope.y())),
     "mul": Slope.others,
     "logsumexp": lambda slope: slope.algebra.softmax(slope.node.index, slope.x),
-    "first_maximum": lambda slope: slope.algebra.first(slope.node.index, slope.x),
+    "first_maximum": lambda slope: first_by_place(slope.algebra, slope.node.index, slope.x, slope.shape),
 }

@@ -27,14 +27,14 @@ from ..index import Ids, LinearIndex, Shape, TransformIndex
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction import Places, ReductionNode
 from ..selection import SelectionNode
-from ..slopes import CHOICES, first_by_place
+from ..slopes import CHOICES
 from .arrays import Array, namespace, together
 from .contraction import Factor, contracted, is_finite, product
 from .entries import applied
 from .holes import holed, there
 from .picking import permuted
 from .recipes import Factors, Recipe, missing, recipes, written
-from .reducing import first_largest, reduced, softmax
+from .reducing import reduced, softmax
 
 
 class Arrays(Algebra):
@@ -65,12 +65,6 @@ class Arrays(Algebra):
         array, places = written_out(source), Places.of(index)
         order = [each - 1 for each in (*places.kept, *places.dropped)]
         return reduced(rule, permuted(array, order), len(places.dropped))
-
-    def first(self, index: TransformIndex, source: Any) -> Array:
-        array = written_out(source)
-        if type(array) is not np.ndarray:
-            return first_by_place(self, index, array, tuple(array.shape))
-        return first_largest(array, tuple(each - 1 for each in Places.of(index).dropped))
 
     def softmax(self, index: TransformIndex, source: Any) -> Array:
         return softmax(namespace(source), written_out(source), tuple(each - 1 for each in Places.of(index).dropped))

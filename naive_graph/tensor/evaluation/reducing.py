@@ -34,24 +34,6 @@ def _first_place(xp: Any, *xs: Array) -> Array:
     return place
 
 
-def first_largest(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """1 at the first largest entry over these axes, else 0; NaN is the largest."""
-    result = np.empty_like(x)
-    extents = [x.shape[axis] for axis in axes]
-    places = [
-        tuple(at[axes.index(axis)] if axis in axes else slice(None) for axis in range(x.ndim))
-        for at in np.ndindex(*extents)
-    ]
-    parts = [np.array(x[at]) for at in places]  # laid out in full, once
-    top = reduce(np.maximum, parts)
-    wild, free = bool(np.isnan(top).any()), np.ones(top.shape, dtype=bool)
-    for at, part in zip(places, parts):
-        hit = free & ((part == top) | (part != part) if wild else part == top)
-        result[at] = hit.astype(x.dtype)
-        free ^= hit
-    return result
-
-
 def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
     """exp(x) over the sum of exp(x) along these axes; at an infinite top those that reach it share."""
     order = [axis for axis in range(x.ndim) if axis not in axes]
