@@ -10,7 +10,8 @@ model; of LeNet's like with its gradients; and of 30,000 scalar nodes.
 reading: from_onnx of a network of 10 million weights, beside onnx.load, and what
 it holds, before and after its first run. running: the networks of
 tests/interop/networks, on arrays and compiled, beside onnxruntime on one thread.
-Seconds are the least of interleaved rounds.
+resnet: ResNet-18 beside torch on one thread. Seconds are the processor's, the least of
+interleaved rounds.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy
 
@@ -36,13 +37,13 @@ ROUNDS = 5
 
 
 def least(*tasks, rounds=ROUNDS):
-    """The least seconds of each task, in interleaved rounds."""
+    """The least seconds of the processor for each task, in interleaved rounds."""
     found = [float("inf")] * len(tasks)
     for _ in range(rounds):
         for place, task in enumerate(tasks):
-            start = perf_counter()
+            start = process_time()
             task()
-            found[place] = min(found[place], perf_counter() - start)
+            found[place] = min(found[place], process_time() - start)
     return found
 
 
