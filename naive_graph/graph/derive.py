@@ -112,7 +112,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
         raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
     speeds = [number(speed, "A direction") for speed in directions.values()]
     tables = CURRENT.tables
-    with Lasting(tables):
+    with tables.lock, Lasting(tables):
         plan, steps = _plan(tables, [y], list(directions), "tangent")
         duals = _moving(tables, plan, dict(zip(steps, speeds)), leaf_values(tables, plan))
         evaluate(plan, duals)
@@ -131,7 +131,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     """
     ys, xs = listed(ys, "jacobian", "two lists of nodes"), listed(xs, "jacobian", "two lists of nodes")
     tables = CURRENT.tables
-    with Lasting(tables):
+    with tables.lock, Lasting(tables):
         plan, steps = _plan(tables, ys, xs, "jacobian")
         values = leaf_values(tables, plan)
     evaluate(plan, values)
@@ -153,7 +153,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     """
     xs = listed(xs, "hessian", "a node and a list of leaves")
     tables = CURRENT.tables
-    with Lasting(tables):
+    with tables.lock, Lasting(tables):
         plan, steps = _plan(tables, [y], xs, "hessian")
         values = leaf_values(tables, plan)
     wanted = plan.leads_from(step for step in steps if step is not None)

@@ -135,11 +135,11 @@ class Graph(ByName, metaclass=GraphType):
             for each in tensors:
                 each.forward()
             return
-        rows = rows_of(targets, "Graph.forward")
-        fed = running.checked_feed({} if feed is None else feed)
         cuts = tables.cuts
-        with tables.lock:
+        with tables.lock:  # from here on nobody else cuts the rows away
             try:
+                rows = rows_of(targets, "Graph.forward")
+                fed = running.checked_feed({} if feed is None else feed)
                 direct, tell = without_plan(engine, tables), running.teller(cls.on_invalid)
                 if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
                     cls._forward(tables, rows, fed, engine)
@@ -187,13 +187,13 @@ class Graph(ByName, metaclass=GraphType):
             running.check_plain(accumulate=accumulate, engine=engine)
             y.backward()
             return
-        rows = rows_of([] if y is None else [y], "Graph.backward")
         accumulate = accumulate is not False and switch(accumulate, "accumulate")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
         cuts = tables.cuts
         with tables.lock:
             try:
+                rows = rows_of([] if y is None else [y], "Graph.backward")
                 cls._backward(tables, rows, accumulate, engine)
             except Exception as error:
                 tables.explain(error, cuts)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeGuard, TypeVar
 
 from ..core.catalogue import UNARY
 from ..core.guesses import OF_NODE
@@ -38,7 +39,22 @@ from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, Opera
 from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
 from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _getframe, _new = sys._getframe, object.__new__  # found quickly
+
+
+def _steady(question: Callable[P, R]) -> Callable[P, R]:
+    """A question of a node in which nobody else cuts the graph back or clears it: another thread waits."""
+
+    @wraps(question)
+    def ask(*given: P.args, **named: P.kwargs) -> R:
+        node: Any = given[0]
+        with node._home.lock:
+            found: R = question(*given, **named)
+        return found
+
+    return ask
 
 
 class _Counter:
@@ -120,9 +136,15 @@ class Node(_Methods):
     def value(self) -> Any:
         """The node's value, a float; None where it was not computed or fed yet."""
         home, row = self._home, self._row
-        if home is CURRENT.tables and row < len(home._stamps):  # written out: loops ask for it again and again
-            return home._values[row] if home._stamps[row] != NEVER else None
-        return self.tables.value(row)
+        try:
+            if home is CURRENT.tables and row < len(home._stamps):  # written out: loops ask for it again and again
+                found = home._values[row] if home._stamps[row] != NEVER else None
+                if self._home is home:
+                    return found
+        except IndexError:  # another thread has cut the graph back
+            pass
+        with home.lock:
+            return self.tables.value(row)
 
     @value.setter
     def value(self, value: float) -> None:
@@ -132,9 +154,15 @@ class Node(_Methods):
     def grad(self) -> Any:
         """The gradient, a float, of the last backward's result; None before any, and for a Constant always."""
         home, row = self._home, self._row
-        if home is CURRENT.tables and row < len(home.grads):
-            return home.grads[row] if home.operators[row] != CONSTANT else None
-        return self.tables.grad(row)
+        try:
+            if home is CURRENT.tables and row < len(home.grads):
+                found = home.grads[row] if home.operators[row] != CONSTANT else None
+                if self._home is home:
+                    return found
+        except IndexError:  # as above
+            pass
+        with home.lock:
+            return self.tables.grad(row)
 
     @grad.setter
     def grad(self, grad: float) -> None:
@@ -146,6 +174,7 @@ class Node(_Methods):
             self._home.grads[self._row] = checked
 
     @property
+    @_steady
     def name(self) -> str | None:
         """What the learner calls the node; None if it was not named."""
         return self.tables.name(self._row)
@@ -159,21 +188,25 @@ class Node(_Methods):
             self.tables.names[self._row] = name
 
     @property
+    @_steady
     def last(self) -> list[Node]:
         """The operands in order, one entry for each operand position."""
         return [handle(self._home, row) for row in self.tables.operands(self._row)]
 
     @property
+    @_steady
     def next(self) -> list[Node]:
         """The consumers, one entry for each operand position that this node fills."""
         return [handle(self._home, row) for row in self.tables.consumers(self._row)]
 
     @property
+    @_steady
     def in_deg(self) -> int:
         """How many operand positions the node has filled."""
         return self.tables.in_degrees[self._row]
 
     @property
+    @_steady
     def out_deg(self) -> int:
         """How many operand positions the node fills."""
         return len(self.tables.consumers(self._row))
@@ -182,22 +215,26 @@ class Node(_Methods):
     out_deg_com = _Counter("out_deg")
 
     @property
+    @_steady
     def absorbed(self) -> bool:
         """Whether a merged node took this one's operands and nobody else uses it."""
         return self.tables.is_absorbed(self._row)
 
     @property
+    @_steady
     def scope(self) -> Scope | None:
         """The innermost `with scope(...)` that the node was made in."""
         return self.tables.scope(self._row)
 
     @property
+    @_steady
     def origin(self) -> Origin:
         """The line of Python that made the node."""
         return self.tables.origin(self._row)
 
     # --- reading ---
 
+    @_steady
     def formula(self, style: str = "text") -> str:
         """The node as a formula over its leaves, in "text" (Python) or "tex".
 
@@ -210,6 +247,7 @@ class Node(_Methods):
         """
         return write_formula(self.tables, plan_for(self._home, [self._row]), style)
 
+    @_steady
     def code(self, language: str = "c", wrt: Iterable[Node] | None = None, name: str = "f") -> Printed:
         """The node's value and gradient as a function in "c" or "javascript", with the reference engine's bits.
 
@@ -238,10 +276,12 @@ class Node(_Methods):
         rows = None if wrt is None else rows_of(wrt, "code")
         return written_code(self.tables, self.row, language, rows, name)
 
+    @_steady
     def table(self) -> Printed:
         """The node and all that it depends on as two tables, of nodes and of edges."""
         return printed_tables(self.tables, plan_for(self._home, [self._row]))
 
+    @_steady
     def _repr_html_(self) -> str:
         return node_html(self.tables, plan_for(self._home, [self._row]))
 
@@ -331,10 +371,10 @@ def _infix(rule: Rule) -> Any:
     number, associative = rule.number, rule.associative
 
     def operator(self: Node, other: Any) -> Any:
-        home = self._home
-        if home is not CURRENT.tables:
+        home = CURRENT.tables
+        page = home.fresh  # first: who cuts the graph back marks its nodes, and then begins another page
+        if self._home is not home:
             return rule(self, other)
-        page = home.fresh
         left, right, count = self._row, BEFORE, 2
         if isinstance(other, Node):
             if other._home is not home:
@@ -368,11 +408,12 @@ def _infix(rule: Rule) -> Any:
             entry: Any = (CONSTANT, other, ONE, 0, code, at, None, number, left, BEFORE, count, code, at, node)
         else:
             entry = (number, left, right, count, code, frame.f_lasti, node)
+        node._home = home  # before it is seen: who cuts it away marks it
         if home.fresh is not page:  # a handler has turned it, cut it back or cleared the graph
             return rule(self, other)
         page += entry
         size = len(page)
-        node._home, node._row = home, page[0] + size // WIDTH - 1
+        node._row = page[0] + size // WIDTH - 1
         if page[-1] is not node:  # another thread, or a signal's handler, came in between
             node._row = row_of(page, node)
         if size > FULL:
@@ -387,21 +428,22 @@ def _method(rule: Rule) -> Any:
     number = rule.number
 
     def method(self: Node) -> Any:
-        home = self._home
-        if home is not CURRENT.tables:
+        home = CURRENT.tables
+        page, row, frame = home.fresh, self._row, _getframe(1)  # the page first, as above
+        if self._home is not home:
             return rule(self)
-        page, row, frame = home.fresh, self._row, _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
             frame = learner(home, frame)
             code = frame.f_code
         node = _new(Operator)
         entry = (number, row, ONE, 1, code, frame.f_lasti, node)
+        node._home = home
         if home.fresh is not page:
             return rule(self)
         page += entry
         size = len(page)
-        node._home, node._row = home, page[0] + size // WIDTH - 1
+        node._row = page[0] + size // WIDTH - 1
         if page[-1] is not node:
             node._row = row_of(page, node)
         if size > FULL:

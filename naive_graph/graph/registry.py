@@ -105,10 +105,10 @@ def register(node: Any, kind: int, value: float, name: str | None) -> None:
         entry: Any = (kind, value, ONE, 0, code, frame.f_lasti, node)
     else:  # it waits for edges drawn by hand
         entry = (kind, [], MANY, 0, code, frame.f_lasti, node)
-    fresh = home.fresh
+    fresh, node._home = home.fresh, home  # before it is seen: who cuts it away marks it
     fresh += entry
     size = len(fresh)
-    node._home, node._row = home, fresh[0] + size // WIDTH - 1
+    node._row = fresh[0] + size // WIDTH - 1
     if fresh[-1] is not node:
         node._row = row_of(fresh, node)
     if name is not None:
@@ -151,11 +151,12 @@ def grow(home: Tables, rule: Rule, operands: Sequence[int | float], cuts: int) -
     node: Any = object.__new__(KINDS[OPERATOR])
     entries: list[Any] = [entry for value in numbers for entry in (CONSTANT, value, ONE, 0, code, instruction, None)]
     entries += (rule.number, sources, MANY, count, code, instruction, node)
+    node._home = home
     if home.cuts != cuts:
         return None
     fresh = home.fresh
     fresh += entries
-    node._home, node._row = home, row_of(fresh, node)
+    node._row = row_of(fresh, node)
     if len(fresh) > FULL:
         home.turn()
     return node

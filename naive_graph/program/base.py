@@ -138,6 +138,7 @@ class ProgramBase:
             with self._tables.lock:  # no column may move while machine code reads it
                 self._fast_path.ask(form, answers.stays)
                 values, slopes, finite = answers(given)
+                self._refuse_stale()  # another thread may have cut rows away and used them anew
                 self._fast_path.answer(age, finite, lambda: self._short_way(answers, given, inputs))
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
