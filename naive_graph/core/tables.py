@@ -358,14 +358,15 @@ class Tables:
             self.settle()
             cuts = self.cuts
             redrawn = {target for target in self._targets[mark.edges :] if target < mark.rows}
-            gone = self.fresh[1 + WIDTH * max(0, mark.rows - self.fresh[0]) :][WIDTH - 1 :: WIDTH]
+            before = self.fresh
             try:
                 self._cut(mark, redrawn, page)
             except BaseException:
                 if self.cuts != cuts:
                     self._cut(mark, redrawn)
                 raise
-            return [node for node in gone if node is not None]
+            gone = before[1 + WIDTH * max(0, mark.rows - before[0]) :]  # only now: others built until it was cut
+            return [node for node in gone[WIDTH - 1 :: WIDTH] if node is not None]
 
     def _shorten(self, mark: Mark, only: list[Any] | None = None) -> bool:
         """Cut the columns and the fresh page; whether they were. only: as `cut` has it. Twice is once."""

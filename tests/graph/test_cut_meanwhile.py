@@ -8,6 +8,7 @@ from test_interrupts import Interrupt
 
 import naive_graph as ng
 from naive_graph import Graph, Program, Variable
+from naive_graph.core.tables import Tables
 from naive_graph.errors import StaleNodeError
 from naive_graph.graph.registry import CURRENT
 
@@ -83,3 +84,18 @@ def test_another_thread_cuts_the_graph_back_at_any_moment_of_a_question(name):
         assert found in (right, None, "<stale Operator>"), at
         at += 1
     assert at > 1
+
+
+def test_a_node_that_is_built_while_the_graph_is_cut_back_is_stale(monkeypatch):
+    x, real, made = Variable(2.0), Tables._shorten, []
+    Graph.checkpoint()
+
+    def shorten(tables, *given):
+        made.append(x * 2.0)
+        return real(tables, *given)
+
+    monkeypatch.setattr(Tables, "_shorten", shorten)
+    Graph.revert()
+    for question in (lambda: made[0].formula(), lambda: made[0].value, lambda: made[0] + 1.0):
+        with pytest.raises(StaleNodeError):
+            question()
