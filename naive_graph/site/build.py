@@ -10,7 +10,7 @@ from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from .frame import HERE, framed
 from .gallery import examples, shown
-from .lessons import lesson
+from .lessons import glossary, lesson
 from .reference import PublicName, groups
 from .words import code, linked
 
@@ -62,6 +62,8 @@ class _Pages:
 
     def of_lessons(self, lessons: Sequence[Any]) -> Iterator[Path]:
         yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
+        words = glossary(lessons_of_the_package()[0].parent, lessons)
+        yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
         around = _around([(each.name, each.title) for each in lessons])
         for each, (before, after) in zip(lessons, around):
             title = f"{each.number}. {each.title}"

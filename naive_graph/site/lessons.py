@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +45,19 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
         "".join(_cells(cells, sources, playground)),
     )
+
+
+def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
+    """The glossary in a folder of lessons, with a place for each term and ways to these lessons."""
+    text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
+    for each in lessons:
+        text = text.replace(f"<em>{each.title}</em>", f'<a href="{each.name}.html">{each.title}</a>')
+    return re.sub("<h2>(.*)</h2>", _place, text)
+
+
+def _place(term: re.Match[str]) -> str:
+    """The heading of a term, which a link finds by the same name as on GitHub."""
+    return f'<h2 id="{re.sub("[^a-z-]", "", term[1].lower().replace(" ", "-"))}">{term[1]}</h2>'
 
 
 def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[str]:

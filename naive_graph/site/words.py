@@ -40,8 +40,14 @@ def _reader() -> Any:
     renderer: Any = reader.renderer
     renderer.register("inline_math", lambda _, text: convert(text))
     renderer.register("block_math", lambda _, text: formula(text))
-    renderer.register("block_code", lambda _, text, info=None: code(text, info or "text"))
+    renderer.block_code = lambda text, info=None: code(
+        text, info or _kind(text)
+    )  # its own comes before registered ones
     return reader
+
+
+def _kind(text: str) -> str:
+    return "pycon" if text.startswith(">>>") else "text"
 
 
 def formula(tex: str) -> str:

@@ -94,6 +94,14 @@ def test_what_a_cell_shows_after_a_guess_stands_behind_the_guess():
     assert body.count("<details>") <= body.count(">predict<") < body.count('class="output"')
 
 
+def test_the_glossary_has_a_place_for_each_term_and_leads_to_the_lessons_that_are_there(site):
+    page = Read(site / "lessons" / "glossary.html")
+    assert {"kahns-order", "softmax-cross-entropy", "jvp"} <= page.ids
+    ours = [each for each in page.links if re.match(r"\d\d_", each)]
+    assert set(ours) == {"02_kahns_order.html", "03_downhill.html"} and len(ours) > 10
+    assert "lessons/glossary.html" in Read(site / "index.html").links and "$" not in page.text
+
+
 def test_a_notebook_is_handed_out_without_what_its_cells_show(site):
     notebook = json.loads((site / "lessons" / "02_kahns_order.ipynb").read_text("utf-8"))
     assert [cell for cell in notebook["cells"] if cell.get("outputs")] == []
@@ -102,6 +110,12 @@ def test_a_notebook_is_handed_out_without_what_its_cells_show(site):
 def test_formulas_are_mathml_and_markup_in_a_text_is_text():
     assert "<mfrac>" in markdown(r"It is $\frac{1}{a}$.")
     assert "<b>" not in markdown("a <b> c") + docstring("a <b> c", {})
+
+
+def test_a_program_in_a_text_has_its_colours_and_can_be_scrolled():
+    for text in ("    >>> 1 + 1\n    2", "```python\nx = 1\n```", "    plain"):
+        assert '<pre class="code" tabindex="0">' in markdown(text)
+    assert 'class="gp"' in markdown("    >>> 1 + 1\n    2") and 'class="o"' in markdown("```python\nx = 1\n```")
 
 
 def test_a_docstring_keeps_its_doctest_and_leads_to_other_names():

@@ -5,7 +5,7 @@ from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
 
 pytestmark = pytest.mark.browser
 KINDS = [
-    "index.html", "lessons/index.html", "lessons/02_kahns_order.html", "reference/index.html",
+    "index.html", "lessons/index.html", "lessons/glossary.html", "lessons/02_kahns_order.html", "reference/index.html",
     "reference/tensor.conv2d.html", "reference/AdamTrainer.html", "reference/errors.ShapeError.html",
     "gallery/index.html", "gallery/three-cells-of-an-lstm.html",
 ]  # fmt: skip
@@ -34,7 +34,7 @@ def test_every_kind_of_page_can_be_read_and_asks_for_nothing(site, browser, them
     context.close()
 
 
-@pytest.mark.parametrize("theme, kinds", [("light", KINDS), ("dark", KINDS[3:7])], ids=["light", "dark"])
+@pytest.mark.parametrize("theme, kinds", [("light", KINDS), ("dark", KINDS[4:8])], ids=["light", "dark"])
 def test_no_kind_of_page_keeps_anybody_out(site, browser, theme, kinds):
     context = browser.new_context(color_scheme=theme, bypass_csp=True)  # for axe-core, which is let in by no page
     page = context.new_page()
