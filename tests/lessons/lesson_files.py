@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,16 @@ def builder_in(folder: Path = FOLDER) -> Any:
 
 def notebook(lesson: Path) -> Any:
     return nbformat().read(lesson, as_version=4)
+
+
+def said(lesson: Path) -> str:
+    """All that stands in the cells of a lesson, which begins with its title."""
+    return "\n".join("".join(cell["source"]) for cell in json.loads(lesson.read_text(encoding="utf-8"))["cells"])
+
+
+def titles() -> dict[str, Path]:
+    """The lessons by their titles."""
+    return {said(each).splitlines()[0].removeprefix("# "): each for each in LESSONS}
 
 
 def nbformat() -> Any:

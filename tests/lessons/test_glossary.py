@@ -1,27 +1,13 @@
 """The glossary has each term once, its examples run, and the lessons that it names speak of it."""
 
 import doctest
-import json
 import re
 
-import pytest
-from lesson_files import FOLDER, LESSONS
+from lesson_files import FOLDER, said, titles
 
 TEXT = (FOLDER / "notes" / "glossary.md").read_text(encoding="utf-8")
 ENTRY = re.compile(r"^## (.+)\n\n((?:(?!## ).*\n)+?)\nIn \*(.+)\*\.\n", re.MULTILINE)
 ENTRIES = ENTRY.findall(TEXT)
-
-
-def said(lesson):
-    """The title of a lesson, and all that stands in it."""
-    cells = json.loads(lesson.read_text(encoding="utf-8"))["cells"]
-    sources = ["".join(cell["source"]) for cell in cells]
-    return sources[0].splitlines()[0].removeprefix("# "), "\n".join(sources)
-
-
-@pytest.fixture(scope="module")
-def lessons():
-    return dict(map(said, LESSONS))
 
 
 def test_every_term_stands_once_in_alphabetical_order_with_its_meaning_and_its_lesson():
@@ -30,7 +16,8 @@ def test_every_term_stands_once_in_alphabetical_order_with_its_meaning_and_its_l
     assert terms == sorted({each.casefold(): each for each in terms}.values(), key=str.casefold)
 
 
-def test_every_lesson_has_terms_and_speaks_of_them_or_of_the_word_that_it_has_for_them(lessons):
+def test_every_lesson_has_terms_and_speaks_of_them_or_of_the_word_that_it_has_for_them():
+    lessons = {title: said(lesson) for title, lesson in titles().items()}
     assert {title for _, _, title in ENTRIES} == lessons.keys()
     for term, meaning, title in ENTRIES:
         words = [term.split()[0][:5], *re.findall(r"\*([^*]+)\*", meaning)]  # "normalisation" is `normalise` there
