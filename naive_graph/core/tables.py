@@ -35,6 +35,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right, insort_left, insort_right
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import accumulate, compress, count
 from threading import RLock
 from types import CodeType
@@ -184,11 +185,12 @@ class Tables:
         if new.values:
             self._fill(base)
         edges, bulk = len(self._targets), self.bulk
-        while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
+        # Edges that one that was interrupted left. A handler may cut them away meanwhile: then nothing is written.
+        while (last := self._targets[edges - 1 : edges]) and last[0] >= base:
             edges -= 1
         if bulk is not None:
             codes, instructions = bulk.written(base)
-            made = slice(bisect_left(self._codes, base, 1, key=_first), None)
+            made = slice(self._codes_before(base), None)
         rows, drawn, before = slice(base, None), slice(edges, None), self._cache
         cache: dict[Any, Any] = {}
         try:
@@ -222,8 +224,8 @@ class Tables:
             self.settle()
             fresh, first, rows = self.fresh, self.fresh[0], len(self._operators)
             end = 1 + WIDTH * (rows - first)
-            before = bisect_left(self._codes, first, 1, key=_first)
-            codes, last = [], self._codes[before - 1][1]
+            before = self._codes_before(first)
+            codes, last = [], next((code for _, code in self._codes[before - 1 : before]), None)
             for row, code in enumerate(fresh[5:end:WIDTH], first):
                 if code is not last:
                     codes.append((row, code))
@@ -241,6 +243,12 @@ class Tables:
                 page += fresh  # with what was appended meanwhile
                 del page[turned]
                 self.fresh = page
+
+    def _codes_before(self, row: int) -> int:
+        """How many entries say who made the rows before this one."""
+        while True:
+            with suppress(IndexError):  # a handler has cut the graph back while these were looked through
+                return bisect_left(self._codes, row, 1, key=_first)
 
     def sweep_handles(self) -> None:
         """Drop the references to nodes that nobody holds any more."""

@@ -50,9 +50,14 @@ def _steady(question: Callable[P, R]) -> Callable[P, R]:
     @wraps(question)
     def ask(*given: P.args, **named: P.kwargs) -> R:
         node: Any = given[0]
-        with node._home.lock:
-            found: R = question(*given, **named)
-        return found
+        home: Tables = node._home
+        with home.lock:
+            cuts = home.cuts
+            try:
+                return question(*given, **named)
+            except Exception as error:
+                home.explain(error, cuts)  # a handler may have cut the graph back
+                raise
 
     return ask
 
@@ -496,10 +501,10 @@ class Variable(Node):
         if code is not home.code_now:
             frame = learner(home, frame)
             code = frame.f_code
-        fresh = home.fresh
+        fresh, self._home = home.fresh, home  # before it is seen: who cuts it away marks it
         fresh += (VARIABLE, value, ONE, 0, code, frame.f_lasti, self)
         size = len(fresh)
-        self._home, self._row = home, fresh[0] + size // WIDTH - 1
+        self._row = fresh[0] + size // WIDTH - 1
         if fresh[-1] is not self:
             self._row = row_of(fresh, self)
         if size > FULL:

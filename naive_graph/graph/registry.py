@@ -50,7 +50,9 @@ def handle(home: Tables, row: int) -> Any:
             while True:
                 fresh, reference = home.fresh, home.handles.get(row)
                 found, place = reference and reference(), WIDTH * (row - fresh[0] + 1)
-                if home.fresh is fresh and home.handles.get(row) is reference:  # no handler made it, or turned the page
+                # Nothing is called from here on: no handler made it, cut the graph back, or turned the page.
+                now = home.handles[row] if row in home.handles else None  # noqa: SIM401 - get is called
+                if home.fresh is fresh and now is reference:
                     if place > 0:
                         found = fresh[place]
                     if found is not None:

@@ -9,8 +9,8 @@ from test_interrupts import Interrupt
 import naive_graph as ng
 from naive_graph import Graph, Program, Variable
 from naive_graph.core.tables import Tables
-from naive_graph.errors import StaleNodeError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.errors import NaiveGraphError, StaleNodeError
+from naive_graph.graph.registry import CURRENT, let_go
 
 ASKS = {
     "formula": lambda x, y: y.formula(),
@@ -99,3 +99,59 @@ def test_a_node_that_is_built_while_the_graph_is_cut_back_is_stale(monkeypatch):
     for question in (lambda: made[0].formula(), lambda: made[0].value, lambda: made[0] + 1.0):
         with pytest.raises(StaleNodeError):
             question()
+
+
+class HandlersTurn(Interrupt):
+    """At the n-th point where Python looks up a signal's handler cuts the graph back."""
+
+    def strike(self):
+        self.struck = True
+        Graph.revert()
+
+
+def built_by(count):
+    """Rows that so many code objects made."""
+    for place in range(count):
+        exec(compile("(Variable(1.0) * 2.0).sin()", f"<{place}>", "exec"), {"Variable": Variable})
+
+
+def let_go_of_some():
+    mark = CURRENT.tables.mark()
+    built_by(3)
+    let_go(CURRENT.tables, mark)
+
+
+ACTS = {
+    "a page is turned": lambda: CURRENT.tables.turn(),
+    "rows are let go": let_go_of_some,
+    "all is computed": lambda: Graph.forward(),
+    "places are asked": lambda: [(node.origin.line, node.scope) for node in Graph.node_list],
+    "edges are listed": lambda: [node.last for node in Graph.node_list],
+}
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="where Python 3.11 looks is known")
+@pytest.mark.parametrize("name", ACTS)
+def test_a_handler_cuts_the_graph_back_at_any_moment_while(name):
+    at, turn = 0, None
+    while turn is None or turn.struck:
+        Graph.clear()
+        built_by(1)
+        Graph.checkpoint()
+        built_by(2)
+        CURRENT.tables.turn()
+        built_by(2)
+        at, before, turn = at + 1, sys.gettrace(), HandlersTurn(at + 1)
+        sys.settrace(turn)
+        try:
+            ACTS[name]()
+        except NaiveGraphError:  # that the graph was cut back meanwhile
+            pass
+        finally:
+            sys.settrace(before)
+            turn.last.clear()
+        built_by(2)
+        assert {node.origin.filename for node in Graph.node_list} <= {f"<{place}>" for place in range(4)}
+        Graph.forward()
+        assert all(node.value is not None for node in Graph.node_list)
+    assert at > 20
