@@ -100,19 +100,20 @@ def _fire_all(
 def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: int = 3) -> float:
     """How much longer two threads take for the same, side by side, than one."""
 
-    def work() -> None:
-        versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
+    def work(versions: Versions) -> None:
         for _ in range(repeats):
             _fire_all(machine, network, flow, versions, defaultdict(list))
 
     def seconds(count: int) -> float:
-        start, threads = time.perf_counter(), [threading.Thread(target=work) for _ in range(count)]
+        threads = [threading.Thread(target=work, args=(each,)) for each in whole[:count]]
+        start = time.perf_counter()
         for each in threads:
             each.start()
         for each in threads:
             each.join()
         return time.perf_counter() - start
 
+    whole = [Versions(doubled(network.weights), "delayed", network.learning_rate) for _ in range(2)]
     return min(1.0, max(0.0, seconds(2) / seconds(1) - 1.0))
 
 
