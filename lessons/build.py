@@ -6,7 +6,8 @@
 
 A source is MyST markdown in `sources/`. Two builds give the same bytes: cell
 ids come from the lesson's name, no times are recorded, and every lesson runs in
-a fresh kernel of this very Python, in an empty folder. Needs the extra
+a fresh kernel of this very Python, in an empty folder. What a cell with the tag
+`measured` shows may differ: it tells how long something took. Needs the extra
 `naive-graph[dev]`.
 """
 
@@ -175,7 +176,7 @@ def difference(source: Path, fresh: Path, committed: Path) -> str | None:
     if old["metadata"].get("naive_graph", {}).get("source_sha256") != digest(source):
         return "its source has changed since it was built"
     for place, (now, then) in enumerate(zip(new["cells"], old["cells"])):
-        if without_pictures(now) != without_pictures(then):
+        if comparable(now) != comparable(then):
             return f"cell {place} shows something else now: {''.join(now['source']).splitlines()[0]!r}"
     same = len(new["cells"]) == len(old["cells"]) and new["metadata"] == old["metadata"]
     return None if same else "its cells or its metadata differ"
@@ -187,13 +188,20 @@ def other_pictures(fresh: Path, committed: Path) -> list[str]:
     return [
         f"cell {place} shows {OTHER_PICTURE} now: {''.join(now['source']).splitlines()[0]!r}"
         for place, (now, then) in enumerate(zip(new["cells"], old["cells"]))
-        if now != then
+        if now != then and not measured(now)
     ]
 
 
-def without_pictures(cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell with its texts alone: pictures also depend on the fonts and the drawing tools of a machine."""
+def measured(cell: dict[str, Any]) -> bool:
+    """Whether a cell shows how fast something was, which no other run need say."""
+    return "measured" in cell["metadata"].get("tags", [])
+
+
+def comparable(cell: dict[str, Any]) -> dict[str, Any]:
+    """A cell without its pictures, and without what was measured: both depend on the machine."""
     bare: dict[str, Any] = json.loads(json.dumps(cell))
+    if measured(bare):
+        bare["outputs"] = []
     for output in bare.get("outputs", []):
         data = output.get("data", {})
         data.pop("image/png", None)
