@@ -28,7 +28,7 @@ from .index import (
     transform_adjoint,
     transform_tangent,
 )
-from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
+from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, multiplies
 from .reduction import FLAT, Places, ReductionNode
 from .slopes import Slope, softmax
 
@@ -181,7 +181,7 @@ class Calculus:
         if isinstance(node, TransformNode):
             index = transform_adjoint(node.index, self.h(*node.index))
             return self.algebra.transform(index, adjoint, node.alpha, shape)
-        if isinstance(node, LinearNode) and node.op == OpType.mul:
+        if multiplies(node):
             product = product_adjoint(node.index, position, self.h(*node.index))
             return self.algebra.linear(OpType.mul, product, adjoint, self.value(node.sources[1 - position]))
         if isinstance(node, LinearNode):
@@ -302,7 +302,7 @@ def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
         return [node, *node.behind]
     if branch(node, position):
         return [condition_of(node)]
-    if isinstance(node, LinearNode) and node.op == OpType.mul:
+    if multiplies(node):
         return [node.sources[1 - position]]
     if isinstance(node, ReductionNode):
         return [node, *node.sources]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import EnumMeta, IntEnum
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -206,6 +206,11 @@ class LinearNode(TensorNode):
     def canonical(self) -> tuple[Any, ...]:
         """What two equal linear nodes of the same sources share."""
         return ("linear", self.op, self.index.canonical(), self.shape)
+
+
+def multiplies(node: TensorNode) -> TypeGuard[LinearNode]:
+    """Whether a node is a product of two tensors, summed or not."""
+    return isinstance(node, LinearNode) and node.op == OpType.mul
 
 
 class NonlinearNode(TensorNode):

@@ -24,7 +24,7 @@ from ..calculus import GUARD, Algebra, Calculus, Nodes
 from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
-from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode, multiplies
 from ..reduction import Places, ReductionNode
 from ..selection import SelectionNode
 from ..slopes import CHOICES
@@ -164,7 +164,7 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     if not node.direct:
         return _by_kind(node, recipe.factors, value)
     found = node.direct.compute(*map(value, node.direct.sources))
-    wild = isinstance(node, LinearNode) and node.op == OpType.mul and any(map(holed, node.sources))
+    wild = multiplies(node) and any(map(holed, node.sources))
     return inside(node, value)(node) if found is None or (wild and not is_finite(found)) else found
 
 
@@ -199,7 +199,7 @@ class _Inside(Calculus):
 
 def _by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], Any]) -> Array:
     algebra = Arrays()
-    if isinstance(node, LinearNode) and node.op == OpType.mul:
+    if multiplies(node):
         return _multiplied(node, factors, value)
     if isinstance(node, LinearNode):
         return algebra.linear(node.op, node.index, *map(value, node.sources))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base import TensorNode
 from ..index import Ids
-from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
+from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, multiplies
 from ..selection import Picker, SelectionNode
 from .arrays import Array
 from .recipes import missing
@@ -31,19 +31,15 @@ def _has_holes(node: TensorNode) -> bool:
     return bool(node.holes)  # what chooses at run time has none: a product with its zeros is a number, 0
 
 
-def _multiplies(node: TensorNode) -> bool:
-    return isinstance(node, LinearNode) and node.op == OpType.mul
-
-
 def _behind(node: TensorNode) -> tuple[TensorNode, ...]:
     """What decides where a node has holes: also of a product that is found at once, what it is written of."""
-    return node.sources if _multiplies(node) else node.reads
+    return node.sources if multiplies(node) else node.reads
 
 
 def _holed(node: TensorNode) -> bool:
     if isinstance(node, LeafNode):
         return node.structural
-    if not _multiplies(node) and (node.direct or not isinstance(node, (TransformNode, LinearNode))):
+    if not multiplies(node) and (node.direct or not isinstance(node, (TransformNode, LinearNode))):
         return False
     if isinstance(node, TransformNode):
         return bool(node.sources[0].holes)

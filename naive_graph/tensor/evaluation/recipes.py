@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..base import TensorNode
 from ..index import Ids
-from ..nodes import LeafNode, LinearNode, OpType
+from ..nodes import LeafNode, LinearNode, multiplies
 
 MOST_FACTORS = 6  # that one contraction gathers from products of products
 Factors = list[tuple[TensorNode, Ids]]
@@ -74,7 +74,7 @@ def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
     for node in nodes:
         if isinstance(node, LeafNode):
             continue
-        factors = _unfolded(node, pending) if isinstance(node, LinearNode) and _multiplies(node) else []
+        factors = _unfolded(node, pending) if multiplies(node) and not node.direct else []
         if node in gathered and len(factors) < MOST_FACTORS:
             pending[node] = factors
         else:
@@ -91,12 +91,8 @@ def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode
     return {
         node
         for node, by in users.items()
-        if node is not target and _multiplies(node) and len(by) == 1 and _multiplies(by[0])
+        if node is not target and len(by) == 1 and all(multiplies(each) and not each.direct for each in (node, by[0]))
     }
-
-
-def _multiplies(node: TensorNode) -> bool:
-    return isinstance(node, LinearNode) and node.op == OpType.mul and not node.direct
 
 
 def written(node: LinearNode) -> Factors:

@@ -210,14 +210,14 @@ def _side_by_side(seen: np.ndarray, order: list[int]) -> Iterator[tuple[tuple[sl
 
 
 def _weigh(seen: np.ndarray, y: np.ndarray, onto: np.ndarray) -> None:
-    order, total = _order(onto, y.size // y.shape[3]), None
-    across = onto.strides[3] == max(onto.strides)
-    for at, patches in _side_by_side(seen, order):
-        beside = y[at].reshape(len(patches), -1)
-        found = beside.T @ patches if across else patches.T @ beside
-        total = found if total is None else np.add(total, found, out=total)
+    order, across = _order(onto, y.size // y.shape[3]), onto.strides[3] == max(onto.strides)
+    parts = ((patches, y[at].reshape(len(patches), -1)) for at, patches in _side_by_side(seen, order))
+    shares = (beside.T @ patches if across else patches.T @ beside for patches, beside in parts)
+    total = next(shares)
+    for share in shares:
+        total += share
     lying = onto.transpose(3, *order) if across else onto.transpose(*order, 3)
-    lying[...] = total.reshape(lying.shape)  # type: ignore[union-attr]
+    lying[...] = total.reshape(lying.shape)
 
 
 def _scaled(w: np.ndarray, positions: int) -> Callable[[np.ndarray], Iterator[Any]]:
