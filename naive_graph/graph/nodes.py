@@ -51,13 +51,8 @@ def _steady(question: Callable[P, R]) -> Callable[P, R]:
     def ask(*given: P.args, **named: P.kwargs) -> R:
         node: Any = given[0]
         home: Tables = node._home
-        with home.lock:
-            cuts = home.cuts
-            try:
-                return question(*given, **named)
-            except Exception as error:
-                home.explain(error, cuts)  # a handler may have cut the graph back
-                raise
+        with home.lock, Lasting(home):  # a handler may cut the graph back
+            return question(*given, **named)
 
     return ask
 
