@@ -15,9 +15,8 @@ from .handout import Notebook
 FILE = "by_hand.csv"
 HEAD = ("student", "lesson", "cell", "points", "of", "comment")
 WAITS = "Not marked yet.\n\n"  # before what somebody wrote
-Marks = dict[
-    tuple[str, str, str], tuple[str, str, str]
-]  # of (student, lesson, cell) the points, of how many, a comment
+# Of (student, lesson, cell) the points, of how many, a comment.
+Marks = dict[tuple[str, str, str], tuple[str, str, str]]
 
 
 def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:

@@ -109,12 +109,9 @@ def _made(file: Path, written: str, sentences: str, seed: str) -> Exercise:
     takes = bool(inspect.signature(cases).parameters)
     make: Any = (lambda: drawn(cases, seed)) if takes else cases
     shared = _made(file, written, sentences, "") if seed and takes else None
+    make_text = f"lambda: drawn(cases, {seed!r})" if takes else "cases"
     ask = f"{_asking(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
-    ask += (
-        f"OWN = Exercise({file.stem!r}, lambda: drawn(cases, {seed!r}))"
-        if takes
-        else f"OWN = Exercise({file.stem!r}, cases)"
-    )
+    ask += f"OWN = Exercise({file.stem!r}, {make_text})"
     return Exercise(solve, make, scope.get("FEATURES", {}), complaint, told=told, asking=ask, shared=shared)
 
 

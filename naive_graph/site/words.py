@@ -40,10 +40,12 @@ def _reader() -> Any:
     renderer: Any = reader.renderer
     renderer.register("inline_math", lambda _, text: convert(text))
     renderer.register("block_math", lambda _, text: formula(text))
-    renderer.block_code = lambda text, info=None: code(
-        text, info or _kind(text)
-    )  # its own comes before registered ones
+    renderer.block_code = _literal  # its own comes before registered ones
     return reader
+
+
+def _literal(text: str, info: str | None = None) -> str:
+    return code(text, info or _kind(text))
 
 
 def _kind(text: str) -> str:
