@@ -273,7 +273,7 @@ def gradients(result, leaves):
 
 
 def test_a_file_in_another_style_is_right(here):
-    copied = [REFERENCE[REFERENCE.index("def momentum(") : REFERENCE.index("# --- lesson 9")]]
+    copied = [REFERENCE[REFERENCE.index("def momentum(") : REFERENCE.index("# --- lesson 14a")]]
     (here / "tiny.py").write_text("\n".join([OTHER_STYLE, *copied]))
     told = check_tiny()
     assert told.passed, told

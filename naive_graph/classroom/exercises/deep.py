@@ -1,4 +1,4 @@
-"""Lesson 14: slopes along a deep chain, and numbers that are brought back to one size."""
+"""Lesson 8: slopes along a deep chain, and numbers that are brought back to one size."""
 
 from __future__ import annotations
 

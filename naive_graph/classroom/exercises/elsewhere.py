@@ -1,4 +1,4 @@
-"""Lesson 12: a network from somewhere else has other habits.
+"""Lesson 14b: a network from somewhere else has other habits.
 
 A picture is a list of channels, each a list of rows of numbers; here it is a
 list of rows of pixels, each a list of a number for each channel.

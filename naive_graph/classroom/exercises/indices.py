@@ -1,4 +1,4 @@
-"""Lesson 4: what indices say: which entry goes where, which letters are summed over."""
+"""Lesson 11: what indices say: which entry goes where, which letters are summed over."""
 
 from __future__ import annotations
 

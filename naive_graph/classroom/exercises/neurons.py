@@ -1,4 +1,4 @@
-"""Lesson 13: what a neuron passes back, and a loss that leaves alone what is right by far."""
+"""Lesson 6: what a neuron passes back, and a loss that leaves alone what is right by far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 8: passes over a plan: what comes out, what is equal, what is needed last, how many slots, which runs.
+"""Lesson 15: passes over a plan: what comes out, what is equal, what is needed last, how many slots, which runs.
 
 A plan is a list of rows, each a tuple: a name, and the numbers of the rows that it reads, which come before it.
 """

@@ -1,4 +1,4 @@
-"""Lesson 10: a pipeline: who works on what in which cycle, which weights are met there, and when all is done."""
+"""Lesson 16b: a pipeline: who works on what in which cycle, which weights are met there, and when all is done."""
 
 from __future__ import annotations
 

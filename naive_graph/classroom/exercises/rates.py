@@ -1,4 +1,4 @@
-"""Lesson 6: rates of their own for each number, and a limit on the length of a slope."""
+"""Lesson 7: rates of their own for each number, and a limit on the length of a slope."""
 
 from __future__ import annotations
 

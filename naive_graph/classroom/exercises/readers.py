@@ -1,4 +1,4 @@
-"""Lesson 7: what can be found out about a sentence from its tree."""
+"""Lesson 13: what can be found out about a sentence from its tree."""
 
 from __future__ import annotations
 

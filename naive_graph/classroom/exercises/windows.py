@@ -1,4 +1,4 @@
-"""Lesson 11: a window of weights slides over a picture, and the slopes come back the same way.
+"""Lesson 16a: a window of weights slides over a picture, and the slopes come back the same way.
 
 A picture, a kernel, a result and its slopes are lists of rows of numbers.
 """

@@ -248,7 +248,7 @@ def line_loss_by_arrays(rest, stretch, loads, lengths):
     return (errors**2).mean(), 2 * errors.mean(), 2 * (errors * loads).mean()
 
 
-# --- lesson 4 ---
+# --- lesson 11 ---
 
 RIGHT += [
     ("transpose", lambda W: [list(column) for column in zip(*W)]),
@@ -387,7 +387,7 @@ def roads_by_consumers(order, y, x):
     return roads[x]
 
 
-# --- lesson 6 ---
+# --- lesson 7 ---
 
 RIGHT += [
     (
@@ -457,7 +457,7 @@ def clip_by_factor(grads, limit):
     return short
 
 
-# --- lesson 7 ---
+# --- lesson 13 ---
 
 RIGHT += [
     ("depth", lambda tree: max(itertools.accumulate((letter == "(") - (letter == ")") for letter in str(tree)))),
@@ -545,7 +545,7 @@ def likes_by_fold(tree, liked):
     return fold(tree, lambda word: word in liked, lambda name, *parts: MEANING[name](*parts))
 
 
-# --- lesson 8 ---
+# --- lesson 15 ---
 
 
 RIGHT += [

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 10: at_work, ends, versions_read and turn."""
+"""Answers to the exercises of lesson 16b: at_work, ends, versions_read and turn."""
 
 import functools
 
