@@ -66,16 +66,21 @@ def progress() -> PlainText:
     """What was passed and what was tried, exercise by exercise."""
     known = read()
     lines = []
-    for exercise in sorted(ALL_EXERCISES, key=lambda each: [int(part) for part in each.number.split(".")]):
+    for exercise in sorted(ALL_EXERCISES, key=lambda each: in_order(each.number)):
         told = known.get(exercise.name, {})
         tries = told.get("tries", 0)
         state = (
             "passed" if told.get("passed") else f"tried {tries} time{'s' * (tries != 1)}" if tries else "not tried yet"
         )
-        lines.append(f"{exercise.number:4} {exercise.name:22} {state}")
+        lines.append(f"{exercise.number:5} {exercise.name:22} {state}")
     right = [name for name in predictions() if known.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
     return PlainText("\n".join(lines))
+
+
+def in_order(number: str) -> list[tuple[int, str]]:
+    """What numbers such as 9.1, 14a.2 and 16b.1 are sorted by."""
+    return [(len(part.rstrip("ab")), part) for part in number.split(".")]
 
 
 # --- predictions ------------------------------------------------------------------

@@ -342,7 +342,7 @@ def command_line() -> argparse.ArgumentParser:
     parts = own.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     for name, about, least in (
         ("start", "write the file as it is before a lesson", 1),
-        ("check", "say of each part what is right, and of the first that is not where and why", 9),
+        ("check", "say of each part what is right, and of the first that is not where and why", 10),
     ):
         each = command(name, about, "", parts)
         each.add_argument("file", type=Path, nargs="?", default=Path("tiny.py"), help="the file" + USUAL)

@@ -18,6 +18,6 @@ def check(lesson: int, file: Path) -> int:
     file.open().close()  # what cannot be read is told as by every command
     for part, told in tiny_verdicts(lesson, file):
         state = f"right in {len(part.cases)} cases" if told.passed else "NOT YET"
-        print(f"exercise {part.number:4} {part.name:15} {state}")
+        print(f"exercise {part.number:5} {part.name:15} {state}")
     print(told)
     return 0 if told.passed else 1

@@ -20,7 +20,7 @@ class LessonPage(NamedTuple):
 
     notebook: Path
     name: str  # of its files
-    number: int
+    number: str  # of a part of a lesson, 14a
     title: str
     minutes: str
     builds: str
@@ -38,7 +38,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
     return LessonPage(
         notebook,
         notebook.stem,
-        int(notebook.stem[:2]),
+        notebook.stem.split("_")[0].lstrip("0"),
         sources[0].removeprefix("# ").splitlines()[0],
         said[2],
         markdown(" ".join(said[1].split())),

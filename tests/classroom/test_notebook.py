@@ -19,7 +19,7 @@ def central(f, x, h=1e-5):
 
 def test_a_check_is_remembered_by_name_and_by_number():
     assert not check("3.4", lambda f, x, h=1e-5: f(x)).passed
-    assert "3.4  slope                  tried 1 time" in progress()
+    assert "3.4   slope                  tried 1 time" in progress()
     assert check("slope", central).passed
     assert not check("slope", max).passed
     assert "3.4  slope                  passed" in progress()

@@ -18,7 +18,7 @@ from naive_graph.classroom.tiny import check_tiny, start_tiny, tiny_verdicts, wo
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
 
-LESSONS = {part.name: texts()["tiny"]["parts"].get(part.name, 9) for part in TINY}
+LESSONS = {part.name: texts()["tiny"]["parts"].get(part.name, 10) for part in TINY}
 PARTS = {part.name: part for part in TINY}
 MISTAKES = [(part.name, mistake) for part in TINY for mistake in part.switches]
 
@@ -41,7 +41,7 @@ def here(tmp_path, monkeypatch):
 
 def test_the_reference_is_right_in_every_part(here):
     (here / "tiny.py").write_text(REFERENCE, encoding="utf-8")
-    assert [(part.name, told.passed) for part, told in tiny_verdicts(9, "tiny.py")] == [(part, True) for part in PARTS]
+    assert [(part.name, told.passed) for part, told in tiny_verdicts(10, "tiny.py")] == [(part, True) for part in PARTS]
 
 
 @pytest.mark.parametrize(("part", "mistake"), MISTAKES)
@@ -133,12 +133,12 @@ def test_a_file_that_is_no_python_is_told_by_its_line(here, text, told):
     (here / "tiny.py").write_bytes(text)
     message = check_tiny().message
     assert told in message and message.endswith("Mend that place.")
-    assert working_tiny(9).gradients is not None
+    assert working_tiny(10).gradients is not None
 
 
-@pytest.mark.parametrize("lesson", [0, 10, "two", None, 2.5])
+@pytest.mark.parametrize("lesson", [0, 11, "two", None, 2.5])
 def test_another_lesson_is_refused(here, lesson):
-    with pytest.raises(LessonError, match="from 1 to 9"):
+    with pytest.raises(LessonError, match="from 1 to 10"):
         start_tiny(lesson)
     assert not list(here.iterdir())
 
@@ -164,7 +164,7 @@ def test_recursion_is_told_where_a_chain_is_deep():
 
 
 def test_the_command_begins_checks_and_ends_with_1_until_all_is_right(here, capsys):
-    assert main(["tiny", "start", "--lesson", "9"]) == 0
+    assert main(["tiny", "start", "--lesson", "10"]) == 0
     assert main(["tiny", "check"]) == 1
     assert "tiny_gradients  NOT YET" in capsys.readouterr().out
     (here / "tiny.py").write_text(REFERENCE)
@@ -273,7 +273,7 @@ def gradients(result, leaves):
 
 
 def test_a_file_in_another_style_is_right(here):
-    copied = [REFERENCE[REFERENCE.index("def momentum(") : REFERENCE.index("# --- lesson 14a")]]
+    copied = [REFERENCE[REFERENCE.index("def momentum(") : REFERENCE.index("# --- lesson 10")]]
     (here / "tiny.py").write_text("\n".join([OTHER_STYLE, *copied]))
     told = check_tiny()
     assert told.passed, told

@@ -5,25 +5,25 @@ orders     2  kahn, depends_on
 timing     2  is_order, finish_times
 downhill   3  slope, descend
 slopes     3  local_slopes, along_paths, halving, line_loss
-lists      4, 7  contract, softmax_cross_entropy
-indices    4  transpose, add_row, index_arrays, shape_of, slide
 backward   5  backward
 dual       5  Dual
 roads      5  tangents, count_roads
-steps      6  momentum, adam
-rates      6  adagrad, rmsprop, clip
-readers    7  depth, bag, is_liked, meet
-passes     8  share, last_uses, slots, runs, run_plan
-partials   9  both_partials, robust_slope, row_slopes, disagreement
-pipelines  10 at_work, versions_read, turn, ends
-dataflows  10 fire, layer_streams, two_buffers
-windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
-elsewhere  12  channels_last, field_of_view, same_pads
-neurons    13  neuron_slopes, hinge
-deep       14  depth_slopes, normalise
-doubts     15  best_h, complex_step
-modes      16  hessian_times, fixed_point
-tiny       1, 2, 3, 5, 6, 9  the parts of an engine of the learner's own; they are asked of a file, tiny.py
+neurons    6  neuron_slopes, hinge
+steps      7  momentum, adam
+rates      7  adagrad, rmsprop, clip
+deep       8  depth_slopes, normalise
+doubts     9  best_h, complex_step
+modes      10  hessian_times, fixed_point
+lists      11, 13  contract, softmax_cross_entropy
+indices    11  transpose, add_row, index_arrays, shape_of, slide
+readers    13  depth, bag, is_liked, meet
+partials   14a  both_partials, robust_slope, row_slopes, disagreement
+elsewhere  14b  channels_last, field_of_view, same_pads
+passes     15  share, last_uses, slots, runs, run_plan
+windows    16a  convolve, input_gradient, kernel_gradient, pool_gradient
+pipelines  16b  at_work, versions_read, turn, ends
+dataflows  16b  fire, layer_streams, two_buffers
+tiny       1, 2, 3, 5, 6, 7, 10  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -57,18 +57,18 @@ EXERCISES = [
     COUNT, EDGES, EVALUATE, SENSITIVITIES,
     KAHN, DEPENDS_ON, IS_ORDER, FINISH_TIMES,
     SLOPE, DESCEND, LOCAL_SLOPES, ALONG_PATHS, HALVING, LINE_LOSS,
-    CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
     BACKWARD, DUAL, TANGENTS, COUNT_ROADS,
-    MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
-    SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
-    SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
-    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
-    AT_WORK, ENDS, VERSIONS_READ, TURN, FIRE, LAYER_STREAMS, TWO_BUFFERS,
-    CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
-    CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
     NEURON_SLOPES, HINGE,
+    MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
     DEPTH_SLOPES, NORMALISE,
     BEST_H, COMPLEX_STEP,
     HESSIAN_TIMES, FIXED_POINT,
+    CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
+    SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
+    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
+    CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
+    SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
+    CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
+    AT_WORK, ENDS, VERSIONS_READ, TURN, FIRE, LAYER_STREAMS, TWO_BUFFERS,
 ]  # fmt: skip
 ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file

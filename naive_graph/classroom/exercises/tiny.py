@@ -96,5 +96,5 @@ def _part(name: str, lesson: int, solution: str = "") -> Exercise:
 
 TINY = [
     *(_part(name, lesson) for name, lesson in texts()["tiny"]["parts"].items()),
-    _part("tiny_library", 9, LIBRARY),
+    _part("tiny_library", 10, LIBRARY),
 ]

@@ -1,4 +1,4 @@
-"""Trains the network of lesson 12 with PyTorch, and writes it and some pictures into naive_graph/classroom.
+"""Trains the network of lesson 14 with PyTorch, and writes it and some pictures into naive_graph/classroom.
 
 Run with an interpreter that has torch, onnx, onnxscript and scikit-learn, from anywhere:
 
