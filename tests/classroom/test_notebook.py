@@ -22,7 +22,7 @@ def test_a_check_is_remembered_by_name_and_by_number():
     assert "3.4   slope                  tried 1 time" in progress()
     assert check("slope", central).passed
     assert not check("slope", max).passed
-    assert "3.4  slope                  passed" in progress()
+    assert "3.4   slope                  passed" in progress()
     assert kept.read()["slope"] == {"passed": True, "tries": 3}
 
 
@@ -86,6 +86,12 @@ def test_a_prediction_has_a_reason_and_answers_to_two_wrong_guesses(number):
         for guess in wrong:
             guesses = {other: each["right"] for other, each in asked.items()} | {name: guess}
             assert predict(number, **guesses).message == told[guess]
+
+
+def test_progress_goes_through_the_course_also_where_a_lesson_has_two_parts():
+    lessons = list(dict.fromkeys(line.split(".")[0] for line in progress().splitlines()[:-1]))
+    assert lessons.index("9") < lessons.index("10") < lessons.index("13") < lessons.index("14a")
+    assert lessons[lessons.index("14a") :] == ["14a", "14b", "15", "16a", "16b"]
 
 
 def test_a_lesson_goes_on_with_the_answer_or_with_a_solution(capsys):
