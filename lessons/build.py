@@ -2,6 +2,7 @@
 
     python lessons/build.py                  build every lesson
     python lessons/build.py 01 03            build the lessons whose names begin so
+    python lessons/build.py --languages      write them in other languages alone, which runs nothing
     python lessons/build.py --check          fail if a committed notebook is stale; tell other pictures
 
 A source is MyST markdown in `sources/`. Two builds give the same bytes: cell
@@ -36,6 +37,7 @@ from nbclient.exceptions import CellExecutionError
 
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
+from naive_graph.classroom.language import has, in_language, languages, lesson_catalogue, paragraphs
 from naive_graph.classroom.solutions import blank_text, solution_text
 
 HERE = Path(__file__).resolve().parent
@@ -162,6 +164,21 @@ def write(notebook: Any, target: Path) -> Path:
     return target
 
 
+def write_languages(lesson: Path) -> Iterator[Path]:
+    """Write a lesson in every other language that has it. A text without a translation stays English, and is told."""
+    for language in (each for each in languages() if has(each, lesson)):
+        known = lesson_catalogue(lesson, language).known
+        cells = json.loads(lesson.read_bytes())["cells"]
+        texts = [
+            text for cell in cells if cell["cell_type"] == "markdown" for text in paragraphs("".join(cell["source"]))
+        ]
+        for text in (each for each in texts if known(each) is None):
+            print(f"note: lessons/{language}/{lesson.stem}.po lacks {text!r}", file=sys.stderr)
+        target = lesson.parent / language / lesson.name
+        target.write_bytes(in_language(lesson, language))
+        yield target
+
+
 def build_all(sources: Sequence[Path], folder: Path) -> Iterator[Path]:
     """Build lessons side by side, for each has a kernel of its own; they come in the order of their sources."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -254,13 +271,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build and execute the lessons from their sources.")
     parser.add_argument("lessons", nargs="*", help="lessons by name or by its beginning, such as 01; all without any")
     parser.add_argument("--check", action="store_true", help="rebuild elsewhere and fail if a notebook is stale")
+    parser.add_argument("--languages", action="store_true", help="write the other languages alone; run nothing")
     options = parser.parse_args(arguments)
     try:
         if options.check:
             check(chosen(options.lessons))
         else:
-            for built in build_all(chosen(options.lessons), HERE):
+            sources = chosen(options.lessons)
+            made = (HERE / f"{each.stem}.ipynb" for each in sources) if options.languages else build_all(sources, HERE)
+            for built in made:
                 print(f"built {built.relative_to(HERE.parent)}", flush=True)
+            for source in sources:  # no other thread parses now: all share one count of depth in 3.11
+                for each in write_languages(HERE / f"{source.stem}.ipynb"):
+                    print(f"built {each.relative_to(HERE.parent)}", flush=True)
     except LessonError as error:
         print(error, file=sys.stderr)
         return 1

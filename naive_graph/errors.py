@@ -6,12 +6,17 @@ it. Each class is also the builtin that a Python programmer would catch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from unicodedata import combining, east_asian_width
 
 
 class NaiveGraphError(Exception):
     """The base of every error that this package raises on purpose."""
+
+    words: Callable[[str], str] = staticmethod(str)  # which another language takes the place of
+
+    def __str__(self) -> str:
+        return self.words(super().__str__())
 
 
 class NumberError(NaiveGraphError, TypeError):

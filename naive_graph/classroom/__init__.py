@@ -12,6 +12,7 @@ tiny       tiny.py, the engine of a learner's own: begin it, check it, go on wit
 sentences  small sentences to learn from
 trees      networks that read them
 lessons    where the lessons are, with and without what their cells showed
+language   lessons and messages in other languages, of catalogues
 digits     pictures of digits, and a network from somewhere else that reads them
 
 For a class:

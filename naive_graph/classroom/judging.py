@@ -14,6 +14,7 @@ from .asking import AnswerOutcome, Asked, ask
 from .cases import ExerciseCase
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
+from .language import told
 from .mistakes import Mistake, diagnose, show
 from .near import RELATIONS
 from .own import named_by_a_lecturer, on_the_shelves, own_exercise
@@ -30,7 +31,7 @@ class Verdict:
     does: str = field(default="", repr=False)  # a fingerprint of what a wrong answer does
 
     def __repr__(self) -> str:
-        return self.message
+        return told(self.message)
 
     def picture(self) -> Any:
         """The graph of the smallest failing case, drawn; None if there is none."""
@@ -51,7 +52,7 @@ class Verdict:
         return "" if picture is None else str(picture._repr_mimebundle_()["text/html"])
 
     def _repr_html_(self) -> str:
-        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{self.drawn()}'
+        return f'<pre style="white-space:pre-wrap">{escape(repr(self))}</pre>{self.drawn()}'
 
 
 def exercise_named(name: str) -> Exercise:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from ..errors import LessonError
 
@@ -25,4 +26,9 @@ def without_outputs(lesson: Path) -> bytes:
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
+    return as_bytes(notebook)
+
+
+def as_bytes(notebook: dict[str, Any]) -> bytes:
+    """A notebook as it is written to a file."""
     return (json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()

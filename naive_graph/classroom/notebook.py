@@ -16,6 +16,7 @@ from ..graph.nodes import Node
 from .answers import calls
 from .exercises import ALL_EXERCISES
 from .judging import Verdict, exercise_named, judge
+from .language import told
 from .mistakes import Mistake
 from .own import is_judged_later
 from .solutions import solution_text
@@ -28,6 +29,13 @@ class PlainText(str):
         return str(self)
 
 
+class SaidText(PlainText):
+    """A text of ours, in the reader's language."""
+
+    def __new__(cls, text: str) -> SaidText:
+        return super().__new__(cls, told(text))
+
+
 def check(name: str, answer: Any) -> Verdict:
     """Check an answer: `check("kahn", kahn)`, or by its number, `check("2.1", kahn)`."""
     if is_judged_later(str(name)):
@@ -37,15 +45,15 @@ def check(name: str, answer: Any) -> Verdict:
     return verdict
 
 
-def hint(name: str) -> PlainText:
+def hint(name: str) -> SaidText:
     """The next hint for an exercise; after the last one, all of them, and where a solution is."""
     exercise = exercise_named(name)
     shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(exercise.hints)
     note(exercise.name, hints=1)
-    told = [f"Hint {i} of {count} for {exercise.name}: {each}" for i, each in enumerate(exercise.hints, 1)]
+    lines = [f"Hint {i} of {count} for {exercise.name}: {each}" for i, each in enumerate(exercise.hints, 1)]
     if shown < count:
-        return PlainText(told[shown])
-    return PlainText("\n".join(["There are no more hints.", *told, f'A solution: solution("{exercise.name}")']))
+        return SaidText(lines[shown])
+    return SaidText("\n".join(["There are no more hints.", *lines, f'A solution: solution("{exercise.name}")']))
 
 
 def solution(name: str) -> PlainText:
@@ -58,11 +66,11 @@ def working(name: str, answer: Any) -> Any:
     exercise = exercise_named(name)
     if judge(name, answer).passed:
         return answer
-    print(f"Your {exercise.name} is not right yet. The lesson goes on with a solution; come back when you like.")
+    print(told(f"Your {exercise.name} is not right yet. The lesson goes on with a solution; come back when you like."))
     return exercise.under()
 
 
-def progress() -> PlainText:
+def progress() -> SaidText:
     """What was passed and what was tried, exercise by exercise."""
     known = read()
     lines = []
@@ -75,7 +83,7 @@ def progress() -> PlainText:
         lines.append(f"{exercise.number:5} {exercise.name:22} {state}")
     right = [name for name in predictions() if known.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
-    return PlainText("\n".join(lines))
+    return SaidText("\n".join(lines))
 
 
 def in_order(number: str) -> list[tuple[int, str]]:

@@ -12,22 +12,23 @@ from .asking import ask
 from .exercise import Exercise, texts
 from .exercises.tiny import TINY, tiny_text
 from .judging import Verdict, verdict
-from .notebook import PlainText, note
+from .language import told
+from .notebook import SaidText, note
 
 LAST = 10  # the lesson after which tiny.py is whole
 
 
-def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> PlainText:
+def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
     """Write tiny.py as it is before a lesson, if there is none. What is there stays as it is."""
     path = Path(file)
     _known(lesson)
     if path.exists():
-        return PlainText(f"{path} is there, and stays as it is. Open it, and write at its end.")
+        return SaidText(f"{path} is there, and stays as it is. Open it, and write at its end.")
     try:
         write_whole(path, tiny_text(lesson - 1).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
-    return PlainText(f"{path} is written, as it is before lesson {lesson}. Open it, and write at its end.")
+    return SaidText(f"{path} is written, as it is before lesson {lesson}. Open it, and write at its end.")
 
 
 def check_tiny(lesson: int = LAST, file: str | Path = "tiny.py") -> Verdict:
@@ -40,7 +41,8 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
     """Your tiny.py as a module, if it is right up to a lesson; else the reference, so that a lesson can go on."""
     mine = check_tiny(lesson, file).passed
     if not mine:
-        print("Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like.")
+        so_far = "Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like."
+        print(told(so_far))
     module = ModuleType("tiny")
     exec(_code(Path(file)) if mine else tiny_text(lesson), vars(module))
     return module

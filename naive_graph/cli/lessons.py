@@ -15,18 +15,26 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from ..classroom.lessons import lessons_of_the_package, without_outputs
+from ..classroom.language import checked, has, in_language, told, wished_language
+from ..classroom.lessons import lessons_of_the_package
 from ..core.files import write_whole
 from ..errors import LessonError, MissingToolError
 
 RECORD = ".naive-graph-lessons.json"
 
 
-def open_lessons(folder: Path, copy_only: bool, browser: bool, port: int | None, allow_root: bool) -> int:
-    """Copy the lessons into `folder`, say what was done, and start JupyterLab there."""
+def open_lessons(
+    folder: Path, copy_only: bool, browser: bool, port: int | None, allow_root: bool, language: str | None = None
+) -> int:
+    """Copy the lessons into `folder`, say what was done, and start JupyterLab there: it hands the language on."""
+    if language is not None:
+        os.environ["NAIVE_GRAPH_LANGUAGE"] = checked(language)
     lessons = lessons_of_the_package()
     for line in hand_out(lessons, folder):
-        print(line)
+        print(told(line))
+    wished = wished_language()
+    if wished and (missing := [each.stem for each in lessons if not has(wished, each)]):
+        print(told(f"in English, for there is no other yet: {', '.join(missing)}"))
     if copy_only:
         print(f"next: naive-graph lessons {folder}")
         return 0
@@ -56,7 +64,7 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
 
 
 def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
-    ours, mine = without_outputs(lesson), folder / lesson.name
+    ours, mine = in_language(lesson, wished_language()), folder / lesson.name
     before = record.get(lesson.name)
     record[lesson.name] = _digest(ours)
     if not os.path.lexists(mine):

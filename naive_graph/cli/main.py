@@ -190,7 +190,8 @@ def _run(words: list[str]) -> int:
     if options.command == "lessons":
         from .lessons import open_lessons
 
-        return open_lessons(options.folder, options.copy_only, options.browser, options.port, options.allow_root)
+        started = options.browser, options.port, options.allow_root
+        return open_lessons(options.folder, options.copy_only, *started, language=options.language)
     if options.command == "playground":
         from .playground import playground
 
@@ -293,6 +294,8 @@ def command_line() -> argparse.ArgumentParser:
     lessons.add_argument("--no-browser", dest="browser", action="store_false", help="start JupyterLab without a window")
     lessons.add_argument("--port", type=_port, metavar="N", help="the port for JupyterLab (default: 8888 or the next)")
     lessons.add_argument("--allow-root", action="store_true", help="let JupyterLab run as root, in a container say")
+
+    lessons.add_argument("--language", metavar="NAME", help="such as zh (default: $NAIVE_GRAPH_LANGUAGE, or English)")
 
     draw = command("draw", "draw an expression with its values and gradients", DRAW_NOTES)
     step = command("step", "walk through an expression, forwards and backwards, one event at a time", STEP_NOTES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..classroom.language import told
 from ..classroom.tiny import start_tiny, tiny_verdicts
 
 
@@ -16,8 +17,8 @@ def start(lesson: int, file: Path) -> int:
 def check(lesson: int, file: Path) -> int:
     """A line about each part that is right, and all that is known of the first that is not. 1 if there is one."""
     file.open().close()  # what cannot be read is told as by every command
-    for part, told in tiny_verdicts(lesson, file):
-        state = f"right in {len(part.cases)} cases" if told.passed else "NOT YET"
-        print(f"exercise {part.number:5} {part.name:15} {state}")
-    print(told)
-    return 0 if told.passed else 1
+    for part, verdict in tiny_verdicts(lesson, file):
+        state = f"right in {len(part.cases)} cases" if verdict.passed else "NOT YET"
+        print(told(f"exercise {part.number:5} {part.name:15} {state}"))
+    print(verdict)
+    return 0 if verdict.passed else 1

@@ -1,0 +1,186 @@
+"""The course in another language: what is said in English is looked up in catalogues, at the place where it leaves.
+
+A catalogue is a file .po, as gettext's tools and translators know it, in the
+folder of a language beside the lessons: messages.po has what check, hint and
+predict say, and a file by the name of a lesson has its paragraphs. A message
+with changing parts is there once, with {} for each of them; a translation says
+{0}, {1} where their order is another. Who speaks knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import LessonError, NaiveGraphError
+from .lessons import as_bytes, lessons_of_the_package, without_outputs
+
+ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
+HOLE = re.compile(r"\{(\w*)\}")
+BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
+WORDLESS = re.compile(
+    r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL
+)  # code and formulas: as they are in any language
+
+
+def wished_language() -> str:
+    """The language that is wished now, such as zh; empty for English, and for one that there is not."""
+    wished = os.environ.get("NAIVE_GRAPH_LANGUAGE", "").lower()[:2]
+    return wished if wished in languages() else ""
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages with a catalogue, beside English."""
+    return tuple(sorted(each.parent.name for each in lessons_of_the_package()[0].parent.glob("*/messages.po")))
+
+
+def checked(language: str) -> str:
+    """The language, as it was said. Raises LessonError if there is no such one."""
+    if language[:2].lower() not in ("en", *languages()):
+        raise LessonError(f"There is no language {language!r}. There are: {', '.join(('en', *languages()))}.")
+    return language
+
+
+def told(text: str) -> str:
+    """A message in the language that is wished, as far as its catalogue knows it."""
+    wished = os.environ.get("NAIVE_GRAPH_LANGUAGE") and wished_language()
+    return messages(wished).message(text) if wished else text
+
+
+NaiveGraphError.words = staticmethod(told)
+
+
+@cache
+def messages(language: str) -> Catalogue:
+    """What the exercises say, in a language."""
+    return Catalogue(read(_file(language, "messages")))
+
+
+def _file(language: str, name: str) -> Path:
+    return lessons_of_the_package()[0].parent / language / f"{name}.po"
+
+
+def read(file: Path) -> dict[str, str]:
+    """Each text of a catalogue with its translation. What has none yet is left out."""
+    entries = ENTRY.findall(file.read_text(encoding="utf-8"))
+    texts = {_unquoted(key): _unquoted(text) for key, text in entries}
+    return {key: text for key, text in texts.items() if key and text}
+
+
+def _unquoted(lines: str) -> str:
+    return "".join(map(json.loads, lines.splitlines()))
+
+
+class Catalogue:
+    """Texts and their translations; some of them have holes."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.texts = texts
+        holed = [text for text in texts if HOLE.search(text)]
+        self.templates = sorted(((max(HOLE.split(each)[::2], key=len), each) for each in holed), key=_most_fixed)
+
+    def message(self, text: str) -> str:
+        """A message, line by line: lines are put together in many ways."""
+        if text in self.texts:
+            return self.texts[text]
+        return "\n".join(map(self._line, text.split("\n")))
+
+    def _line(self, line: str) -> str:
+        bare = line.lstrip(" *")
+        return line[: len(line) - len(bare)] + self._sentences(bare)
+
+    def _sentences(self, text: str) -> str:
+        """A line; where it is not known as a whole, its longest beginning that is, and then the rest."""
+        whole = self.known(text)
+        if whole is not None:
+            return whole
+        for end in sorted((each.end() for each in re.finditer(r"[.?!:] ", text)), reverse=True):
+            begin = self.known(text[: end - 1])
+            if begin is not None:
+                return begin + self._sentences(text[end:])
+        return text
+
+    def known(self, text: str) -> str | None:
+        """The translation of a text, or of the template that it was made of; None if there is none."""
+        text = text.strip()
+        for form in (text, text[:1].swapcase() + text[1:]):  # what begins a sentence may also stand inside of one
+            if form in self.texts:
+                return self.texts[form]
+        for piece, template in self.templates:
+            found = _pattern(template).fullmatch(text) if piece in text else None
+            if found:
+                return self._filled(template, found.groups())
+        return None
+
+    def _filled(self, template: str, parts: tuple[str, ...]) -> str:
+        """A translation with the parts of the message put in, which may be messages themselves."""
+        names = [name or str(place) for place, name in enumerate(HOLE.findall(template))]
+        told = dict(zip(names, map(self._sentences, parts)))
+        order = iter(told.values())
+        return HOLE.sub(lambda hole: told[hole[1]] if hole[1] else next(order), self.texts[template])
+
+
+def _most_fixed(template: tuple[str, str]) -> int:
+    return -len(HOLE.sub("", template[1]))
+
+
+@lru_cache(2000)
+def _pattern(template: str) -> re.Pattern[str]:
+    pieces = HOLE.split(template)[::2]
+    return re.compile("(.*?)".join(map(re.escape, pieces)), re.DOTALL)
+
+
+# --- lessons --------------------------------------------------------------------
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a markdown text that have words."""
+    return [each for each in BETWEEN.split(text)[::2] if re.search(r"[^\W\d_]", WORDLESS.sub("", each))]
+
+
+def asked(program: str) -> list[str]:
+    """What the exercise in a cell asks: the paragraphs of its docstring, each in one line."""
+    try:
+        made = [each for each in ast.parse(program).body if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
+    except SyntaxError:  # IPython's own words
+        return []
+    parts = map(ast.get_docstring, made)
+    return [" ".join(each.split()) for text in parts if text for each in text.split("\n\n")]
+
+
+def has(language: str, lesson: Path) -> bool:
+    """Whether a lesson is there in a language."""
+    return _file(language, lesson.stem).is_file()
+
+
+def lesson_catalogue(lesson: Path, language: str) -> Catalogue:
+    """The texts of a lesson, and the messages, which stand in it as well."""
+    return Catalogue({**messages(language).texts, **read(_file(language, lesson.stem))})
+
+
+def in_language(lesson: Path, language: str) -> bytes:
+    """A lesson before anybody runs it, with its texts in a language and its programs as they are; else in English.
+
+    Above an exercise stands what it asks.
+    """
+    bare = without_outputs(lesson)
+    return as_bytes(translated(json.loads(bare), lesson, language)) if has(language, lesson) else bare
+
+
+def translated(notebook: dict[str, Any], lesson: Path, language: str) -> dict[str, Any]:
+    """The cells of a lesson with their texts in a language. What its catalogue lacks stays in English."""
+    catalogue = lesson_catalogue(lesson, language)
+    cells = notebook["cells"]
+    for cell, after in zip(cells, [*cells[1:], {"source": ""}]):
+        if cell["cell_type"] == "markdown":
+            parts = BETWEEN.split("".join(cell["source"]))
+            parts[::2] = [catalogue.known(each) or each for each in parts[::2]]
+            asks = [catalogue.texts[each] for each in asked("".join(after["source"])) if each in catalogue.texts]
+            cell["source"] = "\n\n".join(["".join(parts), *asks]).splitlines(keepends=True)
+    return notebook

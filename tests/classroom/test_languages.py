@@ -1,0 +1,168 @@
+"""The course in other languages: every text has its translation, and the programs are the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spoken import spoken
+
+from naive_graph.classroom import language
+from naive_graph.classroom.language import HOLE, in_language, languages, messages, paragraphs, read, told
+from naive_graph.classroom.lessons import lessons_of_the_package, without_outputs
+from naive_graph.classroom.notebook import check, hint, predict
+from naive_graph.cli.main import main
+from naive_graph.errors import LessonError
+
+FOLDER = lessons_of_the_package()[0].parent
+LESSONS = [(each, lesson) for each in languages() for lesson in FOLDER.glob("*.ipynb") if language.has(each, lesson)]
+every_lesson = pytest.mark.parametrize(
+    ("wished", "lesson"), LESSONS, ids=lambda each: each.stem if isinstance(each, Path) else each
+)
+every_language = pytest.mark.parametrize("wished", languages())
+
+
+@pytest.fixture(autouse=True)
+def _a_learner_of_their_own(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("NAIVE_GRAPH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def chinese(monkeypatch: Any) -> None:
+    monkeypatch.setenv("NAIVE_GRAPH_LANGUAGE", "zh_CN.UTF-8")
+
+
+def cells(lesson: bytes | Path, kind: str) -> list[str]:
+    notebook = json.loads(lesson if isinstance(lesson, bytes) else lesson.read_bytes())
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def kept(text: str) -> list[list[str]]:
+    """What a translation keeps: code, formulas, links and numbers."""
+    found, patterns = [], (r"```.*?```", r"`[^`]+`", r"\$[^$]+\$", r"\]\([^)]*\)", r"\d[\d,.]*\d|\d")
+    for pattern in patterns:
+        found.append(sorted(re.findall(pattern, text, re.DOTALL)))
+        text = re.sub(pattern, "", text, flags=re.DOTALL)
+    return found
+
+
+# --- lessons --------------------------------------------------------------------
+
+
+@every_lesson
+def test_every_paragraph_of_a_lesson_is_translated(wished: str, lesson: Path) -> None:
+    known = language.lesson_catalogue(lesson, wished)
+    texts = [each for cell in cells(lesson, "markdown") for each in paragraphs(cell)]
+    assert [each for each in texts if known.known(each) is None] == []
+
+
+@every_lesson
+def test_a_translation_keeps_numbers_code_formulas_and_links(wished: str, lesson: Path) -> None:
+    texts = read(FOLDER / wished / f"{lesson.stem}.po")
+    assert [(text, told) for text, told in texts.items() if kept(text) != kept(told)] == []
+
+
+@every_lesson
+def test_a_lesson_in_another_language_has_the_same_programs(wished: str, lesson: Path) -> None:
+    assert cells(in_language(lesson, wished), "code") == cells(lesson, "code")
+
+
+@every_lesson
+def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str, lesson: Path) -> None:
+    made = in_language(lesson, wished).decode()
+    assert (FOLDER / wished / lesson.name).read_text("utf-8") == made, "run `python lessons/build.py --languages`"
+
+
+@every_lesson
+def test_every_exercise_says_above_it_in_the_language_what_it_asks(wished: str, lesson: Path) -> None:
+    notebook = json.loads(in_language(lesson, wished))
+    pairs = zip(notebook["cells"], notebook["cells"][1:])
+    above = ["".join(one["source"]) for one, other in pairs if language.asked("".join(other["source"]))]
+    exercises = [each for each in above if re.match(r"\*\*\D+[\w.]+\D+`\w+`\*\*", each)]
+    assert exercises and all("\n\n" in each for each in exercises)
+
+
+# --- messages -------------------------------------------------------------------
+
+
+def translated(wished: str) -> set[str]:
+    """The numbers of the lessons that are translated."""
+    return {lesson.stem.partition("_")[0].lstrip("0") for each, lesson in LESSONS if each == wished}
+
+
+@every_language
+def test_every_message_of_a_translated_lesson_is_translated(wished: str) -> None:
+    assert [each for each in spoken(translated(wished)) if each not in messages(wished).texts] == []
+
+
+@every_language
+def test_a_translated_message_keeps_its_numbers_and_its_holes(wished: str) -> None:
+    def figures(text: str) -> list[str]:
+        return sorted(re.findall(r"\d+", re.sub(r"\{\d\}", "", text)))
+
+    for text, said in messages(wished).texts.items():
+        assert figures(text) == figures(said), text
+        count = len(HOLE.findall(text))
+        numbered = {int(each) for each in HOLE.findall(said) if each.isdigit()}
+        assert numbered <= set(range(count)), text
+        assert numbered or HOLE.findall(text) == HOLE.findall(said), text
+
+
+@every_language
+def test_a_message_is_found_whatever_stands_in_its_holes(wished: str) -> None:
+    """So none is taken for another that is like it."""
+    catalogue = messages(wished)
+    for text, said in catalogue.texts.items():
+        parts = iter(["<1>", "<2>", "<3>", "<4>", "<5>"])
+        filled, put = text, {}
+        for place, name in enumerate(HOLE.findall(text)):
+            put[name or str(place)] = next(parts)
+            filled = filled.replace(f"{{{name}}}", put[name or str(place)], 1)
+        order = iter(put.values())
+        want = HOLE.sub(lambda hole: put[hole[1]] if hole[1] else next(order), said)  # noqa: B023
+        assert catalogue.known(filled) == want
+
+
+def test_what_is_unknown_stays_as_it_is(chinese: None) -> None:
+    assert told("a sentence that nobody wrote down") == "a sentence that nobody wrote down"
+
+
+def test_english_reads_no_catalogue(monkeypatch: Any) -> None:
+    monkeypatch.delenv("NAIVE_GRAPH_LANGUAGE", raising=False)
+    monkeypatch.setattr(language, "read", None)
+    assert told("first") == "first"
+    assert repr(predict("1.3", nodes=2, edges=2)).startswith("Right.")
+
+
+def test_a_check_a_hint_and_a_prediction_answer_in_chinese(chinese: None) -> None:
+    wrong = repr(check("evaluate", lambda expression: expression))
+    assert wrong.startswith("还不对：evaluate 在") and "规则：" in wrong and "gives" not in wrong
+    assert str(hint("evaluate")).startswith("evaluate 的提示 1/3：")
+    assert repr(predict("1.3", nodes=2, edges=2)).startswith("对了。x 只有一个")
+    with pytest.raises(LessonError, match="没有 'khan' 这个练习。你是不是想写 'kahn'？"):
+        check("khan", None)
+
+
+# --- the command ----------------------------------------------------------------
+
+
+def test_the_lessons_are_handed_out_in_the_language_that_is_asked_for(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.setenv("NAIVE_GRAPH_LANGUAGE", "")
+    assert main(["lessons", "--copy-only", "--language", "zh", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("已复制：")
+    for lesson in lessons_of_the_package():
+        there = language.has("zh", lesson)
+        copy = (tmp_path / lesson.name).read_bytes()
+        assert copy == (in_language(lesson, "zh") if there else without_outputs(lesson))
+        assert there or lesson.stem in said.splitlines()[-2]
+
+
+def test_a_language_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path, capsys: Any) -> None:
+    assert main(["lessons", "--copy-only", "--language", "xx", str(tmp_path)]) == 1
+    assert "There is no language 'xx'. There are: en, zh." in capsys.readouterr().err
