@@ -173,7 +173,7 @@ def write_languages(lesson: Path) -> Iterator[Path]:
             text for cell in cells if cell["cell_type"] == "markdown" for text in paragraphs("".join(cell["source"]))
         ]
         for text in (each for each in texts if known(each) is None):
-            print(f"note: lessons/{language}/{lesson.stem}.po lacks {text!r}", file=sys.stderr)
+            print(f"note: lessons/{language}/{lesson.stem}.po lacks {text[:60]!r}", file=sys.stderr)
         target = lesson.parent / language / lesson.name
         target.write_bytes(in_language(lesson, language))
         yield target
