@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from .cases import ExerciseCase, arguments_text, plain_case
 Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
 TEXTS = Path(__file__).parent / "exercises"
+LARGEST = sys.float_info.max  # inf is not near -inf
 CLOSE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
 
 
@@ -147,7 +149,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         if one == other or (math.isnan(one) and math.isnan(other)):
             return True
-        return abs(one - other) <= CLOSE * max(1.0, min(abs(one), abs(other)))
+        return abs(one - other) <= CLOSE * max(1.0, min(abs(one), abs(other), LARGEST))
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:

@@ -1,5 +1,7 @@
 """The checker accepts what is right in any style, rejects what is wrong, and names mistakes by what they do."""
 
+import math
+
 import pytest
 from students import RIGHT, WRONG
 
@@ -206,6 +208,14 @@ def test_an_answer_that_comes_near_is_told_its_slip(change, name):
     return y"""
     assert judge("contract", solution_of(right, "contract")).passed
     assert [each.name for each in judge("contract", solution_of(right.replace(*change), "contract")).mistakes] == [name]
+
+
+@pytest.mark.parametrize("put", [math.inf, math.nan, -1e9, -1.7e308])
+def test_nothing_else_is_taken_for_minus_infinity(put):
+    def answer(scores):
+        return [[s if j <= i else put for j, s in enumerate(row)] for i, row in enumerate(scores)]
+
+    assert not judge("causal", answer).passed
 
 
 def test_who_is_wrong_the_second_time_by_chance_is_not_told_to_keep_something():
