@@ -16,6 +16,7 @@ doubts     9  best_h, complex_step
 modes      10  hessian_times, fixed_point
 lists      11, 13  contract, softmax_cross_entropy
 indices    11  transpose, add_row, index_arrays, shape_of, slide
+attention  12  attend, softmax_pullback, causal
 readers    13  depth, bag, is_liked, meet
 partials   14a  both_partials, robust_slope, row_slopes, disagreement
 elsewhere  14b  channels_last, field_of_view, same_pads
@@ -28,6 +29,7 @@ tiny       1, 2, 3, 5, 6, 7, 10  the parts of an engine of the learner's own; th
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
 
+from .attention import ATTEND, CAUSAL, SOFTMAX_PULLBACK
 from .backward import BACKWARD
 from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
 from .dataflows import FIRE, LAYER_STREAMS, TWO_BUFFERS
@@ -64,6 +66,7 @@ EXERCISES = [
     BEST_H, COMPLEX_STEP,
     HESSIAN_TIMES, FIXED_POINT,
     CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
+    ATTEND, SOFTMAX_PULLBACK, CAUSAL,
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
     BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
     CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,

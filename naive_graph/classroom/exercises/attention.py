@@ -1,0 +1,204 @@
+"""Lesson 12: the weights of attention, what goes back through them, and what they may not see."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..exercise import Exercise
+
+Shares = Callable[[list[float]], list[float]]
+
+
+def attend(
+    query: Any, keys: Any, *, divides: str = "", no_shift: str = "", score_of: str = "", shares: str = "",
+    scaled_late: str = "",
+) -> Any:  # fmt: skip
+    """Return the weights with which a query attends to each of the keys.
+
+    The score of a key is the sum of the products of its entries with those of
+    the query, divided by the root of how many entries the query has. The
+    weights are the softmax of the scores. It must work for scores of 1000.
+    """
+    root = math.sqrt(len(query))
+    if divides or scaled_late:
+        root = _root(divides, query, keys) if divides else 1.0
+    scores = []
+    for key in keys:
+        products = [a * b for a, b in zip(query, key)]
+        if score_of:
+            products = PRODUCTS[score_of](products, query, key)
+        scores.append(sum(products) / root)
+    if shares:
+        return SHARES[shares](scores)
+    largest = max(scores) if not no_shift else 0.0
+    powers = [math.exp(score - largest) if no_shift != "no_shift:array" else _power(score) for score in scores]
+    total = sum(powers)
+    if scaled_late or no_shift == "no_shift:array":
+        return [power / total / (math.sqrt(len(query)) if scaled_late else 1) for power in powers]
+    return [power / total for power in powers]
+
+
+def _root(divides: str, query: Any, keys: Any) -> float:
+    told = {"no_root": len(query), "not_divided": 1.0, "root_of_keys": math.sqrt(len(keys))}
+    return told.get(divides, 1 / math.sqrt(len(query)))
+
+
+def _power(score: float) -> float:
+    """What arrays give, which do not raise; infinity over infinity is no number."""
+    return math.exp(score) if score < 700 else math.nan
+
+
+def _softmax(scores: list[float]) -> list[float]:
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+PRODUCTS: dict[str, Callable[[list[float], Any, Any], list[float]]] = {
+    "first_entry": lambda products, query, key: products[:1],
+    "last_entry": lambda products, query, key: products[-1:],
+    "multiplies": lambda products, query, key: [math.prod(products)],
+    "adds": lambda products, query, key: [a + b for a, b in zip(query, key)],
+    "distance": lambda products, query, key: [(a - b) ** 2 for a, b in zip(query, key)],
+}
+SHARES: dict[str, Shares] = {
+    "no_total": lambda scores: [math.exp(score) for score in scores],
+    "no_total:shifted": lambda scores: [math.exp(score - max(scores)) for score in scores],
+    "no_exp": lambda scores: [score / (sum(scores) or math.nan) for score in scores],
+    "only_largest": lambda scores: [float(place == scores.index(max(scores))) for place in range(len(scores))],
+    "scores": lambda scores: scores,
+    "each_alone": lambda scores: [1 / (1 + math.exp(-score)) if score > -700 else 0.0 for score in scores],
+    "smallest_first": lambda scores: _softmax([-score for score in scores]),
+}  # fmt: skip
+
+
+def _queries() -> Iterator[tuple[Any, ...]]:
+    yield from (
+        ([1.0], [[2.0]]),
+        ([1.0], [[0.0], [1.0]]),
+        ([2.0], [[1.0], [-1.0]]),
+        ([0.0, 0.0], [[1.0, 2.0], [3.0, 4.0]]),
+    )
+    yield from (([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), ([2.0, 0.0], [[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
+    chance = random.Random(12)
+    for size, count in ((2, 3), (3, 2), (4, 3), (3, 4), (4, 2)):
+        draws = [[round(chance.gauss(0, 1), 2) for _ in range(size)] for _ in range(count + 1)]
+        yield draws[0], draws[1:]
+    yield from (([1000.0], [[1.0], [0.0]]), ([100.0, 100.0], [[10.0, 10.0], [10.0, 9.0]]), ([-50.0], [[30.0], [30.0]]))
+
+
+def softmax_pullback(
+    weights: Any, incoming: Any, *, only_own: str = "", no_mean: str = "", no_weight: str = "", mean: str = "",
+    sign: str = "", again: str = "",
+) -> Any:  # fmt: skip
+    """Return what goes back from the weights of a softmax to its scores.
+
+    weights: what the softmax gave. incoming: the slope of the loss with respect
+    to each weight. The slope of weight i with respect to score j is
+    weights[i] * (1 - weights[j]) where i is j, and -weights[i] * weights[j]
+    elsewhere.
+    """
+    if only_own or again:
+        weights = _softmax(weights) if again else weights
+        return [w * (1 - w) * g if only_own else w for w, g in zip(weights, incoming)]
+    middle = sum(w * g for w, g in zip(weights, incoming))
+    if no_mean or mean:
+        middle = 0.0 if no_mean else MEANS[mean](weights, incoming)
+    if no_weight or sign:
+        return [(g - middle) if no_weight else w * (middle - g) for w, g in zip(weights, incoming)]
+    return [w * (g - middle) for w, g in zip(weights, incoming)]
+
+
+MEANS: dict[str, Callable[[list[float], list[float]], float]] = {
+    "plain_mean": lambda weights, incoming: sum(incoming) / len(incoming),
+    "plain_sum": lambda weights, incoming: sum(incoming),
+    "mean_of_products": lambda w, g: sum(a * b for a, b in zip(w, g)) / len(g),
+    "last_product": lambda weights, incoming: weights[-1] * incoming[-1],
+    "all_ones": lambda weights, incoming: sum(weights),
+}
+
+
+def _pullbacks() -> Iterator[tuple[Any, ...]]:
+    yield from (([1.0], [3.0]), ([0.5, 0.5], [1.0, 0.0]), ([0.5, 0.5], [1.0, 3.0]), ([0.25, 0.75], [2.0, 2.0]))
+    yield from (([1.0, 0.0], [5.0, -3.0]), ([0.2, 0.3, 0.5], [1.0, 0.0, 0.0]), ([0.2, 0.3, 0.5], [1.0, -2.0, 4.0]))
+    chance = random.Random(21)
+    for size in (2, 3, 4, 5):
+        weights = _softmax([chance.gauss(0, 1) for _ in range(size)])
+        yield weights, [round(chance.gauss(0, 2), 2) for _ in range(size)]
+
+
+def causal(
+    scores: Any, *, sees: str = "", fills: str = "", adds_product: str = "", cut: str = "", shared_row: str = "",
+    transposed: str = "",
+) -> Any:  # fmt: skip
+    """Return the scores with minus infinity wherever a word would see a later one.
+
+    scores: a list of rows. Row i holds the scores of word i with each of the
+    words. A word sees itself and those before it. Leave scores as it is.
+    """
+    if transposed:
+        scores = list(zip(*scores))
+    masked = []
+    for i in range(len(scores)):
+        row = list(scores[i])
+        for j in range(len(row)):
+            if j > i if not sees else not SEES[sees](i, j, len(scores)):
+                row[j] = -math.inf if not fills else FILLS[fills](row[j])
+            elif adds_product:
+                row[j] = math.nan
+        if cut or shared_row:
+            row = row[: i + 1] if cut else [-math.inf if j > 0 else row[0] for j in range(len(row))]
+        masked.append(row)
+    return masked
+
+
+SEES: dict[str, Callable[[int, int, int], bool]] = {
+    "only_before": lambda i, j, n: j < i,
+    "only_later": lambda i, j, n: j >= i,
+    "strictly_later": lambda i, j, n: j > i,
+    "next_one": lambda i, j, n: j <= i + 1,
+    "only_itself": lambda i, j, n: j == i,
+    "others": lambda i, j, n: j != i,
+    "all": lambda i, j, n: True,
+    "from_the_end": lambda i, j, n: i + j < n,
+}
+FILLS: dict[str, Callable[[float], float]] = {
+    "zeros": lambda score: 0.0,
+    "plus": lambda score: math.inf,
+    "finite": lambda score: -1e9,
+    "finite_added": lambda score: score - 1e9,
+    "no_number": lambda score: math.nan,
+    "minus_one": lambda score: score - 1,
+}
+
+
+def _scores() -> Iterator[tuple[Any, ...]]:
+    yield from (([[2.0]],), ([[1.0, 2.0], [3.0, 4.0]],), ([[0.0, 0.0], [0.0, 0.0]],))
+    yield from (
+        ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],),
+        ([[-1.0, 0.5, 2.0], [0.0, 3.0, -2.0], [1.5, 1.0, 0.25]],),
+    )
+    chance = random.Random(7)
+    for size in (2, 4, 5):
+        yield ([[round(chance.gauss(0, 2), 2) for _ in range(size)] for _ in range(size)],)
+
+
+QUERY_FEATURES = {
+    "there is one key": lambda query, keys: len(keys) == 1,
+    "the query has one entry": lambda query, keys: len(query) == 1,
+    "the query has several entries": lambda query, keys: len(query) > 1,
+    "a score is 1000 or less than -1000": lambda query, keys: abs(sum(map(abs, query))) > 40,
+}
+PULLBACK_FEATURES = {
+    "there is one weight": lambda weights, incoming: len(weights) == 1,
+    "there are more than two weights": lambda weights, incoming: len(weights) > 2,
+    "all that comes in is equal": lambda weights, incoming: len(set(incoming)) == 1,
+}
+MASK_FEATURES = {
+    "there is more than one word": lambda scores: len(scores) > 1,
+}
+ATTEND = Exercise(attend, _queries, QUERY_FEATURES)
+SOFTMAX_PULLBACK = Exercise(softmax_pullback, _pullbacks, PULLBACK_FEATURES)
+CAUSAL = Exercise(causal, _scores, MASK_FEATURES)
