@@ -81,7 +81,7 @@ def test_the_front_page_is_small_and_says_all_without_scripts(site):
 
 
 def test_pictures_of_a_page_share_one_copy_of_dot_and_of_their_scripts(site):
-    text = (site / "lessons" / "03_downhill.html").read_text("utf-8")
+    text = (site / "lessons" / "04_downhill.html").read_text("utf-8")
     scripts = re.findall("<script.*?</script>", text, re.DOTALL)
     assert len(scripts) > 1 and len(set(scripts)) == len(scripts)
     assert text.count('class="ng-dot"') == 1
@@ -98,7 +98,7 @@ def test_the_glossary_has_a_place_for_each_term_and_leads_to_the_lessons_that_ar
     page = Read(site / "lessons" / "glossary.html")
     assert {"kahns-order", "softmax-cross-entropy", "jvp"} <= page.ids
     ours = [each for each in page.links if re.match(r"\d\d_", each)]
-    assert set(ours) == {"02_kahns_order.html", "03_downhill.html"} and len(ours) > 10
+    assert set(ours) == {"02_kahns_order.html", "04_downhill.html"} and len(ours) > 10
     assert "lessons/glossary.html" in Read(site / "index.html").links and "$" not in page.text
 
 

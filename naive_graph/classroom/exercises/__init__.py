@@ -3,8 +3,9 @@
 counting   1  count, edges, evaluate, sensitivities
 orders     2  kahn, depends_on
 timing     2  is_order, finish_times
-downhill   3  slope, descend
-slopes     3  local_slopes, along_paths, halving, line_loss
+downhill   3, 4  slope, descend
+slopes     3, 4  local_slopes, along_paths, halving, line_loss
+doubts     3  best_h, complex_step
 backward   5  backward
 dual       5  Dual
 roads      5  tangents, count_roads
@@ -12,13 +13,12 @@ neurons    6  neuron_slopes, hinge
 steps      7  momentum, adam
 rates      7  adagrad, rmsprop, clip
 deep       8  depth_slopes, normalise
-doubts     9  best_h, complex_step
 modes      10  hessian_times, fixed_point
 lists      11, 13  contract, softmax_cross_entropy
 indices    11  transpose, add_row, index_arrays, shape_of, slide
 attention  12  attend, softmax_pullback, causal
 readers    13  depth, bag, is_liked, meet
-partials   14a  both_partials, robust_slope, row_slopes, disagreement
+partials   9, 14a  disagreement; both_partials, robust_slope, row_slopes
 elsewhere  14b  channels_last, field_of_view, same_pads
 passes     15  share, last_uses, slots, runs, run_plan
 windows    16a  convolve, input_gradient, kernel_gradient, pool_gradient
@@ -58,17 +58,18 @@ from .windows import CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT
 EXERCISES = [
     COUNT, EDGES, EVALUATE, SENSITIVITIES,
     KAHN, DEPENDS_ON, IS_ORDER, FINISH_TIMES,
-    SLOPE, DESCEND, LOCAL_SLOPES, ALONG_PATHS, HALVING, LINE_LOSS,
+    ALONG_PATHS, LOCAL_SLOPES, SLOPE, BEST_H, COMPLEX_STEP,
+    DESCEND, HALVING, LINE_LOSS,
     BACKWARD, DUAL, TANGENTS, COUNT_ROADS,
     NEURON_SLOPES, HINGE,
     MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
     DEPTH_SLOPES, NORMALISE,
-    BEST_H, COMPLEX_STEP,
+    DISAGREEMENT,
     HESSIAN_TIMES, FIXED_POINT,
     CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
     ATTEND, SOFTMAX_PULLBACK, CAUSAL,
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
-    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
+    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES,
     CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
     SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,

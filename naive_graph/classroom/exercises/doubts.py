@@ -1,4 +1,4 @@
-"""Lesson 9: slopes by trying that are as good as they can be."""
+"""Lesson 3: slopes by trying that are as good as they can be."""
 
 from __future__ import annotations
 

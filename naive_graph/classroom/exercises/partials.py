@@ -1,4 +1,4 @@
-"""Lesson 14a: the partials of an operator of one's own: with a property, of a spread operand; and how to check them."""
+"""Lesson 14a: the partials of an operator of one's own: with a property, of a spread operand. Lesson 9: their check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 3: local slopes, paths, a rate that is found, and a line through points."""
+"""Lessons 3 and 4: local slopes, paths, a rate that is found, and a line through points."""
 
 from __future__ import annotations
 
