@@ -79,7 +79,7 @@ KEPT = {  # by what was refused: the exercise, and a notebook that a check accep
     "with one's own kahn": ("is_order", PLAY, solved("kahn"), "order = kahn(Graph.node_list)", OWN_ORDER),
     "checked again at the end": ("kahn", solved("kahn"), "check('kahn', kahn)", PLAY, "check('kahn', kahn)"),
     "worked with, and checked again": (
-        "descend", PLAY, solved("descend"), "descend = working('descend', descend)", PLAY, "check('3.3', descend)",
+        "descend", PLAY, solved("descend"), "descend = working('descend', descend)", PLAY, "check('4.1', descend)",
     ),
     "a helper behind a decorator": ("slope", REGISTER, HALF, BY_HALF),
     "a helper behind a decorator with brackets": (
