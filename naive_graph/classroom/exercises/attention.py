@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from operator import mul
 from typing import Any
 
 from ..exercise import Exercise
@@ -189,7 +190,7 @@ QUERY_FEATURES = {
     "there is one key": lambda query, keys: len(keys) == 1,
     "the query has one entry": lambda query, keys: len(query) == 1,
     "the query has several entries": lambda query, keys: len(query) > 1,
-    "a score is 1000 or less than -1000": lambda query, keys: abs(sum(map(abs, query))) > 40,
+    "a score is 1000 or more in size": lambda query, keys: any(abs(sum(map(mul, query, key))) >= 1000 for key in keys),
 }
 PULLBACK_FEATURES = {
     "there is one weight": lambda weights, incoming: len(weights) == 1,
