@@ -3,6 +3,7 @@
 import os
 import signal
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -38,7 +39,11 @@ QUICK_FILES = {
 
 # Seconds each, beside quicker tests of the same rooms: `.ci/run` has them, the README's command does not.
 THOROUGH = {
-    "test_every_exercise_of_the_lessons_is_checked_in_the_playground",
+    "test_every_exercise_of_the_lessons_is_checked_in_its_page",
+    "test_a_lesson_is_solved_by_typing_in_the_page_from_top_to_bottom",
+    "test_a_refused_exercise_says_why_and_what_was_typed_is_there_after_a_reload",
+    "test_a_browser_that_keeps_nothing_says_so_and_loses_nothing",
+    "test_another_host_is_asked_after_the_learner_was_and_not_before",
     "test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides",
     "test_a_limit_of_time_holds_whatever_is_caught",
     "test_a_message_shows_the_first_case_that_fails",
@@ -162,3 +167,19 @@ def ignoring_invalid():
 def data_apart(tmp_path, monkeypatch):
     """The progress of tests is kept apart from the learner's."""
     monkeypatch.setenv("NAIVE_GRAPH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture(scope="session")
+def given(tmp_path_factory):
+    """The archives of others that the playground needs: those of a folder, or npm's."""
+    folder = os.environ.get("NAIVE_GRAPH_PLAYGROUND_PARTS")
+    if not folder:
+        folder = tmp_path_factory.mktemp("parts")
+        from naive_graph.errors import MissingToolError
+        from naive_graph.views.playground.parts import _fetch
+
+        try:
+            _fetch(folder)
+        except MissingToolError as error:
+            pytest.skip(str(error))
+    return Path(folder)

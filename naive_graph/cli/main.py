@@ -352,7 +352,7 @@ def command_line() -> argparse.ArgumentParser:
         each.add_argument("--lesson", type=int, default=least, metavar="N", help="the number of the lesson" + USUAL)
     site = command("site", "write the lessons, a reference and a gallery as pages that any web server can serve")
     site.add_argument("-o", "--output", type=Path, default=Path("public"), metavar="DIR", help="where to" + USUAL)
-    with_playground = "with the playground, where gallery and exercises open then; DIR: a folder with its archives"
+    with_playground = "with the playground, by which cells of lessons run; DIR: a folder with its archives"
     site.add_argument("--playground", nargs="?", const=True, metavar="DIR", help=with_playground)
     site.add_argument("--serve", action="store_true", help="then show it in a browser of this machine, until Ctrl-C")
     site.add_argument("--port", type=_port, metavar="N", help="the port for --serve (default: a free one)")

@@ -7,6 +7,7 @@ reference  a page for each public name, and a list of all to search
 gallery    programs.md, run and drawn
 build      all of it, written into a folder
 
-The pages stand in templates/. Opened from a file or a server they ask no other host for anything,
-and they can be read without JavaScript. The extra `site` brings what is needed.
+The pages stand in templates/. Opened from a file or a server they ask no other host for anything
+unless a learner allows it, and they can be read without JavaScript. Beside a playground the cells of
+a lesson run in its page. The extra `site` brings what is needed.
 """

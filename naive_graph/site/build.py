@@ -8,6 +8,7 @@ from typing import Any
 
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
+from ..views.playground.folder import known, makers_host, packed_package
 from .frame import HERE, framed
 from .gallery import examples, shown
 from .lessons import glossary, lesson
@@ -65,10 +66,14 @@ class _Pages:
         words = glossary(lessons_of_the_package()[0].parent, lessons)
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
         around = _around([(each.name, each.title) for each in lessons])
+        host, package = makers_host(self.folder / "playground"), known(packed_package()) if self.playground else ""
         for each, (before, after) in zip(lessons, around):
             title = f"{each.number}. {each.title}"
             yield write_into(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
-            yield self.page(f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after)
+            yield self.page(
+                f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after,
+                python=(host if each.needs_more else "") if self.playground else None, known=package,
+            )  # fmt: skip
 
     def of_the_reference(self) -> Iterator[Path]:
         script = (HERE / "search.js").read_text("utf-8")

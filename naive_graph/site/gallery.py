@@ -10,6 +10,7 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 from ..graph.graph import Graph
+from ..views.playground.running import html
 from .words import played
 
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
@@ -30,13 +31,7 @@ class GalleryProgram(NamedTuple):
 
     def html(self) -> str:
         """Its picture."""
-        return shown(self.code, _html)
-
-
-def _html(picture: Any) -> str:
-    """With a copy of dot if there is more to see than one layout."""
-    unfolds = picture.whole is not None or picture.scene.scope_names
-    return str(picture.html if unfolds else picture._html(""))
+        return shown(self.code, html)
 
 
 def examples() -> Iterator[GalleryProgram]:

@@ -9,9 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .words import code, formula, markdown, played
+from ..classroom.exercise import texts
+from ..classroom.exercises.tiny import TINY
+from ..classroom.tiny import LAST
+from .words import code, formula, markdown
 
-CHECKED = re.compile(r'check\("(\w+)", \1\)\s*')  # all that a cell says below the function that is to be written
+CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
+MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -26,10 +30,11 @@ class LessonPage(NamedTuple):
     builds: str
     writes: list[str]  # the functions that are the learner's to write
     body: str
+    needs_more: bool  # than Python and this package
 
 
 def lesson(notebook: Path, playground: bool = False) -> LessonPage:
-    """The lesson in a notebook, and in the notes for teachers beside it. playground: whether exercises open there."""
+    """The lesson in a notebook, and in the notes for teachers beside it. playground: whether cells run by it."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
@@ -44,6 +49,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
         "".join(_cells(cells, sources, playground)),
+        bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
     )
 
 
@@ -62,21 +68,28 @@ def _place(term: re.Match[str]) -> str:
 
 def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[str]:
     foretold = False  # whether the cell before asked for a guess, which its answer shall not spoil
-    before = ""
     for cell, source in zip(cells, sources):
         if cell["cell_type"] == "markdown":
             yield markdown(source)
             continue
         shown = "".join(map(_output, cell["outputs"]))
-        yield code(source)
         if shown and foretold:
-            yield f"<details><summary>You have made your guess? This is what the cell shows.</summary>{shown}</details>"
+            told = "You have made your guess? This is what the cell shows."
+            shown = f"<details><summary>{told}</summary>{shown}</details>"
+        if playground:
+            asked = f' data-exercise="{name}"' if (name := _exercise(source)) else ""
+            yield f'<div class="code-cell"{asked}>{code(source)}<div class="result">{shown}</div></div>\n'
         else:
-            yield shown
-        if playground and CHECKED.fullmatch(source):
-            link = played(f"from naive_graph import check, hint, solution\n\n{before}\n\n{source}")
-            yield f'<p><a href="{link}">Write it in the playground, and check it there</a>.</p>\n'
-        foretold, before = "predict(" in source, source
+            yield code(source) + shown
+        foretold = "predict(" in source
+
+
+def _exercise(source: str) -> str:
+    """The exercise that a cell checks: of tiny.py the last one that a lesson asks for."""
+    found = CHECKED.search(source)
+    if found is None or found[1]:
+        return found[1] if found else ""
+    return [part.name for part in TINY if texts()["tiny"]["parts"].get(part.name, LAST) <= int(found[2])][-1]
 
 
 def _output(output: Any) -> str:

@@ -6,19 +6,22 @@ import base64
 import hashlib
 
 
-def policy(*scripts: str, style: str = "", dot: bool = False) -> str:
+def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None = None) -> str:
     """The line in a page's head that lets in these scripts and no others, and nothing from anywhere else.
 
     So a text that came into a page as markup by a fault of ours, a name or an
     error's, runs nothing and tells nobody. style: the page's own, where no
     element has one of its own; without it any may stand in the page. dot: whether
-    the page lays out pictures, by a program that it holds compiled to WebAssembly.
+    the page lays out pictures, by a program that it holds compiled to WebAssembly. python: for a page
+    with cells that the playground's files run, the other host that it may ask, or "".
     """
-    runs = " ".join([*map(_digest, scripts), *["'wasm-unsafe-eval'"] * dot]) or "'none'"
-    looks = _digest(style) if style else "'unsafe-inline'"
+    own = ["'self'"] * (python is not None)
+    runs = " ".join([*map(_digest, scripts), *own, *["'wasm-unsafe-eval'"] * (dot or bool(own))]) or "'none'"
+    looks = " ".join([_digest(style) if style else "'unsafe-inline'", *own])
+    asks = f" worker-src blob:; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if own else ""
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """
-        f"""style-src {looks}; img-src data:; base-uri 'none'; form-action 'none'">"""
+        f"""style-src {looks};{asks} img-src data:; base-uri 'none'; form-action 'none'">"""
     )
 
 

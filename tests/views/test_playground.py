@@ -2,14 +2,12 @@
 
 import io
 import json
-import os
 import shutil
 import tarfile
 import threading
 import urllib.parse
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
@@ -80,21 +78,6 @@ def test_a_history_is_a_table_that_runs_nothing():
 
 
 # --- the files -------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def given(tmp_path_factory):
-    """The archives of others: those of a folder, or npm's."""
-    folder = os.environ.get("NAIVE_GRAPH_PLAYGROUND_PARTS")
-    if not folder:
-        folder = tmp_path_factory.mktemp("parts")
-        from naive_graph.views.playground.parts import _fetch
-
-        try:
-            _fetch(folder)
-        except MissingToolError as error:
-            pytest.skip(str(error))
-    return Path(folder)
 
 
 def test_the_package_is_packed_alike_each_time():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,11 +15,11 @@ from ...core.files import write_into
 from ..drawing.engine import packed_code
 from ..look import page_style
 from ..pieces import packed, piece
-from .parts import parts
+from .parts import PARTS, parts
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1]
-OWN = ("playground.js", "frame.html")
+OWN = ("shared.js", "playground.js", "cells.js", "editor.css", "frame.html")
 
 
 def examples() -> dict[str, str]:
@@ -45,8 +47,21 @@ def _own() -> Iterator[tuple[str, bytes]]:
     yield "dot.txt", packed_code().encode()
     yield "package.zip", archive
     yield "examples.json", json.dumps(examples()).encode()
-    known = sha256(archive).hexdigest()[:16]
-    yield "index.html", piece("playground/index.html").replace("{package}", known).encode()
+    yield "index.html", piece("playground/index.html").replace("{package}", known(archive)).encode()
+
+
+def known(archive: bytes) -> str:
+    """By what a page tells whether it has compiled this package before."""
+    return sha256(archive).hexdigest()[:16]
+
+
+def makers_host(folder: Path) -> str:
+    """Where Pyodide's makers keep NumPy and the like, as the Pyodide of a playground says; empty if it does not."""
+    with suppress(OSError):
+        said = re.search(r"cdnUrl=.{,60}?`(https://[^`]*)`", (folder / "pyodide" / "pyodide.mjs").read_text("utf-8"))
+        version = next(iter(PARTS)).partition("@")[2]
+        return re.sub(r"\$\{\w+\}", version, said[1]) if said else ""
+    return ""
 
 
 def packed_package() -> bytes:

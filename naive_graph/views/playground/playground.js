@@ -2,34 +2,18 @@
 "use strict";
 {
   const find = (id) => document.getElementById(id), state = (text) => { find("state").textContent = text; };
-  const make = (tag, facts = {}, ...inside) => { const made = Object.assign(document.createElement(tag), facts); made.append(...inside); return made; };
+  const { make } = shared;
   const HASH = "#program=";
 
   // --- the editor ---
-  let isLeaving = false;  // Esc was pressed: the next Tab goes on to what follows
-  const editor = CodeMirror.fromTextArea(find("program"), {
-    mode: "python", lineNumbers: true, lineWrapping: true, indentUnit: 4, viewportMargin: Infinity, screenReaderLabel: "Program in Python",
-    extraKeys: {
-      "Ctrl-Enter": () => run(), "Cmd-Enter": () => run(), Esc: () => { isLeaving = true; },
-      Tab: (own) => (isLeaving ? CodeMirror.Pass : own.somethingSelected() ? own.indentSelection("add") : own.replaceSelection("    ")),
-      "Shift-Tab": (own) => (isLeaving ? CodeMirror.Pass : own.indentSelection("subtract")),
-    },
-  });
-  editor.on("keydown", (own, event) => { if (isLeaving && event.key === "Tab") event.codemirrorIgnore = true; });
-  editor.on("blur", () => { isLeaving = false; });
+  const editor = shared.editor(find("program"), "Program in Python", () => run(), { lineNumbers: true });
 
   // --- Python ---
   let python = null, isReady = false, waiting = null, began = 0;
-  /** From a blob, a thread has this page's policy: what a program asks of anybody is refused. From a file it would have none. */
-  function begunHere(name) {
-    const address = URL.createObjectURL(new Blob([`import(${JSON.stringify(new URL(name, location.href).href)});`], { type: "text/javascript" }));
-    return new Worker(address, { type: "module" });
-  }
   function start() {
     python?.terminate();
     isReady = false;
-    python = begunHere(`worker.js?package=${document.body.dataset.package}`);
-    python.onmessage = ({ data: [what, ...rest] }) => heard[what](...rest);
+    python = shared.thread(document.body.dataset.package, heard);
   }
   const heard = {
     ready() {
@@ -57,7 +41,7 @@
     find("shown").replaceChildren();
     find("stop").disabled = false;
     state("It runs.");
-    python.postMessage(source);
+    python.postMessage({ source });
   }
   function stop() {
     find("stop").disabled = true;
@@ -81,18 +65,7 @@
   }
   function open(tab, kind, body) {
     for (const each of find("tabs").children) { each.setAttribute("aria-selected", String(each === tab)); each.tabIndex = each === tab ? 0 : -1; }
-    find("shown").replaceChildren(kind === "page" ? framed(tab.textContent, body) : make("pre", { className: kind }, body));
-  }
-  function framed(title, body) {
-    const frame = make("iframe", { title, src: "frame.html" });
-    frame.setAttribute("sandbox", "allow-scripts allow-downloads");  // an origin of its own: it reads nothing of this page
-    const hand = (event) => {
-      if (event.source !== frame.contentWindow || event.data !== "ready") return;
-      removeEventListener("message", hand);
-      frame.contentWindow.postMessage(body, "*");
-    };
-    addEventListener("message", hand);
-    return frame;
+    find("shown").replaceChildren(kind === "page" ? shared.framed(tab.textContent, body) : make("pre", { className: kind }, body));
   }
 
   // --- programs: examples, and those that a link brings, which never run by themselves ---

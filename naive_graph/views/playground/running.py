@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import base64
 import io
 import linecache
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ...errors import MissingToolError
 from ...graph.graph import Graph
 from ...graph.nodes import Node, is_leaf_variable
 from ..drawing.draw import draw
+from ..drawing.picture import Picture, script
 from ..look import page_style, shown
 from ..policy import policy
 from ..steps.record import step
@@ -25,33 +29,110 @@ ELSEWHERE = (
     "This page has Python and naive_graph alone. What needs more runs in an installed Python; or whoever set up this "
     "page puts Pyodide's own wheels (of numpy and what it needs, say) into its folder 'pyodide'."
 )
-Show = Callable[[str, str, str], object]  # a title, "text", "page" or "error", and what to show
+Show = Callable[[str, str, str], object]  # a title, "text", "html", "page", "image" or "error", and what to show
+_cells: dict[str, Any] = {}  # the names of a lesson
 
 
 def run(source: str, show: Show) -> bool:
     """Run a program in a graph of its own; whether it came to its end. What fails is shown as an error."""
-    linecache.cache[NAME] = len(source), None, source.splitlines(keepends=True), NAME  # its lines, for tracebacks
     try:
         with Graph.scratch():
-            _run(source, show)
+            _run(source, NAME, {"__name__": "__main__"}, show, display)
         return True
     except BaseException as error:  # whatever a program may do, also sys.exit
         show("error", "error", told(error))
         return False
 
 
-def _run(source: str, show: Show) -> None:
-    tree = ast.parse(source, NAME)
+def run_cell(source: str, name: str, show: Show) -> bool:
+    """Run a cell of a lesson as a notebook does, after the others and in their graph; whether it came to its end.
+
+    name: "cell 3", say. After an error for want of a module, the name of that is shown as "missing".
+    """
+    if not _cells:
+        _cells["__name__"] = "__main__"
+        _stand_in_for_ipython()
+    try:
+        _run(source, name, _cells, show, as_in_a_notebook)
+        return True
+    except BaseException as error:
+        show("error", "error", told(error, name))
+        if isinstance(error, (ModuleNotFoundError, MissingToolError)):
+            show(_missing(error), "missing", "")
+        return False
+    finally:
+        _figures(show)
+        sys.stdout.flush()
+
+
+def _run(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Callable[[Any, Show], None]) -> None:
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name  # its lines, for tracebacks
+    tree = ast.parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
 
     def several(*things: Any) -> None:
         for each in things:
-            display(each, show)
+            shown_as(each, show)
 
-    names: dict[str, Any] = {"__name__": "__main__", "display": several}
-    exec(compile(tree, NAME, "exec"), names)
+    names["display"] = several
+    exec(compile(tree, name, "exec"), names)
     if isinstance(last, ast.Expr):
-        display(eval(compile(ast.Expression(last.value), NAME, "eval"), names), show)
+        shown_as(eval(compile(ast.Expression(last.value), name, "eval"), names), show)
+
+
+def as_in_a_notebook(thing: Any, show: Show) -> None:
+    """Show a thing as a notebook does: its HTML, a page of its own if it is one to walk through, or its text."""
+    body = html(thing)
+    if _has_page(thing) and (hasattr(thing, "_ipython_display_") or "<iframe" in body):
+        show(type(thing).__name__.lower(), "page", _saved(thing))
+    elif body:
+        show(type(thing).__name__.lower(), "html", _framed(body, _scripts(thing, body)))
+    elif thing is not None:
+        show("result", "text", repr(thing))
+
+
+def html(thing: Any) -> str:
+    """A thing as HTML, empty if it has none; a picture with a copy of dot if there is more to see than one layout."""
+    if isinstance(thing, Picture):
+        return str(thing.html if thing.whole is not None or thing.scene.scope_names else thing._html(""))
+    if isinstance(thing, type) or thing is None:
+        return ""
+    if hasattr(thing, "_repr_html_"):
+        return str(thing._repr_html_())
+    bundle = thing._repr_mimebundle_() if hasattr(thing, "_repr_mimebundle_") else {}
+    return str((bundle[0] if isinstance(bundle, tuple) else bundle).get("text/html", ""))
+
+
+def _scripts(thing: Any, body: str) -> list[str]:
+    """Those of our own scripts that a picture brings along; no other may run."""
+    trail = getattr(thing, "trail", None)
+    known = [script(), script(getattr(thing, "living", None)), *([trail.script()] if trail else [])]
+    return [each for each in dict.fromkeys(known) if each in body]
+
+
+def _missing(error: BaseException | None) -> str:
+    """The module for want of which something failed; empty where nothing says."""
+    while error is not None and not isinstance(error, ModuleNotFoundError):
+        error = error.__cause__ or error.__context__
+    return (error.name or "").partition(".")[0] if error else ""
+
+
+def _figures(show: Show) -> None:
+    """What pyplot was told to draw, as a notebook shows it below the cell."""
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    for number in pyplot.get_fignums() if pyplot else ():
+        found = io.BytesIO()
+        pyplot.figure(number).savefig(found, format="png")
+        show("figure", "image", base64.b64encode(found.getvalue()).decode())
+        pyplot.close(number)
+
+
+def _stand_in_for_ipython() -> None:
+    """Where there is no IPython, a formula of the lessons shows as its text."""
+    if find_spec("IPython") is None:
+        found: Any = ModuleType("IPython.display")
+        found.Math = type("Math", (str,), {"__repr__": str.__str__})
+        sys.modules.update({"IPython": ModuleType("IPython"), found.__name__: found})
 
 
 def display(thing: Any, show: Show, whose: str = "") -> None:
@@ -79,15 +160,16 @@ def formula(node: Node) -> str:
     return "\n".join([*lines, *(f"d{own}/d{each.name or '?'} = {shown(each.grad)}" for each in leaves)])
 
 
-def told(error: BaseException) -> str:
-    """An error as Python tells it, with the program's own lines alone."""
+def told(error: BaseException, cell: str = "") -> str:
+    """An error as Python tells it, with the lines alone of the program, or of a cell and those before it."""
     report = traceback.TracebackException.from_exception(error)
     each: traceback.TracebackException | None = report
     while each is not None:
-        each.stack = traceback.StackSummary.from_list([frame for frame in each.stack if frame.filename == NAME])
+        own = [frame for frame in each.stack if frame.filename == NAME or (cell and frame.filename.startswith("cell "))]
+        each.stack = traceback.StackSummary.from_list(own)
         each = each.__cause__
-    is_missing = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten"
-    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{ELSEWHERE}" if is_missing else "")
+    lacks = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
+    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{ELSEWHERE}" if lacks else "")
 
 
 def compiled() -> bytes:
@@ -123,8 +205,9 @@ def _saved(thing: Any) -> str:
         return page.read_text(encoding="utf-8")
 
 
-def _framed(body: str) -> str:
+def _framed(body: str, scripts: Iterable[str] = ()) -> str:
     looks = "body { margin: 1em; background: var(--ng-ground); color: var(--ng-ink) }"
     style = f"{page_style()}{looks} td, th {{ padding: 0 0.6em; text-align: right }}"
-    head = f'<meta charset="utf-8">{policy()}<title>{escape(NAME)}</title><style>{style}</style>'
+    may = policy(*scripts, dot="ng-dot" in body)
+    head = f'<meta charset="utf-8">{may}<title>{escape(NAME)}</title><style>{style}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>'
