@@ -3,6 +3,7 @@
 frame      a page around what it shows: where to go from there, how it looks, what its scripts may do
 words      texts as HTML: markdown with formulas, docstrings, code
 lessons    a notebook as a page to read
+slides     a notebook as slides to talk about
 reference  a page for each public name, and a list of all to search
 gallery    programs.md, run and drawn
 build      all of it, written into a folder

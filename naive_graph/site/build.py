@@ -13,6 +13,7 @@ from .frame import HERE, framed
 from .gallery import examples, shown
 from .lessons import glossary, lesson
 from .reference import PublicName, groups
+from .slides import slides
 from .words import code, linked
 
 INSTALL = """\
@@ -67,12 +68,17 @@ class _Pages:
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
         around = _around([(each.name, each.title) for each in lessons])
         host, package = makers_host(self.folder / "playground"), known(packed_package()) if self.playground else ""
+        script = (HERE / "slides.js").read_text("utf-8")
         for each, (before, after) in zip(lessons, around):
             title = f"{each.number}. {each.title}"
             yield write_into(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
             yield self.page(
                 f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after,
                 python=(host if each.needs_more else "") if self.playground else None, known=package,
+            )  # fmt: skip
+            yield self.page(
+                f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=slides(each.notebook),
+                script=script, bare=True,
             )  # fmt: skip
 
     def of_the_reference(self) -> Iterator[Path]:

@@ -32,7 +32,7 @@ def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
     fixed = "" if " style=" in body else style  # a picture's size is its element's own style
     whole: str = _templates().get_template("frame.html").render(
         title=title, up=up, body=body, copies=copies, runs=runs, style=style, version=__version__,
-        playground=facts.get("playground"), asks=facts.get("python"),
+        playground=facts.get("playground"), asks=facts.get("python"), bare=facts.get("bare"),
         policy=policy(*runs, style=fixed, dot=bool(copies), python=facts.get("python")),
     )  # fmt: skip
     return whole

@@ -27,6 +27,7 @@ class LessonPage(NamedTuple):
     number: str  # of a part of a lesson, 14a
     title: str
     minutes: str
+    times: str  # which minutes are for what
     builds: str
     writes: list[str]  # the functions that are the learner's to write
     body: str
@@ -38,14 +39,15 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
-    said = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+(\d+)", notes, re.DOTALL)
+    said = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+((\d+).*?)\n\n", notes, re.DOTALL)
     assert said is not None, notebook
     return LessonPage(
         notebook,
         notebook.stem,
         notebook.stem.split("_")[0].lstrip("0"),
         sources[0].removeprefix("# ").splitlines()[0],
-        said[2],
+        said[3],
+        markdown(said[2]),
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
         "".join(_cells(cells, sources, playground)),
@@ -72,7 +74,7 @@ def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[s
         if cell["cell_type"] == "markdown":
             yield markdown(source)
             continue
-        shown = "".join(map(_output, cell["outputs"]))
+        shown = "".join(map(output, cell["outputs"]))
         if shown and foretold:
             told = "You have made your guess? This is what the cell shows."
             shown = f"<details><summary>{told}</summary>{shown}</details>"
@@ -92,9 +94,9 @@ def _exercise(source: str) -> str:
     return [part.name for part in TINY if texts()["tiny"]["parts"].get(part.name, LAST) <= int(found[2])][-1]
 
 
-def _output(output: Any) -> str:
+def output(given: Any) -> str:
     """What a cell showed, in the richest form that a page can have."""
-    data = {kind: "".join(text) for kind, text in output.get("data", {}).items()}
+    data = {kind: "".join(text) for kind, text in given.get("data", {}).items()}
     if "text/html" in data:
         inside = re.sub(r"<pre(?! tabindex)", '<pre tabindex="0"', data["text/html"])
     elif "text/latex" in data:
@@ -103,6 +105,6 @@ def _output(output: Any) -> str:
         said = escape(data["text/plain"])
         inside = f'<img alt="{said}" src="data:image/png;base64,{data["image/png"].strip()}">'
     else:
-        text = data.get("text/plain") or "".join(output.get("text") or "\n".join(output.get("traceback", [])))
+        text = data.get("text/plain") or "".join(given.get("text") or "\n".join(given.get("traceback", [])))
         inside = f'<pre tabindex="0">{escape(ANSI.sub("", text))}</pre>'
     return f'<div class="output">{inside}</div>\n'

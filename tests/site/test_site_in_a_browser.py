@@ -3,11 +3,14 @@
 import pytest
 from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
 
+from naive_graph.classroom.lessons import lessons_of_the_package
+from naive_graph.site.build import build
+
 pytestmark = pytest.mark.browser
 KINDS = [
     "index.html", "lessons/index.html", "lessons/glossary.html", "lessons/02_kahns_order.html", "reference/index.html",
     "reference/tensor.conv2d.html", "reference/AdamTrainer.html", "reference/errors.ShapeError.html",
-    "gallery/index.html", "gallery/three-cells-of-an-lstm.html",
+    "gallery/index.html", "gallery/three-cells-of-an-lstm.html", "slides/02_kahns_order.html",
 ]  # fmt: skip
 
 
@@ -51,6 +54,47 @@ def test_a_name_is_found_by_what_it_is_called_elsewhere(site, browser):
     assert "found" in page.inner_text("#found") and not page.is_visible("text=AdamTrainer")
     page.keyboard.press("Enter")
     page.wait_for_url("**/tensor.conv2d*.html")
+    page.close()
+
+
+WITHOUT_ROOM = """() => {
+    const crowded = (each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1;
+    const slides = [...document.querySelectorAll(".slide")];
+    return slides.filter((slide) => [slide, ...slide.querySelectorAll("pre")].some(crowded)).map((slide) => slide.id);
+}"""
+
+
+def crowded(browser, folder):
+    """The slides of a site with more on them than there is room for, where a beamer shows them."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    for each in sorted((folder / "slides").glob("*.html")):
+        page.goto(each.as_uri())
+        assert page.locator(".slide").count() > 9
+        yield from (f"{each.name}#{place}" for place in page.evaluate(WITHOUT_ROOM))
+    page.close()
+
+
+def test_slides_have_room_for_what_is_on_them(site, browser):
+    assert list(crowded(browser, site)) == []
+
+
+def test_the_slides_of_every_lesson_have_room(browser, tmp_path):
+    list(build(tmp_path, "0", "1"))  # the lessons alone
+    assert len(list((tmp_path / "slides").glob("*.html"))) == len(lessons_of_the_package())
+    assert list(crowded(browser, tmp_path)) == []
+
+
+def test_keys_go_through_the_slides(site, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto((site / "slides" / "02_kahns_order.html").as_uri())
+    last = page.locator(".slide").count()
+    walk = {"ArrowRight": 2, "PageDown": 3, "Space": 4, "ArrowLeft": 3, "Shift+Space": 2, "End": last, "Home": 1}
+    for key, place in walk.items():
+        page.keyboard.press(key)
+        page.wait_for_function(
+            "at => location.hash === `#${at}` && Math.abs(document.getElementById(at).getBoundingClientRect().top) < 1",
+            arg=f"slide-{place}",
+        )
     page.close()
 
 
