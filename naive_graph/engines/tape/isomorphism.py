@@ -1,15 +1,20 @@
-"""Terms of a sum that look alike: the samples that a loop unrolled.
+"""Samples that look alike, however their loop is written: the same rows again and again, with other numbers in them.
 
-    w*x0 + w*x1 + w*x2 + v      the first three: w is shared, x differs
+    for x, t in samples:                    h = [(w * x).tanh() for x in xs]
+        for a in (w, v):                    loss = 0
+            h = (a * x).tanh()              for each, t in zip(h, ts):
+            loss = loss + (h - t)**2            loss = loss + (each - t)**2
 
-A hash of what stands below each row finds them. Then they are walked in
-lockstep, from their roots down to their leaves: in each the same rules must
-stand in the same places, and only leaves may hold other numbers.
+A hash of what stands below each row finds rows that come often. Those of them that
+need one another are a sample's, wherever they stand; what needs rows of one sample only
+is that sample's too; and where samples meet, they must meet in sums. All this is but a
+guess: whether the samples are the same rows in the same places, `lanes` makes sure of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,88 +23,83 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints, Longs
-from .flat import DOT, NONE, Array, Flat, PlanColumns
+from .flat import ADD, DOT, NONE, SUB, Array, Flat, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing
-MOST_TRIES = 8  # sums that are looked at in vain
+MOST_TRIES = 8  # guesses that are looked at in vain
 MASK = 0x3FFFFFFFFFFF
+SUM = -2  # stands for a sample's number where a row adds up several samples
 
 
-class Alike(NamedTuple):
-    """Terms of a dot that look alike, walked in lockstep."""
+class Components(NamedTuple):
+    """Rows that come often and need one another. heads: of each row the first one; marks: of each first one a hash."""
 
-    dot: int
-    places: Array  # which terms, by their place in the dot
-    template: Array  # the rows below the first of them
-    rows: Array  # [template row, lane]: the row that stands there
-    shared: Array  # which template rows are the same in all
+    heads: Ints
+    marks: Longs
+    sizes: Longs
 
 
-class LockstepWalk(NamedTuple):
-    """A walk in lockstep. shared, inside: whether a template row is the same in all lanes; uses of it among them."""
+def guesses(flat: Flat, by_identity: bool) -> Iterator[Array]:
+    """Of each row the sample that it may belong to, or NONE: guess after guess, the most work first.
 
-    template: Ints
-    position: Ints  # where a row stands in the template
-    rows: Ints  # [template row, lane], full of NONE at first
-    shared: Bytes
-    inside: Ints
-
-
-def alike(flat: Flat, wanted: Array, alone: Sequence[int], by_identity: bool) -> Alike | None:
-    """The most work that is done alike for many samples; None if there is none.
-
-    wanted: leaves that no other sample may use. alone: rows that may not vary.
     by_identity: whether two Variables at the same place tell samples apart, as
     weights do; else they may hold a sample's data.
     """
-    rows = len(flat)
-    hashes, sizes = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    hash_rows(rows, flat.columns, hashes, sizes, int(by_identity))
-    best = np.zeros(3, np.int64)
-    room = np.empty(4 * int(np.diff(flat.starts).max(initial=1)) + 16, np.int64)
-    tried = np.zeros(rows, np.uint8)
-    for _ in range(MOST_TRIES):
-        if not best_class(rows, flat.columns, hashes, sizes, tried, best, room):
-            break
-        found = _in_lockstep(flat, int(best[0]), int(best[1]), hashes, wanted, alone)
-        if found is not None:
-            return found
-        tried[best[0]] = 1
-    return None
+    rows, sizes = len(flat), np.zeros(len(flat), np.int64)
+    own, any_leaf = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    hash_rows(rows, flat.columns, own, sizes, int(by_identity))
+    hash_rows(rows, flat.columns, any_leaf, sizes, 0)
+    often = _often(flat, own)
+    found: dict[bytes, tuple[int, Array, Array]] = {}
+    part_of_sums(
+        rows, flat.columns, np.bincount(flat.operands[flat.operands >= 0], minlength=rows).astype(np.int32), often
+    )
+    apart = _common(flat, own) if often.any() else often
+    for hashes, skipped in product((any_leaf, own), (np.zeros_like(apart), apart)) if often.any() else ():
+        groups = Components(np.empty(rows, np.int32), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+        components(rows, flat.columns, often, skipped, hashes, groups)
+        heads = np.flatnonzero((groups.heads == np.arange(rows)) & (often > 0))
+        _, kind, count = np.unique(groups.marks[heads], return_inverse=True, return_counts=True)
+        for each in np.flatnonzero(count >= FEWEST).tolist():
+            alike = heads[kind == each]
+            work = int(groups.sizes[alike[0]]) * len(alike)
+            found.setdefault(alike.tobytes(), (work, alike, groups.heads))
+    for _, alike, heads in sorted(found.values(), key=lambda each: -each[0])[:MOST_TRIES]:
+        sample = np.full(rows, NONE, np.int32)
+        sample[alike] = np.arange(len(alike))
+        yield np.where(often > 0, sample[heads], NONE).astype(np.int32)
 
 
-def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array, alone: Sequence[int]) -> Alike | None:
-    """Walk the terms of a dot that look like its `first` one."""
-    pairs = np.array(flat.of(dot), np.int32).reshape(-1, 2)
-    marks = np.array([term_hash(int(hashes[x]), int(hashes[y]) if y >= 0 else 0) for x, y in pairs.tolist()])
-    places = np.flatnonzero(marks == marks[first])
-    if not _begins(places) and _compared(flat, dot):
-        return None
-    roots = pairs[places]
-    below = [_below(flat, roots[lane]) for lane in (0, 1, -1)]
-    if _overlap(flat, *below):
-        return None
-    template = np.flatnonzero(below[0]).astype(np.int32)
-    size, count = len(template), len(places)
-    position, rows = np.full(len(flat), NONE, np.int32), np.full(size * count, NONE, np.int32)
-    walk = LockstepWalk(template, position, rows, np.zeros(size, np.uint8), np.zeros(size, np.int32))
-    walk.position[template] = np.arange(size)
-    closed = (np.diff(flat.starts) > 0).astype(np.uint8)
-    closed[wanted] = 1
-    uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
-    closed[alone], uses[alone] = 1, len(flat.operands) + 1  # as if others used them
-    if not lockstep(size, count, flat.columns, roots.reshape(-1), uses, closed, walk):
-        return None
-    if walk.shared.all():  # one term again and again: nothing varies
-        return None
-    return Alike(dot, places, template, walk.rows.reshape(size, count), walk.shared.astype(bool))
+def whose(flat: Flat, uses: Array, guess: Array) -> Array | None:
+    """Of each row the sample that it belongs to, NONE, or SUM where samples are added up; None if they meet elsewhere.
+
+    uses: how often each row is used; more often for one that somebody wants to see.
+    """
+    sample = guess.copy()
+    return sample if follow(len(flat), flat.columns, uses, sample) else None
 
 
-def _begins(places: Array) -> bool:
-    return bool((places == np.arange(len(places))).all())
+def _common(flat: Flat, hashes: Array) -> Array:
+    """Of each operand whether so many rows that are alike need it at that place, as what all samples share."""
+    degrees = np.diff(flat.starts)
+    place = np.arange(len(flat.operands)) - np.repeat(flat.starts[:-1], degrees)
+    return _many((np.repeat(hashes, degrees) * 1000003 + flat.operands) * 1000003 + place)
 
 
-def _compared(flat: Flat, row: int) -> bool:
+def _often(flat: Flat, hashes: Array) -> Array:
+    """Whether each row is computed, is nobody's lane, and there are enough like it."""
+    plain = ((flat.kinds >= 0) | (flat.kinds == DOT)) & (flat.groups == 0) & (np.diff(flat.starts) > 0)
+    return _many(hashes) & plain
+
+
+def _many(marks: Array) -> Array:
+    """Whether each mark comes often. Some slots are shared by two marks: then the guess may be wrong."""
+    bits = max(16, (4 * len(marks)).bit_length())
+    slots = (marks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)
+    return (np.bincount(slots, minlength=1 << bits)[slots] >= FEWEST).astype(np.uint8)
+
+
+def compared(flat: Flat, row: int) -> bool:
     """Whether a comparison, or a rule with a kink, depends on the row."""
     kinks = np.array([rule.kink is not None for rule in BY_NUMBER], np.uint8)
     return bool(meets(len(flat), row, flat.columns, kinks, len(kinks), np.zeros(len(flat), np.uint8)))
@@ -118,20 +118,6 @@ def meets(rows: int, row: int, of: PlanColumns, kinks: Bytes, kinds: int, reache
     return 0
 
 
-def _overlap(flat: Flat, first: Array, second: Array, last: Array) -> bool:
-    """Whether two lanes share what the last one does not, as neighbours in a stencil do: then they are no samples."""
-    inner = np.diff(flat.starts) > 0
-    return bool((inner & first & (second != last)).any())
-
-
-def _below(flat: Flat, roots: Array) -> Array:
-    """Whether each row is among the roots and all that they depend on."""
-    found = np.zeros(len(flat), np.uint8)
-    found[roots[roots >= 0]] = 1
-    descend(int(roots.max()), flat.columns, found)
-    return found
-
-
 @machine
 def descend(last: int, of: PlanColumns, found: Bytes) -> None:
     """Mark all that the marked rows depend on."""
@@ -140,10 +126,6 @@ def descend(last: int, of: PlanColumns, found: Bytes) -> None:
             for at in range(of.starts[row], of.starts[row + 1]):
                 if of.operands[at] >= 0:
                     found[of.operands[at]] = 1
-
-
-def term_hash(x: int, y: int) -> int:
-    return ((x * 1000003) ^ (y * 31)) & MASK
 
 
 @machine
@@ -164,78 +146,93 @@ def hash_rows(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, by_identi
 
 
 @machine
-def best_class(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, tried: Bytes, best: Longs, room: Longs) -> int:
-    """The dot with the most work in terms that look alike, into best: (dot, first such term). 1 if there is one."""
-    top = 0
-    for row in range(rows):
-        terms = (of.starts[row + 1] - of.starts[row]) // 2
-        if of.kinds[row] == DOT and of.groups[row] == 0 and terms >= FEWEST and tried[row] == 0:
-            slots = 2 * terms + 1
-            for slot in range(slots):
-                room[2 * slot] = NONE
-            for term in range(terms):
-                x, y = of.operands[of.starts[row] + 2 * term], of.operands[of.starts[row] + 2 * term + 1]
-                mixed = ((hashes[x] * 1000003) ^ ((hashes[y] if y >= 0 else 0) * 31)) & MASK
-                slot = mixed % slots
-                while room[2 * slot] >= 0 and room[2 * slot] != mixed:
-                    slot = (slot + 1) % slots
-                if room[2 * slot] < 0:
-                    room[2 * slot] = mixed
-                    room[2 * slot + 1] = term * 1048576
-                room[2 * slot + 1] += 1
-                count = room[2 * slot + 1] % 1048576
-                work = count * (sizes[x] + (sizes[y] if y >= 0 else 0))
-                if count >= FEWEST and work > top and work > 3 * count:
-                    top = work
-                    best[0] = row
-                    best[1] = room[2 * slot + 1] // 1048576
-    return 1 if top > 0 else 0
+def part_of_sums(rows: int, of: PlanColumns, uses: Ints, often: Bytes) -> None:
+    """A part of a sum that comes seldom is not a row by itself, however often there are parts like it."""
+    for row in range(rows - 1, -1, -1):
+        if often[row] == 0:
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if is_part(row, at, of, uses):
+                    often[of.operands[at]] = 0
 
 
 @machine
-def lockstep(size: int, count: int, of: PlanColumns, roots: Ints, uses: Ints, closed: Bytes, walk: LockstepWalk) -> int:
-    """Walk all lanes along the template; 0 if they differ in more than leaves.
+def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: Longs, found: Components) -> None:
+    """Join rows that come often and need one another, or meet in a row that is no sum. found: marks and sizes are 0.
 
-    closed: rows that nothing outside their own lane may use.
+    common: of each operand whether it joins nothing.
     """
-    for lane in range(count):
-        for side in range(2):
-            root = roots[2 * lane + side]
-            if root >= 0:
-                walk.rows[walk.position[roots[side]] * count + lane] = root
-        for step in range(size - 1, -1, -1):
-            model, row = walk.template[step], walk.rows[step * count + lane]
-            degree = of.starts[model + 1] - of.starts[model]
-            if row < 0 or of.kinds[row] != of.kinds[model] or of.starts[row + 1] - of.starts[row] != degree:
-                return 0
-            if of.groups[row] != 0 and row != model:
-                return 0
-            for at in range(degree):
-                below, there = of.operands[of.starts[model] + at], of.operands[of.starts[row] + at]
-                if (below < 0) != (there < 0):
-                    return 0
-                if below >= 0:
-                    place = walk.position[below] * count + lane
-                    if walk.rows[place] >= 0 and walk.rows[place] != there:
-                        return 0
-                    walk.rows[place] = there
-    for step in range(size):
-        walk.shared[step] = 1
-        for lane in range(1, count):
-            if walk.rows[step * count + lane] != walk.template[step]:
-                walk.shared[step] = 0
-    for side in range(2):
-        if roots[side] >= 0:
-            walk.inside[walk.position[roots[side]]] += 1
-    for step in range(size):
-        if walk.shared[step] == 0:
-            for at in range(of.starts[walk.template[step]], of.starts[walk.template[step] + 1]):
-                if of.operands[at] >= 0:
-                    walk.inside[walk.position[of.operands[at]]] += 1
-    for step in range(size):
-        if walk.shared[step] == 0:
-            for lane in range(count):
-                row = walk.rows[step * count + lane]
-                if closed[row] and uses[row] != walk.inside[step]:
-                    return 0
+    for row in range(rows):
+        found.heads[row] = row
+        begin, end, before = of.starts[row], of.starts[row + 1], NONE
+        if often[row]:
+            before = row
+        for at in range(begin, end):
+            below = of.operands[at]
+            if often[row] == 0 and adds(row, of) and (of.kinds[row] != DOT or (at - begin) % 2 == 0):
+                before = NONE  # each term of a sum is by itself
+            if below >= 0 and often[below] and common[at] == 0:
+                if before >= 0:
+                    one, other = first_of(before, found), first_of(below, found)
+                    found.heads[one if one > other else other] = other if one > other else one
+                before = below
+    for row in range(rows):
+        if often[row]:
+            head = first_of(row, found)
+            found.marks[head] = (found.marks[head] + hashes[row] * (hashes[row] & 65535)) & MASK
+            found.sizes[head] += 1 + of.starts[row + 1] - of.starts[row]
+            found.heads[row] = head
+
+
+def first_of(row: int, found: Components) -> int:
+    """The first row of a component, so far; the way there becomes shorter."""
+    while found.heads[row] != row:
+        found.heads[row] = found.heads[found.heads[row]]
+        row = found.heads[row]
+    return row
+
+
+@machine
+def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
+    """What needs rows of one sample only is that sample's; a sum of several is a SUM. 0 if they meet elsewhere."""
+    nested = 0
+    for row in range(rows):
+        begin, end = of.starts[row], of.starts[row + 1]
+        found, sums, several = sample[row], 0, 0
+        for at in range(begin, end):
+            below = of.operands[at]
+            if below >= 0 and sample[below] >= 0:
+                if found >= 0 and found != sample[below]:
+                    several = 1
+                found = sample[below]
+            elif below >= 0 and sample[below] == SUM and is_part(row, at, of, uses):
+                sums += 1
+                nested = 1
+        if found >= 0 and (
+            of.groups[row] > 0 or of.kinds[row] < DOT or (several and (adds(row, of) == 0 or sample[row] >= 0))
+        ):
+            return 0
+        if begin < end and sample[row] == NONE:
+            sample[row] = SUM if several or sums > 0 else found
+    for row in range(rows - 1, -1, -1):
+        if nested and sample[row] == SUM:  # what is added up in pairs may be two of one sample, or one of two each
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if is_part(row, at, of, uses):
+                    sample[of.operands[at]] = SUM
     return 1
+
+
+def is_part(row: int, at: int, of: PlanColumns, uses: Ints) -> int:
+    """Whether this operand of a sum is a sum that nobody else needs."""
+    below, place = of.operands[at], at - of.starts[row]
+    if below < 0 or uses[below] != 1 or adds(row, of) == 0 or adds(below, of) == 0:
+        return 0
+    if (of.kinds[row] == SUB and place == 1) or (of.kinds[row] == DOT and (place % 2 == 1 or of.operands[at + 1] >= 0)):
+        return 0
+    return 1
+
+
+def adds(row: int, of: PlanColumns) -> int:
+    """Whether the row is a sum, or a difference, of numbers and products."""
+    if of.groups[row] > 0:
+        return 0
+    return 1 if of.kinds[row] == DOT or of.kinds[row] == ADD or of.kinds[row] == SUB else 0
