@@ -10,7 +10,7 @@ from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from ..views.playground.folder import known, makers_host, packed_package
 from .frame import HERE, framed
-from .gallery import examples, shown
+from .gallery import LENET, examples, shown
 from .lessons import glossary, lesson
 from .reference import PublicName, groups
 from .slides import slides
@@ -38,7 +38,7 @@ def build(folder: Path, *names: str) -> Iterator[Path]:
     yield from files.front(lessons, next(examples()))
     yield from files.of_lessons(lessons)
     yield from files.of_the_reference()
-    yield from files.of_the_gallery(programs)
+    yield from files.of_the_gallery(programs, "lenet" in (names or ["lenet"]))
 
 
 class _Pages:
@@ -99,8 +99,10 @@ class _Pages:
                 usage=code(each.usage), written=code(each.written), body=texts[each], before=before, after=after,
             )  # fmt: skip
 
-    def of_the_gallery(self, programs: Sequence[Any]) -> Iterator[Path]:
-        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs)
+    def of_the_gallery(self, programs: Sequence[Any], lenet: bool) -> Iterator[Path]:
+        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs, lenet=lenet and code(LENET))
+        if lenet:
+            yield write_into(self.folder, "gallery/lenet.html", shown(LENET, lambda page: str(page.html)).encode())
         for each, (before, after) in zip(programs, _around([(each.name, each.title) for each in programs])):
             yield self.page(
                 f"gallery/{each.name}.html", "program.html", each.title, program=each, code=code(each.code),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from ..core.rooms import public
@@ -111,6 +113,9 @@ class PublicName:
         yield f"<p>It is also: {bases}.</p>" if bases else ""
         if issubclass(thing, Trainer) and hasattr(thing, "rule"):
             yield f"<h2>Its formula</h2>{docstring(thing.rule.__doc__, links)}{_folded('Its program', thing.rule)}"
+        said = messages(thing.__name__) if issubclass(thing, Exception) else []
+        yield "<h2>What it says</h2>" if said else ""
+        yield f"<ul>{''.join(f'<li>{linked(each, links)}</li>' for each in said)}</ul>" if said else ""
         told = doc.Class(thing.__module__, thing.__qualname__, thing, ("", "")).members
         members = {} if issubclass(thing, Exception) else dict(sorted(told.items()))
         shown = [each for name, each in members.items() if name[0] != "_" and each.docstring]
@@ -133,6 +138,34 @@ class PublicName:
     def _source(self) -> str:
         thing = self.thing.function if isinstance(self.thing, Row) else self.thing
         return "" if isinstance(thing, Rule) else _folded("Source", thing)
+
+
+def messages(name: str) -> list[str]:
+    """What an error says, as the source has it: with ... where a name or a number is put in."""
+    said = [_said(call) for file, text in _sources().items() if f"{name}(" in text for call in _calls(file, name)]
+    return sorted({each for each in said if re.search(r"\w+ \w+", each)})
+
+
+@cache
+def _sources() -> dict[Path, str]:
+    return {file: file.read_text("utf-8") for file in sorted(Path(__file__).parents[1].rglob("*.py"))}
+
+
+def _calls(file: Path, name: str) -> Iterator[ast.Call]:
+    for part in ast.walk(_parsed(file)):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name and part.args:
+            yield part
+
+
+@cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(_sources()[file])
+
+
+def _said(call: ast.Call) -> str:
+    parts = call.args[0].values if isinstance(call.args[0], ast.JoinedStr) else [call.args[0]]
+    texts = [str(part.value) if isinstance(part, ast.Constant) else "..." for part in parts]
+    return " ".join("".join(texts).split())
 
 
 def _signature(thing: Any) -> str:

@@ -19,7 +19,7 @@ from naive_graph.cli.main import main
 from naive_graph.site.build import build
 from naive_graph.site.gallery import examples
 from naive_graph.site.lessons import lesson
-from naive_graph.site.reference import groups
+from naive_graph.site.reference import groups, messages
 from naive_graph.site.words import docstring, markdown
 
 
@@ -140,6 +140,14 @@ def test_a_trainer_tells_its_formula_and_a_class_what_it_can_do(site):
 def test_an_error_is_what_a_python_programmer_would_catch_and_is_asked_for_by_others(site):
     text = Read(site / "reference" / "errors.ShapeError.html").text
     assert "NaiveGraphError, ValueError" in text
+    assert "altitudes takes finite samples of shape ..., not an array of shape ...." in text
+
+
+def test_every_error_says_what_it_says():
+    kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)]
+    raised = [each.__name__ for each in kinds if not each.__subclasses__() and not issubclass(each, Warning)]
+    composed = {"GraphCycleError", "SequentialError", "ImportAttributeError"}  # by functions of their own
+    assert {name for name in raised if not messages(name)} == composed
 
 
 def test_every_public_name_has_a_page_and_no_two_share_one():
@@ -231,5 +239,6 @@ def test_the_whole_site_is_made_and_served_by_one_command(whole):
     names = {page.stem for page in whole.folder.rglob("*.html")}
     assert {each.stem for each in lessons_of_the_package()} <= names
     assert {f"tensor.{name}" for name in ("lstm", "softmax", "einsum")} <= names
-    assert len([*(whole.folder / "gallery").glob("*.html")]) == 1 + 12
+    assert len([*(whole.folder / "gallery").glob("*.html")]) == 1 + 12 + 1
+    assert (whole.folder / "gallery" / "lenet.html").stat().st_size < 5_000_000
     assert (whole.folder / "index.html").stat().st_size < 300_000
