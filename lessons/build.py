@@ -41,6 +41,9 @@ from naive_graph.classroom.language import has, in_language, languages, lesson_c
 from naive_graph.classroom.solutions import blank_text, solution_text
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+from linking import glossary_of, linked  # noqa: E402  # beside this file
+
 SOURCES = HERE / "sources"
 SECONDS_PER_CELL = 120
 OTHER_PICTURE = "another picture (as another version of graphviz or matplotlib, or another font, also makes it)"
@@ -102,6 +105,7 @@ def read(source: Path) -> Any:
     """The notebook that a source describes, not executed yet."""
     notebook = jupytext.read(source, fmt="md:myst")
     notebook.cells = [made for cell in notebook.cells for made in expanded(cell)]
+    linked(notebook.cells, glossary_of(HERE))
     for place, cell in enumerate(notebook.cells):
         cell["id"] = f"{source.stem[:40]}-{place:02d}"
     notebook.metadata = nbformat.from_dict({

@@ -23,6 +23,7 @@ from .lessons import as_bytes, lessons_of_the_package, without_outputs
 ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
 HOLE = re.compile(r"\{(\w*)\}")
 BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
+TERM = re.compile(r"\[([^\]\n]*)\]\(notes/glossary\.md#[a-z-]*\)")  # a term that leads to the English glossary
 WORDLESS = re.compile(
     r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL
 )  # code and formulas: as they are in any language
@@ -141,7 +142,9 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of a markdown text that have words."""
-    return [each for each in BETWEEN.split(text)[::2] if re.search(r"[^\W\d_]", WORDLESS.sub("", each))]
+    return [
+        each for each in BETWEEN.split(TERM.sub(r"\1", text))[::2] if re.search(r"[^\W\d_]", WORDLESS.sub("", each))
+    ]
 
 
 def asked(program: str) -> list[str]:
@@ -179,7 +182,7 @@ def translated(notebook: dict[str, Any], lesson: Path, language: str) -> dict[st
     cells = notebook["cells"]
     for cell, after in zip(cells, [*cells[1:], {"source": ""}]):
         if cell["cell_type"] == "markdown":
-            parts = BETWEEN.split("".join(cell["source"]))
+            parts = BETWEEN.split(TERM.sub(r"\1", "".join(cell["source"])))
             parts[::2] = [catalogue.known(each) or each for each in parts[::2]]
             asks = [catalogue.texts[each] for each in asked("".join(after["source"])) if each in catalogue.texts]
             cell["source"] = "\n\n".join(["".join(parts), *asks]).splitlines(keepends=True)

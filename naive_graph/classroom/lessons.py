@@ -8,6 +8,8 @@ from typing import Any
 
 from ..errors import LessonError
 
+GLOSSARY = Path("notes", "glossary.md")  # beside the lessons, and beside every copy of one
+
 
 def lessons_of_the_package() -> list[Path]:
     """The notebooks: inside the installed package, or beside it in a clone of the repository."""

@@ -14,7 +14,7 @@ from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.grading import Result, grade_all, set_lesson, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
-from ..classroom.lessons import lessons_of_the_package
+from ..classroom.lessons import GLOSSARY, lessons_of_the_package
 from ..classroom.own import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
@@ -35,6 +35,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
     elif names or marked:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
+    for note in sorted(lessons[0].parent.glob("notes/*.md")):
+        _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     for name, lesson in course.lessons.items():
         source = course.source(name)
         if name in read:
@@ -51,8 +53,6 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
             set_lesson(course, lesson)
         except LessonError as error:
             print(f"before you hand it out: {error}")
-    for note in sorted(lessons[0].parent.glob("notes/*.md")):
-        _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     submitted = folder / "submitted"
     submitted.mkdir(exist_ok=True)
     print(f"next: edit {folder / FILE}, hand out {folder / 'release'},")
@@ -72,6 +72,9 @@ def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
         for exercise in (exercise_named(each) for each in names if each not in lesson.predictions):
             for name, text in learners_files(exercise, course.assessed).items() if exercise.asking else ():
                 _write_once(place / "exercises" / name, text, renew)
+        if (glossary := course.folder / GLOSSARY).exists():  # to which the lessons lead
+            for beside in (place, course.source(lesson.name).parent):
+                _write_once(beside / GLOSSARY, glossary.read_text(encoding="utf-8"), renew)
         named = course.folder / "exercises" / NAMED
         if named.exists() and not course.assessed:
             _write_once(place / "exercises" / NAMED, named.read_text(encoding="utf-8"), renew)

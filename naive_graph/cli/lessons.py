@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..classroom.language import checked, has, in_language, told, wished_language
-from ..classroom.lessons import lessons_of_the_package
+from ..classroom.lessons import GLOSSARY, lessons_of_the_package
 from ..core.files import write_whole
 from ..errors import LessonError, MissingToolError
 
@@ -56,17 +56,19 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = _handed_out(folder)
-        lines = [_hand_out_one(lesson, folder, record) for lesson in lessons]
+        lines = [_hand_out_one(in_language(each, wished_language()), folder / each.name, record) for each in lessons]
+        if (glossary := lessons[0].parent / GLOSSARY).exists():  # to which the lessons lead
+            (folder / GLOSSARY).parent.mkdir(exist_ok=True)
+            lines.append(_hand_out_one(glossary.read_bytes(), folder / GLOSSARY, record))
         write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"Cannot write lessons to '{folder}': {error.strerror}. Choose another folder.") from error
     return lines
 
 
-def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
-    ours, mine = in_language(lesson, wished_language()), folder / lesson.name
-    before = record.get(lesson.name)
-    record[lesson.name] = _digest(ours)
+def _hand_out_one(ours: bytes, mine: Path, record: dict[str, str]) -> str:
+    before = record.get(mine.name)
+    record[mine.name] = _digest(ours)
     if not os.path.lexists(mine):
         write_whole(mine, ours, LessonError)
         return f"copied: {mine}"

@@ -50,7 +50,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(said[2]),
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        "".join(_cells(cells, sources, playground)),
+        "".join(_cells(cells, sources, playground)).replace('href="notes/glossary.md#', 'href="glossary.html#'),
         bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
     )
 

@@ -235,6 +235,14 @@ def test_a_lesson_is_called_by_its_number_with_or_without_a_0(tmp_path, monkeypa
         assert [each.name for each in (tmp_path / number / "source").iterdir()] == ["01_nodes_not_numbers"]
 
 
+def test_a_lesson_in_two_parts_is_called_by_one_number_and_the_glossary_lies_beside_each(tmp_path):
+    assert main(["class", "new", str(tmp_path), "14"]) == 0
+    for folder in ("source", "release"):
+        parts = sorted((tmp_path / folder).iterdir())
+        assert [each.name[:4] for each in parts] == ["14a_", "14b_"]
+        assert all((each / "notes" / "glossary.md").is_file() for each in parts)
+
+
 def test_a_teachers_own_notebook_is_a_lesson_too(course):
     own = course / "source" / "mine" / "mine.ipynb"
     own.parent.mkdir()

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -39,7 +40,9 @@ def mine(tmp_path):
 
 def files(folder):
     """What stands in each file: the cell, if it is a lesson."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name != RECORD}
+    texts = {
+        path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name not in (RECORD, "notes")
+    }
     return {name: json.loads(text)["cells"][0]["source"] if text[0] == "{" else text for name, text in texts.items()}
 
 
@@ -58,6 +61,19 @@ def test_a_lesson_is_handed_out_without_outputs_and_is_else_the_same(mine):
         for cell in code:
             cell.update(outputs=[], execution_count=None)
         assert given == built
+
+
+def test_the_glossary_goes_with_the_lessons_which_lead_to_it(mine):
+    hand_out(lessons_of_the_package(), mine)
+    texts = [each.read_text(encoding="utf-8") for each in mine.glob("*.ipynb")]
+    ways = {way for text in texts for way in re.findall(r"\]\(([^)#:\s]+)#[a-z-]+\)", text)}
+    assert ways == {"notes/glossary.md"}
+    told = (mine / "notes" / "glossary.md").read_text(encoding="utf-8")
+    assert told == (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text(encoding="utf-8")
+    (mine / "notes" / "glossary.md").write_text("mine")
+    assert any(
+        "kept, with your changes" in line and "glossary" in line for line in hand_out(lessons_of_the_package(), mine)
+    )
 
 
 def test_a_second_copying_changes_nothing(lessons, mine):

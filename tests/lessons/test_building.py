@@ -137,7 +137,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sources").mkdir()
     for name, code in SMALL.items():
         write(folder, name, code)
-    shutil.copy(FOLDER / "build.py", folder)
+    for script in ("build.py", "linking.py"):
+        shutil.copy(FOLDER / script, folder)
     subprocess.run([sys.executable, folder / "build.py"], check=True, env={**os.environ, "PYTHONPATH": OUR_COPY})
     return folder
 

@@ -2,8 +2,10 @@
 
 import doctest
 import re
+from types import SimpleNamespace
 
-from lesson_files import FOLDER, said, titles
+import pytest
+from lesson_files import FOLDER, builder_in, said, titles
 
 TEXT = (FOLDER / "notes" / "glossary.md").read_text(encoding="utf-8")
 ENTRY = re.compile(r"^## (.+)\n\n((?:(?!## ).*\n)+?)\nIn \*(.+)\*\.\n", re.MULTILINE)
@@ -28,3 +30,35 @@ def test_the_examples_give_what_they_show():
     examples = doctest.DocTestParser().get_doctest(TEXT, {}, "glossary.md", "glossary.md", 0)
     ran = doctest.DocTestRunner(verbose=False).run(examples)
     assert ran.attempted > 20 and ran.failed == 0
+
+
+@pytest.fixture(scope="module")
+def linking():
+    for tool in ("nbformat", "jupytext", "nbclient"):
+        pytest.importorskip(tool)
+    builder_in()  # which knows where it is
+    import linking
+
+    return linking
+
+
+def test_each_term_is_linked_once_in_the_lesson_that_explains_it_and_in_no_other(linking):
+    for title, lesson in titles().items():
+        ours = sorted(linking.place(term) for term, _, explains in ENTRIES if explains == title)
+        assert sorted(linking.links(said(lesson))) == ours, title
+
+
+def test_a_term_is_linked_where_it_is_bold_or_first_stands_and_not_in_programs_headings_or_formulas(linking):
+    glossary = (
+        "## ice\n\nCold.\n\nIn *Water*.\n\n## snow ball\n\nA *flake*.\n\nIn *Water*.\n\n## rain\n\nWet.\n\nIn *Fire*.\n"
+    )
+    texts = [
+        "# Water\n\nice $ice$ `ice` nice",
+        "## A flake\n\n```\nflake\n```\n| flake |\nThe **ices**, two flakes, a flake.",
+    ]
+    cells = [SimpleNamespace(cell_type="markdown", source=each) for each in texts]
+    linking.linked(cells, glossary)
+    assert cells[0].source == texts[0]
+    assert cells[1].source.endswith(
+        "The **[ices](notes/glossary.md#ice)**, two [flakes](notes/glossary.md#snow-ball), a flake."
+    )
