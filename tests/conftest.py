@@ -157,6 +157,17 @@ def empty_graph():
     Graph.on_invalid = before
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_as_it_was():
+    """Who leaves another answer to Ctrl-C behind is the test that fails, and not one that comes later."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    after = signal.getsignal(signal.SIGINT)
+    if after is not before:
+        signal.signal(signal.SIGINT, before)
+    assert after is before
+
+
 @pytest.fixture
 def ignoring_invalid():
     Graph.on_invalid = "ignore"

@@ -19,18 +19,20 @@ def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
     before: Any = None
     if threading.current_thread() is threading.main_thread():
         before = signal.getsignal(signal.SIGINT)
-    if before is None:  # another thread, or not set from Python, so that it cannot be set back
-        yield
-        return
     try:
-        signal.signal(signal.SIGINT, handler)
-    except ValueError:  # in a subinterpreter: a Ctrl-C comes to the main one
-        yield
-        return
-    try:
-        yield
-    finally:
         signal.signal(signal.SIGINT, before)
+    except (TypeError, ValueError):  # not set from Python; another thread or interpreter, to which no Ctrl-C comes
+        yield
+        return
+    try:
+        try:
+            signal.signal(signal.SIGINT, handler)
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+    except BaseException:  # of another signal's handler, too, as a timer's, that came before the line above
+        signal.signal(signal.SIGINT, before)
+        raise
 
 
 @contextmanager
