@@ -142,7 +142,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int) -> None:
     """Little memory and time, small files; enclosed, no other process and no right but to compute."""
     import resource
 
-    limits = {"AS": megabytes << 20, "CPU": seconds, "FSIZE": 1 << 24, "CORE": 0, "NOFILE": 64}
+    limits = {"AS": megabytes << 20, "FSIZE": 1 << 24, "CORE": 0, "NOFILE": 64}
     if enclosed and os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -150,6 +150,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int) -> None:
     for name, most in (limits | ({"NPROC": 0} if enclosed else {})).items():
         with suppress(OSError, ValueError, AttributeError):  # macOS knows no limit of memory
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))  # first a signal that says why, then a kill
     if enclosed:
         _call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
 
@@ -270,9 +271,11 @@ def in_a_process(
     heard = _heard(out, 3 * seconds, patience)
     os.close(out)
     os.kill(child, signal.SIGKILL)
-    used = os.wait4(child, 0)[2]
-    timeless = used.ru_utime + used.ru_stime < 0.9 * seconds  # else the limit ended it; one counts in ticks
-    return heard if timeless else [heard[0], "endless"]
+    _, status, used = os.wait4(child, 0)
+    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    # The limit counts in ticks, which are more than the time that was used where many share a processor.
+    late = ended == signal.SIGKILL and used.ru_utime + used.ru_stime > seconds / 2
+    return [heard[0], "endless"] if late or ended == signal.SIGXCPU else heard
 
 
 def _send(line: bytes) -> None:
