@@ -88,7 +88,9 @@ def _saved(page: Any, path: Path, cells: int) -> Any:
     while time.monotonic() < end:
         page.keyboard.press("Control+s")
         page.wait_for_timeout(1000)
-        saved = json.loads(path.read_text(encoding="utf-8"))
+        if not (text := path.read_text(encoding="utf-8")):
+            continue  # it is being written
+        saved = json.loads(text)
         code = [cell for cell in saved["cells"] if cell["cell_type"] == "code"]
         failed = [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
         assert failed == []
