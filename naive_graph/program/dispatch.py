@@ -20,8 +20,8 @@ from ..core.tables import PLACEHOLDER
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
+from ..engines.tape.isomorphism import repeats
 from ..engines.tape.powers import powers
-from ..engines.tape.repeats import repeats
 from ..engines.tape.rows import flat_of_tables
 from ..engines.tape.windows import WINDOW, WindowTape, windows
 from .backends import Backend, CompiledBackend, Found, Query, ReferenceBackend, backend_for

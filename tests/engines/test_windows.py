@@ -26,11 +26,11 @@ from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.core.tables import VARIABLE
 from naive_graph.engines.llvm.emit import Opaque
-from naive_graph.engines.tape import backward, repeats, runs, scalars, windows
+from naive_graph.engines.tape import backward, isomorphism, runs, scalars, windows
 from naive_graph.engines.tape.flat import Flat
+from naive_graph.engines.tape.isomorphism import repeats as repeats_itself
 from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
-from naive_graph.engines.tape.repeats import repeats as repeats_itself
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.windows import WindowTape
 from naive_graph.errors import NumericWarning
@@ -174,13 +174,13 @@ def test_a_rule_that_does_not_respond_to_an_operand_is_left_to_the_passes(name):
 def test_machine_code_and_source_agree(seed, size, width):
     called = set()
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        for file, name in ((runs, "classes"), (windows, "write"), (runs, "schedule"), (repeats, "alike_terms")):
+        for file, name in ((runs, "classes"), (windows, "write"), (runs, "schedule"), (isomorphism, "hash_rows")):
             patch.setattr(file, name, partial(twice, getattr(file, name), called))
         nodes = grown(seed, size, TAKEN)
         flat, _ = flattened(nodes[-1], [])
         windows.windows(flat, width)
         repeats_itself(flat)
-    assert called == {"classes", "write", "schedule", "alike_terms"}
+    assert called == {"classes", "write", "schedule", "hash_rows"}
 
 
 # --- who goes that way --------------------------------------------------------

@@ -11,7 +11,7 @@ share operands), `runs` and `scalars` (the rest, by operator: order and loop), `
 live), `kernels`, `sums` and `operators` (the loops), `memory` and `tape` (all of it),
 `report` (what the passes did, in words) and `listing` (where each row went).
 
-A large plan in which `repeats` finds nothing goes another, shorter way: it is
+A large plan that never repeats itself (`isomorphism`) goes another, shorter way: it is
 run as it stands, in `windows`, and the reverse sweep goes back over the same
 runs (`backward`). Why there are sweeps here besides core/sweep.py's
 stands at the top of `adjoint` and of `backward`.

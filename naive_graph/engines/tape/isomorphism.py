@@ -26,6 +26,7 @@ from ..llvm.typed import Bytes, Ints, Longs
 from .flat import ADD, DOT, NONE, SUB, Array, Flat, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing
+PART = 16  # a part of the plan, one in so many rows, that is worth looking at
 MOST_TRIES = 8  # guesses that are looked at in vain
 MASK = 0x3FFFFFFFFFFF
 SUM = -2  # stands for a sample's number where a row adds up several samples
@@ -70,6 +71,22 @@ def guesses(flat: Flat, by_identity: bool) -> Iterator[Array]:
         yield np.where(often > 0, sample[heads], NONE).astype(np.int32)
 
 
+def repeats(flat: Flat) -> bool:
+    """Whether terms of sums that look alike make up a good part of the plan: then the passes are worth their time.
+
+    A plan whose sums all have terms of their own is run as it stands (`windows`). A leaf alone is no term.
+    """
+    hashes, sizes = np.zeros(len(flat), np.int64), np.zeros(len(flat), np.int64)
+    hash_rows(len(flat), flat.columns, hashes, sizes, 0)
+    added = flat.operands[np.repeat(flat.kinds == ADD, np.diff(flat.starts))]
+    subs = flat.starts[:-1][flat.kinds == SUB]
+    taken = flat.operands[subs[np.isin(flat.kinds[flat.operands[subs]], (ADD, SUB))] + 1]
+    terms = np.unique(np.concatenate([added, taken]))
+    terms = terms[sizes[terms] > 1]
+    _, mark, count = np.unique(hashes[terms], return_inverse=True, return_counts=True)
+    return bool((np.bincount(mark, weights=sizes[terms])[count > 3] * PART >= len(flat)).any())
+
+
 def whose(flat: Flat, uses: Array, guess: Array) -> Array | None:
     """Of each row the sample that it belongs to, NONE, or SUM where samples are added up; None if they meet elsewhere.
 
@@ -96,7 +113,7 @@ def _many(marks: Array) -> Array:
     """Whether each mark comes often. Some slots are shared by two marks: then the guess may be wrong."""
     bits = max(16, (4 * len(marks)).bit_length())
     slots = (marks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)
-    return (np.bincount(slots, minlength=1 << bits)[slots] >= FEWEST).astype(np.uint8)
+    return (np.bincount(slots)[slots] >= FEWEST).astype(np.uint8)
 
 
 def compared(flat: Flat, row: int) -> bool:
