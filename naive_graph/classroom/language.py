@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LessonError, NaiveGraphError
-from .lessons import as_bytes, lessons_of_the_package, without_outputs
+from .lessons import TERM, as_bytes, lessons_of_the_package, without_outputs
 
 ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
 HOLE = re.compile(r"\{(\w*)\}")
 BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
-TERM = re.compile(r"\[([^\]\n]*)\]\(notes/glossary\.md#[a-z-]*\)")  # a term that leads to the English glossary
 WORDLESS = re.compile(
     r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL
 )  # code and formulas: as they are in any language

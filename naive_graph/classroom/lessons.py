@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from ..errors import LessonError
 
 GLOSSARY = Path("notes", "glossary.md")  # beside the lessons, and beside every copy of one
+TERM = re.compile(r"\[([^\]\n]*)\]\(notes/glossary\.md#[a-z-]*\)")  # a term that leads there
 
 
 def lessons_of_the_package() -> list[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..classroom.lessons import TERM
 from .lessons import output
 from .words import code, markdown
 
@@ -19,7 +20,7 @@ def slides(notebook: Path) -> Iterator[str]:
     """What stands on each slide of a lesson, but for the first, which has its title."""
     part = before = ""
     for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
-        source = "".join(cell["source"])
+        source = TERM.sub(r"\1", "".join(cell["source"]))
         if cell["cell_type"] == "markdown":
             for text in source.split("\n\n"):
                 if text.startswith("##"):
