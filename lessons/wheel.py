@@ -29,8 +29,8 @@ class LessonsHook(BuildHookInterface):
             stripped = Path(self.made.name, lesson.name)
             stripped.write_bytes(without_outputs(lesson))
             build_data["force_include"][str(stripped)] = f"naive_graph/lessons/{lesson.name}"
-        for catalogue in lessons.glob("*/*.po"):
-            build_data["force_include"][str(catalogue)] = f"naive_graph/{catalogue.relative_to(self.root).as_posix()}"
+        for text in [*lessons.glob("*/*.po"), *lessons.glob("*/notes/*.md")]:
+            build_data["force_include"][str(text)] = f"naive_graph/{text.relative_to(self.root).as_posix()}"
         build_data["force_include"][str(lessons / "notes")] = "naive_graph/lessons/notes"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

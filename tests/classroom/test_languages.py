@@ -85,6 +85,50 @@ def test_every_exercise_says_above_it_in_the_language_what_it_asks(wished: str, 
     assert exercises and all("\n\n" in each for each in exercises)
 
 
+# --- texts beside the lessons -----------------------------------------------------
+
+
+def programs(text: str) -> list[str]:
+    """The programs and doctests of a text, without their comments."""
+    found = re.findall(r"^```python\n(.*?)^```|((?:^    [^\n]*\n)+)", text, re.MULTILINE | re.DOTALL)
+    return [re.sub(r" *#.*", "", "".join(each)) for each in found]
+
+
+@every_language
+def test_the_readme_shows_the_programs_of_the_english_one(wished: str) -> None:
+    shown = programs((FOLDER / wished / "README.md").read_text("utf-8"))
+    assert shown and set(shown) <= set(programs((FOLDER.parent / "README.md").read_text("utf-8")))
+
+
+@every_language
+def test_the_readme_leads_to_every_lesson_that_is_translated(wished: str) -> None:
+    text = (FOLDER / wished / "README.md").read_text("utf-8")
+    assert set(re.findall(r"\((\w+)\.ipynb\)", text)) == {lesson.stem for each, lesson in LESSONS if each == wished}
+
+
+@every_language
+def test_the_glossary_has_the_terms_the_examples_and_the_lessons_of_the_english_one(wished: str) -> None:
+    here, there = ((each / "notes" / "glossary.md").read_text("utf-8") for each in (FOLDER / wished, FOLDER))
+    terms = [re.findall("^## (.+)", text, re.MULTILINE) for text in (here, there)]
+    assert len(terms[0]) == len(terms[1])
+    assert [term for mine, term in zip(*terms) if term.casefold() not in mine.casefold()] == []
+    assert programs(here) == programs(there)
+    titles = {cells(lesson, "markdown")[0].splitlines()[0]: lesson for lesson in FOLDER.glob("*.ipynb")}
+    known = {title: language.lesson_catalogue(lesson, wished).known(title) or "" for title, lesson in titles.items()}
+    named = [known[f"# {title}"].removeprefix("# ") for title in re.findall(r"^In \*(.+)\*\.$", there, re.MULTILINE)]
+    assert [re.findall(r"\*([^*\n]+)\*", entry)[-1] for entry in here.split("\n## ")[1:]] == named
+
+
+@every_language
+def test_the_notes_of_a_lesson_have_the_points_numbers_and_names_of_the_english_ones(wished: str) -> None:
+    def points(text: str) -> list[Any]:
+        return [len(re.findall(f"^{sign} ", text, re.MULTILINE)) for sign in (r"#+", r"\*")]
+
+    for notes in sorted((FOLDER / "notes").glob("[0-9]*.md")):
+        here, there = (each.read_text("utf-8") for each in (FOLDER / wished / "notes" / notes.name, notes))
+        assert (points(here), kept(here)) == (points(there), kept(there)), notes.name
+
+
 # --- messages -------------------------------------------------------------------
 
 
