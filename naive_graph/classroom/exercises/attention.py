@@ -91,7 +91,7 @@ def _queries() -> Iterator[tuple[Any, ...]]:
 
 
 def softmax_pullback(
-    weights: Any, incoming: Any, *, only_own: str = "", no_mean: str = "", no_weight: str = "", mean: str = "",
+    weights: Any, incoming: Any, *, summed: str = "", no_mean: str = "", no_weight: str = "", mean: str = "",
     sign: str = "", again: str = "",
 ) -> Any:  # fmt: skip
     """Return what goes back from the weights of a softmax to its scores.
@@ -101,9 +101,8 @@ def softmax_pullback(
     weights[i] * (1 - weights[j]) where i is j, and -weights[i] * weights[j]
     elsewhere.
     """
-    if only_own or again:
-        weights = _softmax(weights) if again else weights
-        return [w * (1 - w) * g if only_own else w for w, g in zip(weights, incoming)]
+    if summed or again:
+        return SUMS[summed](weights, incoming) if summed else _softmax(weights)
     middle = sum(w * g for w, g in zip(weights, incoming))
     if no_mean or mean:
         middle = 0.0 if no_mean else MEANS[mean](weights, incoming)
@@ -112,6 +111,24 @@ def softmax_pullback(
     return [w * (g - middle) for w, g in zip(weights, incoming)]
 
 
+def _by_others(weights: list[float], incoming: list[float]) -> list[float]:
+    """What comes back to each score over the weights of the others."""
+    middle = sum(w * g for w, g in zip(weights, incoming))
+    return [w * (w * g - middle) for w, g in zip(weights, incoming)]
+
+
+def _by_own(weights: list[float], incoming: list[float]) -> list[float]:
+    return [w * (1 - w) * g for w, g in zip(weights, incoming)]
+
+
+SUMS: dict[str, Callable[[list[float], list[float]], list[float]]] = {
+    "only_own": _by_own,
+    "only_others": _by_others,
+    "alike": lambda w, g: [-each * sum(a * b for a, b in zip(w, g)) for each in w],
+    "no_minus": lambda w, g: [own - others for own, others in zip(_by_own(w, g), _by_others(w, g))],
+    "overwrites": lambda w, g: [-w[-1] * g[-1] * each for each in w[:-1]] + [w[-1] * (1 - w[-1]) * g[-1]],
+    "nothing": lambda weights, incoming: [0.0 for _ in weights],
+}
 MEANS: dict[str, Callable[[list[float], list[float]], float]] = {
     "plain_mean": lambda weights, incoming: sum(incoming) / len(incoming),
     "plain_sum": lambda weights, incoming: sum(incoming),
@@ -132,15 +149,15 @@ def _pullbacks() -> Iterator[tuple[Any, ...]]:
 
 def causal(
     scores: Any, *, sees: str = "", fills: str = "", adds_product: str = "", cut: str = "", shared_row: str = "",
-    transposed: str = "",
+    transposed: str = "", mask_alone: str = "",
 ) -> Any:  # fmt: skip
     """Return the scores with minus infinity wherever a word would see a later one.
 
     scores: a list of rows. Row i holds the scores of word i with each of the
     words. A word sees itself and those before it. Leave scores as it is.
     """
-    if transposed:
-        scores = list(zip(*scores))
+    if transposed or mask_alone:
+        scores = list(zip(*scores)) if transposed else [[0.0] * len(row) for row in scores]
     masked = []
     for i in range(len(scores)):
         row = list(scores[i])
