@@ -227,7 +227,7 @@ def _run(words: list[str]) -> int:
     if options.command == "site":
         from .site import make_site
 
-        return make_site(options.output, options.serve, options.port, options.browser, options.playground)
+        return make_site(options.output, options.serve, options.port, options.browser, options.playground, options.lite)
     if options.command == "class":
         from .classes import check_exercise, grade, new, start_exercise
 
@@ -354,6 +354,7 @@ def command_line() -> argparse.ArgumentParser:
     site.add_argument("-o", "--output", type=Path, default=Path("public"), metavar="DIR", help="where to" + USUAL)
     with_playground = "with the playground, by which cells of lessons run; DIR: a folder with its archives"
     site.add_argument("--playground", nargs="?", const=True, metavar="DIR", help=with_playground)
+    site.add_argument("--lite", action="store_true", help="with a laboratory of JupyterLite, with the lessons in it")
     site.add_argument("--serve", action="store_true", help="then show it in a browser of this machine, until Ctrl-C")
     site.add_argument("--port", type=_port, metavar="N", help="the port for --serve (default: a free one)")
     site.add_argument("--no-browser", dest="browser", action="store_false", help="serve it without a window")

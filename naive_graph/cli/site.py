@@ -5,16 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..site.build import build
+from ..site.lab import write_lab
 from ..views.playground.folder import write_playground
 from .serving import serve
 
 
 def make_site(
-    folder: Path, served: bool, port: int | None, opened: bool = True, playground: str | bool | None = None
+    folder: Path,
+    served: bool,
+    port: int | None,
+    opened: bool = True,
+    playground: str | bool | None = None,
+    lite: bool = False,
 ) -> int:
     """Write the site into the folder; serve it to this machine alone, if that is wished, until Ctrl-C."""
+    parts = Path(playground) if isinstance(playground, str) else None
+    if lite:
+        write_lab(folder / "lite", parts)
     if playground:
-        parts = Path(playground) if isinstance(playground, str) else None
         write_playground(folder / "playground", parts)  # first: pages lead there if it is there
     count = sum(1 for _ in build(folder))
     print(f"written: {count} pages. Open {folder / 'index.html'}, or put the folder '{folder}' on any web server.")

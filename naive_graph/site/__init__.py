@@ -6,6 +6,7 @@ lessons    a notebook as a page to read
 slides     a notebook as slides to talk about
 reference  a page for each public name, and a list of all to search
 gallery    programs.md, run and drawn
+lab        the notebooks in JupyterLite, which runs them in the browser
 build      all of it, written into a folder
 
 The pages stand in templates/. Opened from a file or a server they ask no other host for anything

@@ -46,10 +46,11 @@ class _Pages:
 
     def __init__(self, folder: Path, entries: dict[str, list[PublicName]], playground: bool) -> None:
         self.folder, self.groups, self.playground = folder, entries, playground
+        self.lab = (folder / "lite" / "index.html").is_file()
 
     def page(self, path: str, template: str, title: str, **facts: Any) -> Path:
         up = "../" * path.count("/")
-        html = framed(template, title, up, playground=self.playground, **facts)
+        html = framed(template, title, up, playground=self.playground, lab=self.lab, **facts)
         return write_into(self.folder, path, html.encode())
 
     def front(self, lessons: Sequence[Any], first: Any) -> Iterator[Path]:
