@@ -14,6 +14,7 @@ import json
 import os
 import re
 from functools import cache, lru_cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..errors import LessonError, NaiveGraphError
 from .lessons import TERM, as_bytes, lessons_of_the_package, without_outputs
 
 ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
+SAYING = re.compile(r"(check|check_tiny|start_tiny|predict|hint|progress)\(")  # what shows a message of ours
 HOLE = re.compile(r"\{(\w*)\}")
 BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
 WORDLESS = re.compile(
@@ -185,4 +187,10 @@ def translated(notebook: dict[str, Any], lesson: Path, language: str) -> dict[st
             parts[::2] = [catalogue.known(each) or each for each in parts[::2]]
             asks = [catalogue.texts[each] for each in asked("".join(after["source"])) if each in catalogue.texts]
             cell["source"] = "\n\n".join(["".join(parts), *asks]).splitlines(keepends=True)
+        elif SAYING.match("".join(cell["source"])):
+            for data in (each["data"] for each in cell["outputs"] if "data" in each):
+                plain = "".join(data["text/plain"])
+                said = data["text/plain"] = catalogue.message(plain)
+                if "text/html" in data:
+                    data["text/html"] = "".join(data["text/html"]).replace(escape(plain), escape(said))
     return notebook

@@ -5,6 +5,7 @@ words      texts as HTML: markdown with formulas, docstrings, code
 lessons    a notebook as a page to read
 slides     a notebook as slides to talk about
 reference  a page for each public name, and a list of all to search
+languages  the course in other languages
 gallery    programs.md, run and drawn
 lab        the notebooks in JupyterLite, which runs them in the browser
 build      all of it, written into a folder

@@ -11,6 +11,7 @@ from ..core.files import write_into
 from ..views.playground.folder import known, makers_host, packed_package
 from .frame import HERE, framed
 from .gallery import LENET, examples, shown
+from .languages import pages
 from .lessons import glossary, lesson
 from .reference import PublicName, groups
 from .slides import slides
@@ -37,6 +38,7 @@ def build(folder: Path, *names: str) -> Iterator[Path]:
     files = _Pages(folder, {title: group for title, group in kept.items() if group}, playground)
     yield from files.front(lessons, next(examples()))
     yield from files.of_lessons(lessons)
+    yield from files.of_languages(lessons)
     yield from files.of_the_reference()
     yield from files.of_the_gallery(programs, "lenet" in (names or ["lenet"]))
 
@@ -81,6 +83,10 @@ class _Pages:
                 f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=slides(each.notebook),
                 script=script, bare=True,
             )  # fmt: skip
+
+    def of_languages(self, lessons: Sequence[Any]) -> Iterator[Path]:
+        for language, name, title, words in pages(lessons_of_the_package()[0].parent, lessons):
+            yield self.page(f"{language}/{name}", "glossary.html", title, words=words, language=language)
 
     def of_the_reference(self) -> Iterator[Path]:
         script = (HERE / "search.js").read_text("utf-8")

@@ -7,11 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..classroom.language import languages, messages
 from ..core.version import __version__
 from ..errors import MissingToolError
 from ..views.look import page_style
 from ..views.policy import policy
 
+NAME = "This course in English"  # whose translation names the language
 HERE = Path(__file__).parent / "templates"
 SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # that of an SVG begins with a new line, and stays there
@@ -33,6 +35,7 @@ def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
     whole: str = _templates().get_template("frame.html").render(
         title=title, up=up, body=body, copies=copies, runs=runs, style=style, version=__version__,
         playground=facts.get("playground"), asks=facts.get("python"), bare=facts.get("bare"),
+        language=facts.get("language", "en"), languages=[(each, messages(each).message(NAME)) for each in languages()],
         policy=policy(*runs, style=fixed, dot=bool(copies), python=facts.get("python")),
     )  # fmt: skip
     return whole

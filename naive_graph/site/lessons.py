@@ -16,6 +16,7 @@ from .words import code, formula, markdown
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
+GUESSED = "You have made your guess? This is what the cell shows."
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -50,9 +51,14 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(said[2]),
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        "".join(_cells(cells, sources, playground)).replace('href="notes/glossary.md#', 'href="glossary.html#'),
+        page(cells, playground).replace('href="notes/glossary.md#', 'href="glossary.html#'),
         bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
     )
+
+
+def page(cells: list[Any], playground: bool = False) -> str:
+    """The cells of a notebook, to be read."""
+    return "".join(_cells(cells, ["".join(cell["source"]) for cell in cells], playground))
 
 
 def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
@@ -76,8 +82,7 @@ def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[s
             continue
         shown = "".join(map(output, cell["outputs"]))
         if shown and foretold:
-            told = "You have made your guess? This is what the cell shows."
-            shown = f"<details><summary>{told}</summary>{shown}</details>"
+            shown = f"<details><summary>{GUESSED}</summary>{shown}</details>"
         if playground:
             asked = f' data-exercise="{name}"' if (name := _exercise(source)) else ""
             yield f'<div class="code-cell"{asked}>{code(source)}<div class="result">{shown}</div></div>\n'

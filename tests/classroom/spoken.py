@@ -27,7 +27,9 @@ SILENT = re.compile(
 
 # What has too few words to be found, and what is put together of several texts.
 SHORT = (
-    "**Exercise {}: `{}`**", "Right. {}", "raises {}", "raises {} ({})", "gives {}", "{}, where right is {}",
+    "**Exercise {}: `{}`**", "This course in English",
+    "You have made your guess? This is what the cell shows.",
+    "Right. {}", "raises {}", "raises {} ({})", "gives {}", "{}, where right is {}",
     "{} is to be a function, not a {}. Give it without brackets: {}.", "{}, given as [{}]",
     "{} is to be a class, not a {}. Give it without brackets: {}.", "{}, in line {}, in {}: {}", "line {}, in {}: {}",
     "{} roads lead through {} nodes", "{} and changes what it was given", "{}, after {} calls of partials",
