@@ -46,17 +46,19 @@ def guesses(flat: Flat, by_identity: bool) -> Iterator[Array]:
     by_identity: whether two Variables at the same place tell samples apart, as
     weights do; else they may hold a sample's data.
     """
-    rows, sizes = len(flat), np.zeros(len(flat), np.int64)
-    own, any_leaf = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    rows, own, any_leaf, sizes = len(flat), *(np.zeros(len(flat), np.int64) for _ in range(3))
     hash_rows(rows, flat.columns, own, sizes, int(by_identity))
-    hash_rows(rows, flat.columns, any_leaf, sizes, 0)
     often = _often(flat, own)
+    if not often.any():
+        return
+    if by_identity:
+        hash_rows(rows, flat.columns, any_leaf, sizes, 0)
+    part_of_sums(rows, flat.columns, uses_of(flat), often)
+    apart = _common(flat, own)
     found: dict[bytes, tuple[int, Array, Array]] = {}
-    part_of_sums(
-        rows, flat.columns, np.bincount(flat.operands[flat.operands >= 0], minlength=rows).astype(np.int32), often
-    )
-    apart = _common(flat, own) if often.any() else often
-    for hashes, skipped in product((any_leaf, own), (np.zeros_like(apart), apart)) if often.any() else ():
+    for hashes, skipped in product(
+        [any_leaf, own][not by_identity :], [np.zeros_like(apart), apart][: 1 + apart.any()]
+    ):
         groups = Components(np.empty(rows, np.int32), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
         components(rows, flat.columns, often, skipped, hashes, groups)
         heads = np.flatnonzero((groups.heads == np.arange(rows)) & (often > 0))
@@ -78,11 +80,11 @@ def repeats(flat: Flat) -> bool:
     """
     hashes, sizes = np.zeros(len(flat), np.int64), np.zeros(len(flat), np.int64)
     hash_rows(len(flat), flat.columns, hashes, sizes, 0)
-    added = flat.operands[np.repeat(flat.kinds == ADD, np.diff(flat.starts))]
-    subs = flat.starts[:-1][flat.kinds == SUB]
-    taken = flat.operands[subs[np.isin(flat.kinds[flat.operands[subs]], (ADD, SUB))] + 1]
-    terms = np.unique(np.concatenate([added, taken]))
-    terms = terms[sizes[terms] > 1]
+    added, subs = np.repeat(flat.kinds == ADD, np.diff(flat.starts)), flat.starts[:-1][flat.kinds == SUB]
+    added[subs[np.isin(flat.kinds[flat.operands[subs]], (ADD, SUB))] + 1] = True
+    is_term = np.zeros(len(flat), bool)
+    is_term[flat.operands[added]] = True
+    terms = np.flatnonzero(is_term & (sizes > 1))
     _, mark, count = np.unique(hashes[terms], return_inverse=True, return_counts=True)
     return bool((np.bincount(mark, weights=sizes[terms])[count > 3] * PART >= len(flat)).any())
 
@@ -103,6 +105,11 @@ def _common(flat: Flat, hashes: Array) -> Array:
     return _many((np.repeat(hashes, degrees) * 1000003 + flat.operands) * 1000003 + place)
 
 
+def uses_of(flat: Flat) -> Array:
+    """How often each row is used."""
+    return np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
+
+
 def _often(flat: Flat, hashes: Array) -> Array:
     """Whether each row is computed, is nobody's lane, and there are enough like it."""
     plain = ((flat.kinds >= 0) | (flat.kinds == DOT)) & (flat.groups == 0) & (np.diff(flat.starts) > 0)
@@ -111,7 +118,7 @@ def _often(flat: Flat, hashes: Array) -> Array:
 
 def _many(marks: Array) -> Array:
     """Whether each mark comes often. Some slots are shared by two marks: then the guess may be wrong."""
-    bits = max(16, (4 * len(marks)).bit_length())
+    bits = max(16, (2 * len(marks)).bit_length())
     slots = (marks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)
     return (np.bincount(slots)[slots] >= FEWEST).astype(np.uint8)
 

@@ -45,7 +45,7 @@ import numpy as np
 from ...core.tables import CONSTANT
 from .cse import needed
 from .flat import DOT, NONE, SUB, TOTAL, WHERE, Array, Flat, Lanes, Sample, rewritten
-from .isomorphism import FEWEST, SUM, compared, guesses, is_part, whose
+from .isomorphism import FEWEST, SUM, compared, guesses, is_part, uses_of, whose
 
 MOST_GROUPS = 16
 MOST_CHOICES = 64  # rows among which samples choose
@@ -108,7 +108,7 @@ class NewRow(NamedTuple):
 
 def _aligned(flat: Flat, guess: Array, seen: Seen) -> Alike | None:
     """The samples of a guess that are the same rows in the same places; None if there are too few."""
-    uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
+    uses = uses_of(flat)
     uses[[*seen.keep, *seen.alone]] += 2
     while True:
         sample = whose(flat, uses, guess)
@@ -283,9 +283,8 @@ class Alike:
         """Whether each wanted leaf that is one of many stands in one place only, and only its own sample uses it."""
         flat, columns = self.flat, [np.frombuffer(column, np.int32) for column in self.leaves]
         stands = np.bincount(np.concatenate([np.zeros(0, np.int32), *columns]), minlength=len(flat))
-        uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat))
         wanted = [row for row in self.seen.wanted if stands[row]]
-        return bool((stands[wanted] == 1).all() and (uses[wanted] == self.inside[wanted]).all())
+        return bool((stands[wanted] == 1).all() and (uses_of(flat)[wanted] == self.inside[wanted]).all())
 
     def rolled(self) -> tuple[Flat, dict[int, Sample]]:
         """The plan with them as one group of lanes, and where the rows are that somebody wants to see."""
