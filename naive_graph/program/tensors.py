@@ -57,7 +57,7 @@ class OfTensors(ProgramBase):
         super().__init__(_elements(results)[0] if loss else _elements(results), _elements(self._leaves), inputs, engine)
         self.outputs, self.wrt = results, self._leaves
         self._values, self._slopes = _parts(results), _parts(self._leaves)
-        self._adds_up = self._single and isinstance(self._kept, InLeaves) and all(each.source for each in self._leaves)
+        self._adds_up = self._single and all(each.source for each in self._leaves)
         if isinstance(wrt, (list, tuple)) and wrt and all(isinstance(each, Node) for each in wrt):
             self._one_slope, self._slopes = True, [(slice(0, len(wrt)), (len(wrt),))]  # as of nodes alone
         named = {slot.leaf for slot in self._inputs}
@@ -85,7 +85,7 @@ class OfTensors(ProgramBase):
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
         kept = self._kept
-        if not self._adds_up:
+        if not self._adds_up or not isinstance(kept, InLeaves):
             return super().backward(*inputs, feed=feed)
         kept.settle()
         value, gradient = ProgramBase.__call__(self, *inputs, feed=feed)
