@@ -242,7 +242,13 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
     """The learner's function, checked to give numbers (or what its arithmetic computes with)."""
 
     def checked(*operands: Any) -> Any:
-        result = function(*operands)
+        try:
+            result = function(*operands)
+        except TypeError as error:
+            if not any(isinstance(each, Arithmetic) for each in operands):
+                raise
+            mend = "Write it with naive_graph's functions, as naive_graph.cos for math.cos"
+            raise OperandError(f"{who} takes numbers alone ({error}), and is asked for more here. {mend}.") from error
         return result if isinstance(result, Arithmetic) else number(result, who)
 
     return checked

@@ -30,7 +30,7 @@ class Opaque(Exception):
 def opaque(rule: Rule, error: Exception) -> Opaque:
     """What to say of a rule that cannot be compiled."""
     return Opaque(
-        f"The operator '{rule.name}' cannot be compiled: {error}. "
+        f"The operator '{rule.name}' cannot be compiled: {error.__cause__ or error}. "
         "Write its value and partials with naive_graph's functions, and where() for a choice."
     )
 
