@@ -6,6 +6,7 @@ import ast
 import json
 import tomllib
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -100,8 +101,10 @@ def predictions() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("predictions.toml").read_text(encoding="utf-8"))
 
 
-def predict(number: str, **guesses: Any) -> Verdict:
+def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
     """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
+    if unnamed:
+        raise LessonError(f"A guess has a name: {_asking(str(number))}")
     verdict = foretold(str(number), guesses)
     if ... not in guesses.values():
         note(f"predict {number}", tried=True, passed=verdict.passed)
@@ -114,15 +117,19 @@ def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     asked = {name: told for name, told in predictions()[number].items() if name != "why"}
     if guesses.keys() != asked.keys():
-        names = ", ".join(f"{name}=..." for name in asked)
-        raise LessonError(f"Prediction {number} asks for other names. Write predict({number!r}, {names}).")
+        raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}")
     if ... in guesses.values():
         texts = [name for name, told in asked.items() if isinstance(told["right"], str)]
         quotes = "".join(f' A text stands in quotes: {each}="..."' for each in texts[:1])
         return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
-    missed = [name for name, guess in guesses.items() if not _ways(guess) & _ways(asked[name]["right"])]
+    missed = [name for name, guess in guesses.items() if not _meets(guess, **asked[name])]
     told = [asked[name].get(_key(guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed]
     return Verdict(not missed, "\n".join(told) or f"Right. {predictions()[number]['why']}")
+
+
+def _asking(number: str) -> str:
+    names = [name for name in predictions().get(number, {}) if name != "why"]
+    return f"predict({number!r}, {', '.join(f'{name}=...' for name in names)})."
 
 
 def predicted(cells: list[str], number: str) -> Verdict:
@@ -144,6 +151,12 @@ def _guess(written: ast.expr) -> Any:
 
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+
+
+def _meets(guess: Any, right: Any, also: Sequence[Any] = (), within: float = 0.0, **_: str) -> bool:
+    """Whether a guess says what is right, or as good as that."""
+    near = isinstance(guess, (int, float)) and within and abs(guess - right) <= within
+    return bool(near or any(_ways(guess) & _ways(each) for each in (right, *also)))
 
 
 def _ways(said: Any) -> set[str]:

@@ -70,7 +70,7 @@ def _of_predictions(lessons: Container[str] | None) -> Iterator[str]:
     for asked in (each for number, each in predictions().items() if _of_a_lesson(number, lessons)):
         yield asked["why"]
         for told in asked.values():
-            yield from (text for guess, text in told.items() if guess != "right") if isinstance(told, dict) else ()
+            yield from (text for guess, text in told.items() if guess not in ("right", "also", "within")) if isinstance(told, dict) else ()
 
 
 def _of_programs() -> Iterator[str]:

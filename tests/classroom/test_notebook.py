@@ -81,11 +81,19 @@ def test_a_prediction_has_a_reason_and_answers_to_two_wrong_guesses(number):
     asked = {name: told for name, told in predictions()[number].items() if name != "why"}
     assert predict(number, **{name: told["right"] for name, told in asked.items()}).message.startswith("Right. ")
     for name, told in asked.items():
-        wrong = told.keys() - {"right"}
+        wrong = told.keys() - {"right", "also", "within"}
         assert len(wrong) >= 2 and str(told["right"]) not in wrong, name
         for guess in wrong:
             guesses = {other: each["right"] for other, each in asked.items()} | {name: guess}
             assert predict(number, **guesses).message == told[guess]
+
+
+def test_a_prediction_takes_what_is_as_good_as_right_and_names_what_it_asks_for():
+    assert predict("3.1", times=6.01, euros=12).passed and not predict("3.1", times=6.1, euros=12).passed
+    assert predict("3.3", one_side=1e-8, both_sides=-5).passed and predict("3.3", one_side=8, both_sides="1e-05").passed
+    assert not predict("8.1", half="about", double=9).passed
+    with pytest.raises(LessonError, match=r"A guess has a name: predict\('3.1', times=..., euros=...\)"):
+        predict("3.1", 6, 12)
 
 
 def test_progress_goes_through_the_course_also_where_a_lesson_has_two_parts():
