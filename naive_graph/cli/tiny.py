@@ -18,7 +18,7 @@ def start(lesson: int, file: Path) -> int:
 def check(lesson: int, file: Path) -> int:
     """A line about each part that is right, and all that is known of the first that is not. 1 if there is one."""
     if not file.exists():
-        raise LessonError(f"There is no {file} here. It lies beside your notebooks; or begin one: naive-graph tiny start")
+        raise LessonError(f"No {file} is here. It lies beside your notebooks. Or begin one: naive-graph tiny start")
     file.open().close()  # what cannot be read is told as by every command
     for part, verdict in tiny_verdicts(lesson, file):
         state = f"right in {len(part.cases)} cases" if verdict.passed else "NOT YET"

@@ -69,8 +69,8 @@ def _strings(told: Any) -> Iterator[str]:
 def _of_predictions(lessons: Container[str] | None) -> Iterator[str]:
     for asked in (each for number, each in predictions().items() if _of_a_lesson(number, lessons)):
         yield asked["why"]
-        for told in asked.values():
-            yield from (text for guess, text in told.items() if guess not in ("right", "also", "within")) if isinstance(told, dict) else ()
+        for told in (told for told in asked.values() if isinstance(told, dict)):
+            yield from (text for guess, text in told.items() if guess not in ("right", "also", "within"))
 
 
 def _of_programs() -> Iterator[str]:
