@@ -291,5 +291,5 @@ def test_another_host_is_asked_after_the_learner_was_and_not_before(folder, addr
         assert result.inner_text().strip() == "'from another host'"
         typed(page, cell, "import llvmlite")
         ran(cell, "error")
-        result.get_by_text("This needs llvmlite, which no browser has.").wait_for()
+        result.get_by_text("This needs llvmlite, which this page cannot have.").wait_for()
         other.shutdown()

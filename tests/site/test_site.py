@@ -51,6 +51,7 @@ def broken(folder):
             if re.match(r"https?:", link):
                 continue
             path, _, place = link.partition("#")
+            path = path.partition("?")[0]  # of a notebook in the laboratory
             target = (page.parent / path).resolve() if path else page
             if not target.is_file() or (
                 place and target in pages and place not in pages[target].ids and not place.startswith("program=")
@@ -208,6 +209,17 @@ def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(tmp_p
     (program,) = led_to_the_playground(pages[0])
     assert program in programs and led_to_the_playground(pages[1]) == [] and len(programs) >= 8
     assert ran_bare(programs).count("['page'") == len(programs)
+
+
+def test_a_site_with_a_laboratory_leads_there(tmp_path):
+    for page in ("index", "lab/index", "notebooks/index"):
+        (tmp_path / "lite" / page).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lite" / f"{page}.html").write_text("<!doctype html><title>laboratory</title>")
+    list(build(tmp_path, "02"))
+    assert list(broken(tmp_path)) == []
+    assert "lite/lab/index.html" in Read(tmp_path / "index.html").links
+    (lesson,) = (tmp_path / "lessons").glob("02*.html")
+    assert f"../lite/notebooks/index.html?path={lesson.stem}.ipynb" in Read(lesson).links
 
 
 def with_a_playground(folder, *names):

@@ -15,7 +15,7 @@
     asks: (name, host) => `This needs ${name}, which is not in this site's folder. Pyodide's makers have it at ${host}, which is another host than this page's.`,
     fetch: (name) => `Ask that host for ${name}, and run the cell again`, asking: (name) => `${name} is being fetched.`,
     refused: (told) => `It cannot be had from there (${told}).`,
-    none: (name) => `This needs ${name || "a tool"}, which no browser has.`,
+    none: (name) => `This needs ${name || "a tool"}, which this page cannot have.`,
     own: 'On your own machine: pip install "naive-graph[all]", then naive-graph lessons.',
     run: "Run", change: "Change", was: "As it was", hint: "Hint", solution: "Solution", all: "Run all", stop: "Stop", reset: "Begin anew", passed: "✓ right",
   };
