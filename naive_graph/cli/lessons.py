@@ -57,7 +57,7 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         record = _handed_out(folder)
         lines = [_hand_out_one(in_language(each, wished_language()), folder / each.name, record) for each in lessons]
-        if (glossary := lessons[0].parent / GLOSSARY).exists():  # to which the lessons lead
+        if (glossary := lessons[0].parent / wished_language() / GLOSSARY).exists():  # to which the lessons lead
             (folder / GLOSSARY).parent.mkdir(exist_ok=True)
             lines.append(_hand_out_one(glossary.read_bytes(), folder / GLOSSARY, record))
         write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)

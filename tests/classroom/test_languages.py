@@ -200,6 +200,7 @@ def test_the_lessons_are_handed_out_in_the_language_that_is_asked_for(
     assert main(["lessons", "--copy-only", "--language", "zh", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("已复制：")
+    assert (tmp_path / "notes" / "glossary.md").read_text("utf-8").startswith("# 术语表")
     for lesson in lessons_of_the_package():
         there = language.has("zh", lesson)
         copy = (tmp_path / lesson.name).read_bytes()
