@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from ..classroom.lessons import lessons_of_the_package, without_outputs
+from ..classroom.lessons import GLOSSARY, lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from ..core.version import __version__
 from ..errors import MissingToolError
@@ -39,8 +39,10 @@ def write_lab(folder: Path, given: Path | None = None) -> None:
     """
     found, packages = parts(given), _closure()
     with tempfile.TemporaryDirectory() as work:
-        for each in lessons_of_the_package():
+        for each in (lessons := lessons_of_the_package()):
             write_into(Path(work), f"files/{each.name}", without_outputs(each))
+        glossary = (lessons[0].parent / GLOSSARY).read_bytes()  # to which the lessons lead
+        write_into(Path(work), f"files/{GLOSSARY.as_posix()}", glossary)
         _built(Path(work), folder.resolve())
     wheels = dict(_wheels(packages, folder / "extensions" / KERNEL / "static" / "pypi"))
     lock = json.loads(found["pyodide/pyodide-lock.json"])
