@@ -24,7 +24,10 @@ class Written:
 
     def __init__(self, seed, samples, order, total, odd=0.0, data=Constant, labels=False):
         self.dice, self.samples, self.odd, self.labels = Random(seed), samples, odd, labels
-        self.steps = [self.dice.choice(STEPS) for _ in range(self.dice.randint(1, 4))] + ["dense"]
+        self.steps = [
+            *self.dice.sample(STEPS, self.dice.randint(1, 3)),
+            "dense",
+        ]  # one square: numbers stay below 2**53
         self.weights, self.seen = [], []
         xs = [[self.leaf(data) for _ in range(2)] for _ in range(samples)]
         layers = [self.layer(step) for step in self.steps]
@@ -32,15 +35,16 @@ class Written:
             for layer in layers:
                 xs = [layer(x, xs) for x in xs]
         else:
-            for place, x in enumerate(xs):
+            inputs = [*xs]
+            for place, x in enumerate(inputs):
                 for layer in layers:
-                    x = layer(x, xs[:place])
+                    x = layer(x, inputs)
                 xs[place] = x
         self.loss = getattr(self, total.replace(" ", "_"))([self.errors(x, place) for place, x in enumerate(xs)])
         self.leaves = [*self.weights, *(each for each in self.seen if type(each) is Variable)]
 
     def number(self):
-        return float(self.dice.randint(-3, 3))
+        return float(self.dice.randint(-2, 2))
 
     def leaf(self, kind):
         made = kind() if kind is PlaceHolder else kind(self.number())
