@@ -36,10 +36,10 @@ def open_lessons(
     if wished and (missing := [each.stem for each in lessons if not has(wished, each)]):
         print(told(f"in English, for there is no other yet: {', '.join(missing)}"))
     if copy_only:
-        print(f"next: naive-graph lessons {folder}")
+        print(told(f"next: naive-graph lessons {folder}"))
         return 0
     command = [*_jupyter(browser, port, allow_root), f"--LabApp.default_url=/lab/tree/{lessons[0].name}"]
-    print("JupyterLab starts; stop it with Ctrl-C.", flush=True)
+    print(told("JupyterLab starts; stop it with Ctrl-C."), flush=True)
     return _wait(subprocess.Popen(command, cwd=folder))
 
 
