@@ -37,8 +37,11 @@ class SaidText(PlainText):
         return super().__new__(cls, told(text))
 
 
-def check(name: str, answer: Any) -> Verdict:
+def check(name: str, answer: Any = ...) -> Verdict:
     """Check an answer: `check("kahn", kahn)`, or by its number, `check("2.1", kahn)`."""
+    if answer is ...:
+        named = exercise_named(name).name  # of a function it says that its name comes first
+        raise LessonError(f'What is to be checked stands behind its name: check("{named}", {named}).')
     if is_judged_later(str(name)):
         return Verdict(False, f"{name} has no check here: it is judged when you have handed it in.")
     verdict = judge(name, answer)

@@ -59,7 +59,8 @@ def gradcheck(
     1
     """
     if isinstance(eps, (list, tuple, Arithmetic)) or (callable(loss) and not isinstance(loss, Arithmetic)):
-        raise NodeError("gradcheck takes the loss alone, and finds its leaves: gradcheck(y).")
+        call = " Call a function first, gradcheck(f(x))." if callable(loss) and not isinstance(loss, Arithmetic) else ""
+        raise NodeError(f"gradcheck takes the loss alone, and finds its leaves: gradcheck(y).{call}")
     wishes = CheckOptions(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
     one = isinstance(loss, Arithmetic)
     losses: list[Any] = [loss] if one else listed(loss, "gradcheck", "a node or a list of nodes")

@@ -96,6 +96,13 @@ def test_a_prediction_takes_what_is_as_good_as_right_and_names_what_it_asks_for(
         predict("3.1", 6, 12)
 
 
+def test_a_check_without_a_name_or_an_answer_says_how_it_is_written():
+    with pytest.raises(LessonError, match=r'Give its name first: check\("kahn", kahn\)'):
+        check(central)
+    with pytest.raises(LessonError, match=r'stands behind its name: check\("slope", slope\)'):
+        check("slope")
+
+
 def test_progress_goes_through_the_course_also_where_a_lesson_has_two_parts():
     lessons = list(dict.fromkeys(line.split(".")[0] for line in progress().splitlines()[:-1]))
     assert lessons.index("9") < lessons.index("10") < lessons.index("13") < lessons.index("14a")
