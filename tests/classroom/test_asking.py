@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -170,6 +171,20 @@ def test_limits_luck_and_output_come_back(capfd):
     assert judge("slope", noisy).passed
     assert (random.getstate(), sys.getrecursionlimit()) == before
     assert capfd.readouterr() == ("", "")
+
+
+def test_looking_for_the_mistake_warns_of_nothing():
+    """What it is compared with may overflow, or take the root of a negative number."""
+    root = pytest.importorskip("numpy").sqrt
+
+    def adagrad(w, g, s, rate=0.1, tiny=1e-8):
+        new = [b + a * a for a, b in zip(g, s)]
+        return [float(x - rate * a / root(b) + tiny) for x, a, b in zip(w, g, new)], s
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert not judge("adagrad", adagrad).passed
+    assert told == []
 
 
 @pytest.mark.usefixtures("anywhere")
