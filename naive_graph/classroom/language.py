@@ -24,6 +24,7 @@ from .lessons import TERM, as_bytes, lessons_of_the_package, without_outputs
 ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
 SAYING = re.compile(r"(check|check_tiny|start_tiny|predict|hint|progress)\(")  # what shows a message of ours
 HOLE = re.compile(r"\{(\w*)\}")
+LINE = re.compile(r"^  \* .*(?:\n    .*)*|^.+$", re.MULTILINE)  # of what is listed, the lines of its example as well
 BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
 WORDLESS = re.compile(
     r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL
@@ -91,7 +92,7 @@ class Catalogue:
         """A message, line by line: lines are put together in many ways."""
         if text in self.texts:
             return self.texts[text]
-        return "\n".join(map(self._line, text.split("\n")))
+        return LINE.sub(lambda line: self._line(line[0]), text)
 
     def _line(self, line: str) -> str:
         bare = line.lstrip(" *")
@@ -106,19 +107,25 @@ class Catalogue:
             begin = self.known(text[: end - 1])
             if begin is not None:
                 return begin + self._sentences(text[end:])
-        return text
+        return self.known(text, swallowing=True) or text
 
-    def known(self, text: str) -> str | None:
-        """The translation of a text, or of the template that it was made of; None if there is none."""
+    def known(self, text: str, *, swallowing: bool = False) -> str | None:
+        """The translation of a text, or of the template that it was made of; None if there is none.
+
+        swallowing: a hole may hold more sentences that nobody knows, as an error of Python's has them.
+        """
         text = text.strip()
         for form in (text, text[:1].swapcase() + text[1:]):  # what begins a sentence may also stand inside of one
             if form in self.texts:
                 return self.texts[form]
         for piece, template in self.templates:
             found = _pattern(template).fullmatch(text) if piece in text else None
-            if found:
+            if found and (swallowing or not any(map(self._foreign, found.groups()))):
                 return self._filled(template, found.groups())
         return None
+
+    def _foreign(self, part: str) -> bool:
+        return bool(re.search(r"[.?!] [A-Z]", part)) and self._sentences(part) == part
 
     def _filled(self, template: str, parts: tuple[str, ...]) -> str:
         """A translation with the parts of the message put in, which may be messages themselves."""

@@ -170,6 +170,22 @@ def test_a_message_is_found_whatever_stands_in_its_holes(wished: str) -> None:
         assert catalogue.known(filled) == want
 
 
+def test_a_hole_swallows_no_sentence_that_is_known(chinese: None) -> None:
+    missing = "Not yet: tiny.py has no sin so far. It is part of exercise 1.5, tiny_nodes. Write it, or paste "
+    said = told(f'{missing}solution("tiny_nodes"), and save the file.')
+    assert "tiny_nodes。请写出它" in said and "paste" not in said
+    raised = "It raises ValueError: No such value. Give another, in line 3, in f: f(1) (for x)."
+    assert told(raised).startswith("它抛出 ValueError: No such value. Give another，在 f 的第 3 行")
+
+
+def test_a_mistake_whose_example_has_several_lines_is_translated(chinese: None) -> None:
+    example = "y = Tiny(3.0)\n    forward(y)\n    y.value"
+    raised = f"  * It raises KeyError: 'k', in line 158, in backward: raise KeyError('k') (for {example})."
+    said = told(f"The rule: {{}}\n{raised}\nIt is wrong whenever {{}}, and right in all other cases.")
+    assert f"（对 {example}）。" in said and "KeyError('k')（对" in said
+    assert said.count("\n") == 4 and "and right" not in said
+
+
 def test_what_is_unknown_stays_as_it_is(chinese: None) -> None:
     assert told("a sentence that nobody wrote down") == "a sentence that nobody wrote down"
 
