@@ -107,7 +107,7 @@ def predictions() -> dict[str, dict[str, Any]]:
 def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
     """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
     if unnamed:
-        raise LessonError(f"A guess has a name: {_asking(str(number))}")
+        raise LessonError(f"A guess has a name: {_asking(str(number))}.")
     verdict = foretold(str(number), guesses)
     if ... not in guesses.values():
         note(f"predict {number}", tried=True, passed=verdict.passed)
@@ -120,7 +120,7 @@ def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     asked = {name: told for name, told in predictions()[number].items() if name != "why"}
     if guesses.keys() != asked.keys():
-        raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}")
+        raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}.")
     if ... in guesses.values():
         texts = [name for name, told in asked.items() if isinstance(told["right"], str)]
         quotes = "".join(f' A text stands in quotes: {each}="..."' for each in texts[:1])
@@ -132,7 +132,7 @@ def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
 
 def _asking(number: str) -> str:
     names = [name for name in predictions().get(number, {}) if name != "why"]
-    return f"predict({number!r}, {', '.join(f'{name}=...' for name in names)})."
+    return f"predict({number!r}, {', '.join(f'{name}=...' for name in names)})"
 
 
 def predicted(cells: list[str], number: str) -> Verdict:

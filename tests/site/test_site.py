@@ -77,7 +77,7 @@ def test_every_page_lets_in_its_own_scripts_alone(site):
 
 def test_the_course_in_chinese_has_a_front_page_lessons_and_a_glossary(site):
     front, lesson = ((site / "zh" / name).read_text("utf-8") for name in ("index.html", "02_kahns_order.html"))
-    assert '<html lang="zh">' in front and ">谁先算：Kahn 的顺序</a>" in front.replace("2. ", "")
+    assert '<html lang="zh">' in front and ">谁先算：Kahn 算法</a>" in front.replace("2. ", "")
     assert 'href="../zh/index.html" lang="zh">中文课程</a>' in (site / "lessons" / "index.html").read_text("utf-8")
     assert "正确：kahn 在全部" in lesson and "返回所有节点的列表" in lesson
     assert "拓扑" in (site / "zh" / "glossary.html").read_text("utf-8")
