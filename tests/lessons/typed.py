@@ -15,7 +15,7 @@ def typed(source):
     """(wrong, right) for a cell that waits for the learner; None for any other."""
     if source in BLANKS:
         return mistaken(BLANKS[source]), solution_text(BLANKS[source])
-    found = re.fullmatch(r'predict\("([\d.]+)", .*\)', source)
+    found = re.fullmatch(r'predict\("([\da-z.]+)", .*\)', source)
     return guesses(found[1]) if found else None
 
 

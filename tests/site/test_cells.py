@@ -177,7 +177,7 @@ def said(result):
 
 def answers(source, before):
     """What a learner who knows everything types into a cell; None where there is nothing to type."""
-    if found := re.search(r'predict\("([\d.]+)", (.*)\)', source):
+    if found := re.search(r'predict\("([\da-z.]+)", (.*)\)', source):
         asked = {name: told["right"] for name, told in predictions()[found[1]].items() if name != "why"}
         return f'predict("{found[1]}", {", ".join(f"{name}={asked[name]!r}" for name in asked)})'
     if found := re.match(r'check\("(\w+)"', before):
