@@ -6,10 +6,12 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,24 @@ def browser_or_skip() -> Any:
     if missing:
         pytest.skip(missing)
     return sync_playwright
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """Chromium, as long as the block lasts; or a skip."""
+    with browser_or_skip()() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def answering(serving: ThreadingHTTPServer) -> Iterator[str]:
+    """The address of a server that answers in a thread of its own, as long as the block lasts."""
+    with serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}/"
+        serving.shutdown()
 
 
 def serious(page: Any) -> list[str]:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from browsing import launched
 from hypothesis import settings
 
 from naive_graph import Graph
@@ -156,6 +157,12 @@ def empty_graph():
     with Graph.scratch():
         yield
     Graph.on_invalid = before
+
+
+@pytest.fixture(scope="module")  # while it is open, no other test of this process may begin an event loop
+def browser():
+    with launched() as chromium:
+        yield chromium
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
+from browsing import browser_or_skip, free_port, jupyter
 from lesson_files import LESSONS, QUICKLY_SEEN, code_cells, every_lesson_some_quickly, outputs
 from typed import BLANKS, typed
 
@@ -38,14 +38,6 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
     tracker.write_text('{"windowingMode": "none"}', encoding="utf-8")
     with jupyter("jupyterlab", home, folder, token, port) as address:
         yield address, token, folder
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browser_or_skip()() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 TAKEN = "[...document.querySelectorAll('.jp-InputPrompt')].some(each => /\\[(\\*|\\d+)\\]/.test(each.innerText))"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
+from browsing import browser_or_skip, free_port, jupyter, launched
 from written_networks import V2
 
 PAINTED = """[...CSS.highlights].map(([kind, found]) => [kind, [...found].map(
@@ -18,15 +18,14 @@ PAINTED = """[...CSS.highlights].map(([kind, found]) => [kind, [...found].map(
 def test_the_cell_itself_is_coloured(tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("notebook")
-    play = browser_or_skip()
+    browser_or_skip()
     sources = ["%load_ext naive_graph.sequential.notebook", f"%%sequential\n{V2}"]
     cells = [nbformat.v4.new_code_cell(each) for each in sources]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     (tmp_path / "work").mkdir()
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "work" / "net.ipynb")
     token = secrets.token_hex(8)
-    with jupyter("notebook", tmp_path, tmp_path / "work", token, free_port()) as address, play() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+    with jupyter("notebook", tmp_path, tmp_path / "work", token, free_port()) as address, launched() as browser:
         page = browser.new_page(viewport={"width": 1300, "height": 1000})
         page.goto(f"{address}/lab/tree/net.ipynb?token={token}")
         seen = run_both(page)
@@ -36,7 +35,6 @@ def test_the_cell_itself_is_coloured(tmp_path: Path) -> None:
         page.locator(".jp-CodeCell .cm-line").last.click()
         page.keyboard.type(" // more")
         page.wait_for_function(f"Object.fromEntries({PAINTED})['ng-comment'] === '// V2// more'")
-        browser.close()
 
 
 def run_both(page: Any) -> dict[str, str]:

@@ -4,13 +4,13 @@ import hashlib
 import io
 import json
 import re
-import threading
 import urllib.parse
 import zipfile
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
+from browsing import answering, serious
 
 from naive_graph import Graph
 from naive_graph.classroom.exercises.tiny import tiny_text
@@ -98,11 +98,6 @@ class Served(SimpleHTTPRequestHandler):
         pass
 
 
-def begun(serving):
-    threading.Thread(target=serving.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{serving.server_port}/"
-
-
 @pytest.fixture(scope="module")
 def folder(given, tmp_path_factory):
     made = tmp_path_factory.mktemp("course")
@@ -113,17 +108,8 @@ def folder(given, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    with server(folder) as serving:
-        yield f"{begun(serving)}lessons/"
-        serving.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browser_or_skip()() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        yield browser
-        browser.close()
+    with answering(server(folder)) as home:
+        yield f"{home}lessons/"
 
 
 @pytest.fixture
@@ -267,8 +253,7 @@ def test_another_host_is_asked_after_the_learner_was_and_not_before(folder, addr
     assert re.fullmatch(r"https://[a-z./]+/v[\d.]+/full/", makers)
     assert text.count(makers) == 2  # what it may ask, and what it asks
     assert makers not in (folder / "lessons" / f"{notebook_of('kahns_order')}.html").read_text("utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), lambda *given: Served(*given, directory=tmp_path)) as other:
-        host = begun(other)
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), partial(Served, directory=tmp_path))) as host:
         lesson.write_text(text.replace(makers, host), "utf-8")
         a_wheel(tmp_path, folder / "playground" / "pyodide")
         page.goto(f"{address}{lesson.name}")
@@ -292,4 +277,3 @@ def test_another_host_is_asked_after_the_learner_was_and_not_before(folder, addr
         typed(page, cell, "import llvmlite")
         ran(cell, "error")
         result.get_by_text("This needs llvmlite, which this page cannot have.").wait_for()
-        other.shutdown()

@@ -1,13 +1,12 @@
 """The laboratory: JupyterLite with the lessons, which a browser runs without a network."""
 
 import io
-import threading
 import urllib.parse
 import zipfile
 from importlib.metadata import distribution
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
+from browsing import answering, launched
 
 from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.cli.serving import server
@@ -38,18 +37,14 @@ def test_a_scalar_lesson_runs_in_the_laboratory_and_asks_nobody(tmp_path, given)
     write_lab(tmp_path, given)
     [name] = [each.name for each in lessons_of_the_package() if each.stem.endswith("kahns_order")]
     asked = set()
-    with browser_or_skip()() as playwright, server(tmp_path) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+    with launched() as browser, answering(server(tmp_path)) as home:
         page = browser.new_page()
         page.set_default_timeout(120_000)
         page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).netloc))
-        page.goto(f"http://127.0.0.1:{serving.server_port}/notebooks/index.html?path={name}")
+        page.goto(f"{home}notebooks/index.html?path={name}")
         page.locator(".jp-CodeCell .cm-content").first.click()
         page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").wait_for()
         for _ in range(4):
             page.keyboard.press("Shift+Enter")
         page.locator(".jp-OutputArea-output", has_text="x*y + sin(y)").wait_for()
-        assert asked - {""} == {f"127.0.0.1:{serving.server_port}"}
-        browser.close()
-        serving.shutdown()
+        assert asked - {""} == {urllib.parse.urlsplit(home).netloc}

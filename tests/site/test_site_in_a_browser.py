@@ -1,7 +1,7 @@
 """What a reader sees: each kind of page, light and dark, small and large, from files and without a network."""
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
+from browsing import serious
 
 from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.site.build import build
@@ -13,14 +13,6 @@ KINDS = [
     "gallery/index.html", "gallery/three-cells-of-an-lstm.html", "slides/02_kahns_order.html",
     "zh/index.html", "zh/02_kahns_order.html",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browser_or_skip()() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("theme, size", [("light", (1280, 800)), ("dark", (768, 1024)), ("dark", (390, 844))])

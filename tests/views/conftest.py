@@ -7,18 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
 from stepping import Seen, offline_page
 
 from naive_graph import Graph, Variable, record
-
-
-@pytest.fixture(scope="module")  # while it is open, no other test of this process may begin an event loop
-def browser() -> Iterator[Any]:
-    with browser_or_skip()() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -4,13 +4,12 @@ import io
 import json
 import shutil
 import tarfile
-import threading
 import urllib.parse
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, serious
+from browsing import answering, launched, serious
 
 from naive_graph import Graph, History, Variable
 from naive_graph.cli.main import main
@@ -130,18 +129,14 @@ def test_the_command_writes_files_or_says_why_not(tmp_path, capsys):
 def address(given, tmp_path_factory):
     folder = tmp_path_factory.mktemp("playground")
     write_playground(folder, given)
-    with server(folder) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{serving.server_port}/"
-        serving.shutdown()
+    with answering(server(folder)) as home:
+        yield home
 
 
 @pytest.fixture(scope="module")
 def context():
-    with browser_or_skip()() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+    with launched() as browser:
         yield browser.new_context(viewport={"width": 1280, "height": 800}, permissions=["clipboard-write"])
-        browser.close()
 
 
 @pytest.fixture
@@ -235,11 +230,10 @@ def neighbour():
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Noted) as serving:
-        serving.asked = []
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), Noted)
+    serving.asked = []
+    with answering(serving):
         yield serving
-        serving.shutdown()
 
 
 TELLING = """import js

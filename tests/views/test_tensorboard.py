@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, ROOT, browser_or_skip, free_port, wait_for
+from browsing import ROOT, free_port, launched, wait_for
 
 pytest.importorskip("tensorboard")
 
@@ -270,11 +271,22 @@ def served(tmp_path):
             server.wait(30)
 
 
+def answered_with(address, told):
+    """Ask the server what it knows until it tells of this: it reads files at its own pace."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(f"{address}/data/plugin/timeseries/tags") as answer:
+            if told in answer.read().decode():
+                return
+        time.sleep(0.2)
+    pytest.fail(f"the server never told of {told}")
+
+
 @pytest.mark.browser
 def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_network(served):
-    playwright, (address, folder) = browser_or_skip(), served
+    address, folder = served
     looked = os.environ.get("NAIVE_GRAPH_SCREENSHOTS", str(folder))
-    with Graph.scratch(), playwright() as started:
+    with Graph.scratch(), launched() as browser:
         x = Variable(6.0, name="x")
         with scope("square"):
             inner = (x - 7) ** 2
@@ -292,7 +304,6 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
                 Graph.kill_grad()
 
         descend(50)
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
         page = browser.new_page(viewport={"width": 1300, "height": 900})
         asked = []
         page.on("request", lambda request: asked.append(request.url))
@@ -309,6 +320,7 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         model = Model(seed=0)
         model.add_parameters((20, 3), name="w")
         history.spread(model)
+        answered_with(address, "gradients/w")
         page.reload()
         page.locator("histogram-card:has-text('gradients/w')").wait_for(timeout=60_000)
         page.wait_for_timeout(1000)
@@ -323,5 +335,4 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         page.locator("svg g.node[data-name='square/pow']").wait_for(timeout=60_000)
         page.wait_for_timeout(1000)  # it unfolds
         page.screenshot(path=f"{looked}/opened.png")
-        browser.close()
     assert asked and all(url.startswith((address, "data:", "blob:")) for url in asked)
