@@ -14,7 +14,7 @@ from naive_graph.engines.choice import ENGINES, Setting
 
 # Scripts that ask for torch and for TensorFlow, and tests of what is not installed here.
 collect_ignore = ["interop/networks/make.py", "interop/networks/digits.py", "interop/keras_networks.py"]
-collect_ignore_glob = []
+collect_ignore_glob = ["*conftest.py"]  # two rooms' are of one name, and doctest would import both as tests
 if find_spec("onnx") is None:
     collect_ignore_glob += ["interop/*onnx*"]
 if find_spec("tensorboard") is None or find_spec("numpy") is None:
