@@ -98,6 +98,9 @@ def in_order(number: str) -> list[tuple[int, str]]:
 # --- predictions ------------------------------------------------------------------
 
 
+JUDGED_BY = frozenset({"right", "also", "within"})  # a name's other keys are wrong guesses, with what to say to them
+
+
 @cache
 def predictions() -> dict[str, dict[str, Any]]:
     """By number: why, told to who is right; and for each name what is right, and answers to wrong guesses."""
@@ -107,7 +110,7 @@ def predictions() -> dict[str, dict[str, Any]]:
 def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
     """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
     if unnamed:
-        raise LessonError(f"A guess has a name: {_asking(str(number))}.")
+        raise LessonError(f"A guess has a name: {_asking(_existing(str(number)))}.")
     verdict = foretold(str(number), guesses)
     if ... not in guesses.values():
         note(f"predict {number}", tried=True, passed=verdict.passed)
@@ -116,9 +119,7 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
 
 def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
     """Whether guesses are right. Raises LessonError if there is no such prediction, or it asks for other names."""
-    if number not in predictions():
-        raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
-    asked = {name: told for name, told in predictions()[number].items() if name != "why"}
+    asked = {name: told for name, told in predictions()[_existing(number)].items() if name != "why"}
     if guesses.keys() != asked.keys():
         raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}.")
     if ... in guesses.values():
@@ -126,12 +127,23 @@ def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
         quotes = "".join(f' A text stands in quotes: {each}="..."' for each in texts[:1])
         return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
     missed = [name for name, guess in guesses.items() if not _meets(guess, **asked[name])]
-    told = [asked[name].get(_key(guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed]
-    return Verdict(not missed, "\n".join(told) or f"Right. {predictions()[number]['why']}")
+    answers = [_answer(name, guesses[name], asked[name]) for name in missed]
+    return Verdict(not missed, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
+
+
+def _existing(number: str) -> str:
+    if number not in predictions():
+        raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
+    return number
+
+
+def _answer(name: str, guess: Any, told: dict[str, Any]) -> str:
+    foreseen = told.get(_key(guess)) if _key(guess) not in JUDGED_BY else None
+    return str(foreseen or f"{name} is not {guess!r}. Look again.")
 
 
 def _asking(number: str) -> str:
-    names = [name for name in predictions().get(number, {}) if name != "why"]
+    names = [name for name in predictions()[number] if name != "why"]
     return f"predict({number!r}, {', '.join(f'{name}=...' for name in names)})"
 
 

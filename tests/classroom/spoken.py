@@ -12,7 +12,7 @@ from typing import Any
 import naive_graph.classroom as classroom
 from naive_graph.classroom.exercise import texts
 from naive_graph.classroom.exercises import ALL_EXERCISES
-from naive_graph.classroom.notebook import predictions
+from naive_graph.classroom.notebook import JUDGED_BY, predictions
 
 ROOM = Path(classroom.__file__).parent
 SPEAKERS = (
@@ -71,7 +71,7 @@ def _of_predictions(lessons: Container[str] | None) -> Iterator[str]:
     for asked in (each for number, each in predictions().items() if _of_a_lesson(number, lessons)):
         yield asked["why"]
         for told in (told for told in asked.values() if isinstance(told, dict)):
-            yield from (text for guess, text in told.items() if guess not in ("right", "also", "within"))
+            yield from (text for guess, text in told.items() if guess not in JUDGED_BY)
 
 
 def _of_programs() -> Iterator[str]:
@@ -85,7 +85,7 @@ def _of_programs() -> Iterator[str]:
 
 def _templates(tree: ast.AST) -> Iterator[str]:
     """The texts in a program that are no docstrings, with holes where something is put in."""
-    bodies = [each.body for each in ast.walk(tree) if isinstance(getattr(each, "body", None), list)]  # type: ignore[attr-defined]
+    bodies = [body for each in ast.walk(tree) if isinstance(body := getattr(each, "body", None), list)]
     silent = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
     for each in ast.walk(tree):
         if isinstance(each, ast.JoinedStr):

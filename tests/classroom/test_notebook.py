@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from naive_graph.classroom import notebook as kept
-from naive_graph.classroom.notebook import check, hint, predict, predictions, progress, solution, working
+from naive_graph.classroom.notebook import JUDGED_BY, check, hint, predict, predictions, progress, solution, working
 from naive_graph.errors import LessonError
 
 pytestmark = pytest.mark.usefixtures("data_apart")
@@ -81,7 +81,7 @@ def test_a_prediction_has_a_reason_and_answers_to_two_wrong_guesses(number):
     asked = {name: told for name, told in predictions()[number].items() if name != "why"}
     assert predict(number, **{name: told["right"] for name, told in asked.items()}).message.startswith("Right. ")
     for name, told in asked.items():
-        wrong = told.keys() - {"right", "also", "within"}
+        wrong = told.keys() - JUDGED_BY
         assert len(wrong) >= 2 and str(told["right"]) not in wrong, name
         for guess in wrong:
             guesses = {other: each["right"] for other, each in asked.items()} | {name: guess}
@@ -94,6 +94,13 @@ def test_a_prediction_takes_what_is_as_good_as_right_and_names_what_it_asks_for(
     assert not predict("8.1", half="about", double=9).passed
     with pytest.raises(LessonError, match=r"A guess has a name: predict\('3.1', times=..., euros=...\)"):
         predict("3.1", 6, 12)
+    with pytest.raises(LessonError, match=r"no prediction '9.9'"):
+        predict("9.9", 1)
+
+
+@pytest.mark.parametrize("word", sorted(JUDGED_BY))
+def test_a_guess_may_be_any_word_also_one_of_the_file_that_judges(word):
+    assert predict("3.1", times=word, euros=12).message == f"times is not {word!r}. Look again."
 
 
 def test_a_check_without_a_name_or_an_answer_says_how_it_is_written():

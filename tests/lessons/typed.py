@@ -5,7 +5,7 @@ import re
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.mutants import mutants
-from naive_graph.classroom.notebook import predictions
+from naive_graph.classroom.notebook import JUDGED_BY, predictions
 from naive_graph.classroom.solutions import blank_text, solution_text
 
 BLANKS = {blank_text(exercise): exercise for exercise in EXERCISES}
@@ -33,7 +33,7 @@ def mistaken(exercise):
 
 def guesses(number):
     asked = {name: told for name, told in predictions()[number].items() if name != "why"}
-    wrong = {name: next(key for key in told if key not in ("right", "also", "within")) for name, told in asked.items()}
+    wrong = {name: next(key for key in told if key not in JUDGED_BY) for name, told in asked.items()}
     right = {name: told["right"] for name, told in asked.items()}
     return tuple(
         f"predict({number!r}, {', '.join(f'{name}={literal(value)}' for name, value in each.items())})"
