@@ -26,9 +26,8 @@ SAYING = re.compile(r"(check|check_tiny|start_tiny|predict|hint|progress)\(")  #
 HOLE = re.compile(r"\{(\w*)\}")
 LINE = re.compile(r"^  \* .*(?:\n    .*)*|^.+$", re.MULTILINE)  # of what is listed, the lines of its example as well
 BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
-WORDLESS = re.compile(
-    r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL
-)  # code and formulas: as they are in any language
+# Code and formulas: as they are in any language.
+WORDLESS = re.compile(r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL)
 
 
 def wished_language() -> str:
@@ -150,9 +149,8 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of a markdown text that have words."""
-    return [
-        each for each in BETWEEN.split(TERM.sub(r"\1", text))[::2] if re.search(r"[^\W\d_]", WORDLESS.sub("", each))
-    ]
+    parts = BETWEEN.split(TERM.sub(r"\1", text))[::2]
+    return [each for each in parts if re.search(r"[^\W\d_]", WORDLESS.sub("", each))]
 
 
 def asked(program: str) -> list[str]:

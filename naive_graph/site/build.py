@@ -8,7 +8,7 @@ from typing import Any
 
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
-from ..views.playground.folder import known, makers_host, packed_package
+from ..views.playground.folder import known, makers_host
 from .frame import HERE, framed
 from .gallery import LENET, examples, shown
 from .languages import pages
@@ -70,7 +70,8 @@ class _Pages:
         words = glossary(lessons_of_the_package()[0].parent, lessons)
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
         around = _around([(each.name, each.title) for each in lessons])
-        host, package = makers_host(self.folder / "playground"), known(packed_package()) if self.playground else ""
+        beside = self.folder / "playground"
+        host, package = makers_host(beside), known((beside / "package.zip").read_bytes()) if self.playground else ""
         script = (HERE / "slides.js").read_text("utf-8")
         for each, (before, after) in zip(lessons, around):
             title = f"{each.number}. {each.title}"

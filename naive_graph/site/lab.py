@@ -116,9 +116,7 @@ def _entry(name: str, file: str, data: bytes) -> dict[str, Any]:
 def _settle(file: Path, names: list[str]) -> None:
     """Tell the laboratory where its Python is."""
     whole = json.loads(file.read_text("utf-8"))
+    plugins = whole["jupyter-config-data"].setdefault("litePluginSettings", {})
     python = {"pyodideUrl": "./pyodide/pyodide.mjs", "disablePyPIFallback": True}
-    settings = {**python, "loadPyodideOptions": {"packages": names}}
-    whole["jupyter-config-data"].setdefault("litePluginSettings", {}).setdefault(f"{KERNEL}:kernel", {}).update(
-        settings
-    )
+    plugins.setdefault(f"{KERNEL}:kernel", {}).update(python, loadPyodideOptions={"packages": names})
     file.write_text(json.dumps(whole), "utf-8")

@@ -160,14 +160,14 @@ def test_a_message_is_found_whatever_stands_in_its_holes(wished: str) -> None:
     """So none is taken for another that is like it."""
     catalogue = messages(wished)
     for text, said in catalogue.texts.items():
-        parts = iter(["<1>", "<2>", "<3>", "<4>", "<5>"])
-        filled, put = text, {}
-        for place, name in enumerate(HOLE.findall(text)):
-            put[name or str(place)] = next(parts)
-            filled = filled.replace(f"{{{name}}}", put[name or str(place)], 1)
-        order = iter(put.values())
-        want = HOLE.sub(lambda hole: put[hole[1]] if hole[1] else next(order), said)  # noqa: B023
-        assert catalogue.known(filled) == want
+        put = {name or str(place): f"<{place}>" for place, name in enumerate(HOLE.findall(text))}
+        assert catalogue.known(filled(text, put)) == filled(said, put)
+
+
+def filled(text: str, put: dict[str, str]) -> str:
+    """A text with something put in each of its holes, by name or in order."""
+    order = iter(put.values())
+    return HOLE.sub(lambda hole: put[hole[1]] if hole[1] else next(order), text)
 
 
 def test_a_hole_swallows_no_sentence_that_is_known(chinese: None) -> None:
