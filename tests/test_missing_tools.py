@@ -90,6 +90,7 @@ PLOTS = [
     "views.plots.plot",
     "views.plots.walk",
     "views.plots.animate",
+    "views.plots.moments",
     "views.plots.figure",
     "views.plots.gantt",
 ]

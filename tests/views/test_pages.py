@@ -50,6 +50,14 @@ def path(folder):
     return history.plot_path(f, x).save(folder / "path.html")
 
 
+def plane(folder):
+    history = History()
+    for w in (-1.0, 0.5):
+        history.record(loss=w * w, w=w)
+    points = [(1.0, 1.0, 1), (-1.0, 0.0, -1)]
+    return history.film(lambda step, a, b: step["w"] * a, points).save(folder / "plane.html")
+
+
 def picture(folder):
     x = Variable(3.0, name="x")
     return draw((x * x).sin()).save(folder / "picture.html")
@@ -84,7 +92,7 @@ def written(path, text):
     return path
 
 
-WRITERS = [film, walk, path, firings, of_a_model, picture, of_a_student, of_a_class, of_a_playground]
+WRITERS = [film, walk, path, plane, firings, of_a_model, picture, of_a_student, of_a_class, of_a_playground]
 every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
 # Where the text of a page begins. Whoever adds one adds its writer above.
 FRAMES = {

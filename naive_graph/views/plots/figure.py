@@ -26,7 +26,7 @@ from ...graph.nodes import Node
 from ..drawing.lettering import text_width
 from ..drawing.picture import file_of, write_whole
 from ..look import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, shown, svg_style
-from .trail import Trail
+from .trail import Living
 
 try:
     import matplotlib.style
@@ -81,7 +81,7 @@ class Plot(Figure):
     """A figure that pyplot does not know of, so it stays open nowhere and shows once."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the plot as its suffix says: .png, .svg or .pdf, a walk also .html. It is there whole or not at all."""
+        """Write the plot, whole or not at all, as its suffix says: .png, .svg or .pdf, if it is alive also .html."""
         forms = (".png", ".svg", ".pdf", *[".html"] * (self.trail is not None))
         target = file_of(path, "A plot", forms, HistoryError)
         if target.suffix.lower() == ".html" and self.trail is not None:
@@ -98,7 +98,7 @@ class Plot(Figure):
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return _themed(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
-    trail: Trail | None = None  # of a walk: what makes it alive in a page
+    trail: Living | None = None  # of a walk or a film: what makes it alive in a page
     told = ""  # the plot in words, where more can be said than what its axes are
 
     def alt(self) -> str:

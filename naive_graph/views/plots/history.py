@@ -10,7 +10,7 @@ import io
 import math
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import product
 from pathlib import Path
@@ -245,6 +245,31 @@ class History(Sequence[dict[str, float]]):
         from .animate import animate_walk
 
         return animate_walk(self, f, x, y, save, frames)
+
+    def film(
+        self,
+        answer: Callable[[dict[str, float], float, float], Any],
+        points: Sequence[Sequence[float]],
+        *,
+        series: str | None = None,
+        frames: int = 40,
+        title: str = "",
+        save: str | os.PathLike[str] | None = None,
+    ) -> Plot:
+        """What the recorded parameters answer over a plane, step after step, and which points are wrong.
+
+        answer: a function of what was recorded at a step, such as
+        {"loss": 0.3, "w": 1.5}, and of two numbers; it returns a number.
+        points: (x, y, label), right where the answer has the sign of its label.
+        series: what is shown below; the first by default. frames: how many
+        steps are shown, at most.
+
+        In a notebook, and saved as .html, a slider or arrow keys lead through the
+        steps. Saved as .png, .svg or .pdf, four of them stand side by side.
+        """
+        from .moments import film_of
+
+        return film_of(self, answer, points, series, frames, title, save)
 
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""

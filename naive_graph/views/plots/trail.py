@@ -19,8 +19,29 @@ MOST_POINTS = 400  # of the walk, that a page is given
 FILES = ("stage", "axes", "compute", "steer", "alive")
 
 
+class Living:
+    """What makes a plot alive in a page."""
+
+    def html(self, image: str, size: tuple[float, float]) -> str:
+        """The image with what makes it alive. size: of the figure, in any unit."""
+        raise NotImplementedError
+
+    def script(self) -> str:
+        """What runs in the page."""
+        raise NotImplementedError
+
+    def page(self, image: str, size: tuple[float, float], title: str) -> str:
+        """A page of its own, which needs no network."""
+        return (
+            f'<!doctype html><html lang="en" class="ng-own"><head><meta charset="utf-8">{policy(self.script())}'
+            f'<title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
+            "<style>:root { color-scheme: light dark }</style></head>"
+            f"<body><main><h1>{escape(title)}</h1>{self.html(image, size)}</main></body></html>\n"
+        )
+
+
 @dataclass(frozen=True)
-class Trail:
+class Trail(Living):
     """What a page needs beside the picture: the graph of f, and the points of the walk."""
 
     living: Alive
@@ -47,15 +68,6 @@ class Trail:
     def script(self) -> str:
         files = [*(packed(f"drawing/{name}.js") for name in FILES), packed("plots/trail.js")]
         return f'{{{"".join(files)}trails("{self.living.key}", {self.living.code});}}'
-
-    def page(self, image: str, size: tuple[float, float], title: str) -> str:
-        """A page of its own, which needs no network."""
-        return (
-            f'<!doctype html><html lang="en" class="ng-own"><head><meta charset="utf-8">{policy(self.script())}'
-            f'<title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
-            "<style>:root { color-scheme: light dark }</style></head>"
-            f"<body><main><h1>{escape(title)}</h1>{self.html(image, size)}</main></body></html>\n"
-        )
 
 
 def trail_of(panel: Any, f: Node, moved: Sequence[Node], points: Sequence[tuple[float, ...]]) -> Trail | None:

@@ -1,0 +1,257 @@
+"""A film of what a history's parameters make of a plane: the answer at every place, step after step.
+
+A page moves through its moments; where there is none, some of them stand side by side.
+"""
+
+from __future__ import annotations
+
+# First: it says which extra to install.
+from .figure import WIDE, Plot, Recorded, Save, finished, fitted, label_axes, our_style
+
+# isort: split
+import base64
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from ...core.number import listed, number
+from ...core.progress import progress
+from ...errors import HistoryError
+from ..look import COLD, LIGHT, SERIES, WARM, heat, page_style, shown
+from ..pieces import packed
+from .animate import chosen
+from .surface import LARGEST
+from .trail import Living
+
+ACROSS, UP = 41, 27  # places of the plane where the answer is asked for
+TINT = 0.75  # of the colour where the answer is farthest from 0, so that points stand out on it
+BANDS = 10  # of colour in a still picture
+STILLS = (0.0, 0.05, 0.3, 1.0)  # how much of the film is behind in the four pictures: it moves most at its beginning
+KINDS = ((True, "o", "gradient"), (False, "^", "queued"))  # whether a label is above 0, its mark and its colour
+
+Answer = Callable[[dict[str, float], float, float], Any]
+
+
+@dataclass
+class Moment:
+    """What the answer is at one step, over the whole plane and at each point."""
+
+    step: int
+    text: str
+    answers: Any  # an array, lowest row first
+    wrong: list[int]  # places among the points
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Where the answer is asked for: between two corners, whose sides have names."""
+
+    names: tuple[str, str]
+    sides: tuple[tuple[float, float], tuple[float, float]]
+    points: list[tuple[float, float, float]]
+
+    def colours(self, answers: Any, most: float) -> Any:
+        """Red, green, blue and how much of it, for each answer: they lie on any ground, light or dark."""
+        share = np.nan_to_num(np.clip(answers / most, -1, 1))
+        tones = [[int(tone[at : at + 2], 16) for at in (1, 3, 5)] for tone in (COLD[0], WARM[0])]
+        opaque = np.rint(255 * TINT * abs(share))[..., None]
+        return np.concatenate([np.where(share[..., None] > 0, tones[1], tones[0]), opaque], axis=2).astype(np.uint8)
+
+    def draw(self, panel: Any, moment: Moment, most: float) -> None:
+        """A moment on matplotlib's panel."""
+        grid = [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
+        bands = [heat((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
+        levels = np.linspace(-most, most, BANDS + 1)
+        coarse = [*(places[::2] for places in grid), np.ma.masked_invalid(moment.answers[::2, ::2])]  # a light file
+        panel.contourf(*coarse, levels=levels, colors=bands, extend="both")
+        if _crosses(moment.answers):
+            panel.contour(*grid, moment.answers, levels=[0], colors=LIGHT["ink"], linewidths=1.2)
+        for above, mark, colour in KINDS:
+            own = [(x, y) for x, y, label in self.points if (label > 0) == above]
+            panel.plot(*zip(*own), mark, color=LIGHT[colour], markersize=4, linestyle="none") if own else None
+        wrong = [self.points[place][:2] for place in moment.wrong]
+        style = {"markerfacecolor": "none", "markeredgecolor": LIGHT["now"], "markersize": 8, "linestyle": "none"}
+        panel.plot(*zip(*wrong), "o", **style) if wrong else None
+        panel.set(xlim=self.sides[0], ylim=self.sides[1])
+
+
+@dataclass(frozen=True)
+class Film(Living):
+    """What a page needs beside the four pictures: the ground, and what changes on it."""
+
+    ground: Plot
+    frames: tuple[Any, Any]  # the panel of the plane, and that of the series below
+    plane: Plane
+    moments: list[Moment]
+    most: float
+    series: list[float | None]
+
+    def html(self, image: str, size: tuple[float, float]) -> str:
+        """The four pictures, and the film that takes their place where scripts are run."""
+        ground = self.ground._image()  # first: it lays the panels out
+        facts = {"moments": [self._told(each) for each in self.moments], "points": self._spots()}
+        wide, high = (100 * each for each in self.ground.get_size_inches())
+        left, top, across, tall = self._box()
+        inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
+        dx, dy = across / (ACROSS - 1), tall / (UP - 1)  # a place is the middle of a cell of the image
+        field = (
+            f'<image preserveAspectRatio="none" x="{left - dx / 2:.2f}" y="{top - dy / 2:.2f}" '
+            f'width="{across + dx:.2f}" height="{tall + dy:.2f}"/>'
+        )
+        over = (
+            f'<svg class="ng-over" viewBox="0 0 {wide:.0f} {high:.0f}" aria-hidden="true">'
+            f'<svg {inside} viewBox="{left:.1f} {top:.1f} {across:.1f} {tall:.1f}">{field}<path class="ng-zero"/>'
+            f'{"".join(self._marks())}<path class="ng-wrong"/></svg><path class="ng-now"/></svg>'
+        )
+        return (
+            f'<div class="ng-film" data-film="{escape(json.dumps(facts))}"><div class="ng-stills">{image}</div>'
+            f'<div class="ng-plotted">{ground}{over}</div></div>'
+            f"<style>{page_style('.ng-film')}{packed('plots/moments.css')}</style><script>{self.script()}</script>"
+        )
+
+    def script(self) -> str:
+        return f"{{{packed('plots/moments.js')}}}"
+
+    def _box(self, which: int = 0) -> tuple[float, float, float, float]:
+        """A panel in pixels: left, top, width, height."""
+        box, (wide, high) = self.frames[which].get_position(), 100 * self.ground.get_size_inches()
+        return wide * box.x0, high * (1 - box.y1), wide * box.width, high * box.height
+
+    def _spots(self) -> list[list[float]]:
+        (left, top, wide, high), ((x0, x1), (y0, y1)) = self._box(), self.plane.sides
+        return [
+            [round(left + wide * (x - x0) / (x1 - x0), 1), round(top + high * (y1 - y) / (y1 - y0), 1)]
+            for x, y, _ in self.plane.points
+        ]
+
+    def _marks(self) -> Any:
+        """A disc or a triangle for each point."""
+        for (x, y), (_, _, label) in zip(self._spots(), self.plane.points):
+            shape = f'<circle cx="{x}" cy="{y}" r="3.6"/>' if label > 0 else f'<path d="M{x},{y - 4.4}l4.4,8h-8.8z"/>'
+            yield f'<g class="ng-{"above" if label > 0 else "below"}">{shape}</g>'
+
+    def _told(self, moment: Moment) -> list[Any]:
+        """A moment as a page is told it: its words, its image, the line of 0, what is wrong, and where it stands."""
+        return [moment.text, _image(self.plane.colours(moment.answers, self.most)[::-1]), self._zero(moment.answers),
+                moment.wrong, self._now(moment.step)]  # fmt: skip
+
+    def _zero(self, answers: Any) -> str:
+        """The line where the answer is 0, as a path."""
+        left, top, wide, high = self._box()
+        grid = np.linspace(left, left + wide, ACROSS), np.linspace(top + high, top, UP)
+        if not _crosses(answers):
+            return ""
+        lines = Plot().subplots().contour(*grid, answers, levels=[0]).allsegs[0]
+        return "".join("M" + "L".join(f"{x:.0f},{y:.0f}" for x, y in line) for line in lines)
+
+    def _now(self, step: int) -> str:
+        """An upright line in the lower panel."""
+        (left, right), (x, top, wide, high) = self.frames[1].get_xlim(), self._box(1)
+        return f"M{x + wide * (step - left) / (right - left):.1f},{top:.1f}v{high:.1f}"
+
+
+def film_of(
+    history: Recorded, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save
+) -> Plot:
+    """The figure that `History.film` returns."""
+    if not history.names:
+        raise HistoryError("There is nothing to film: this history is empty. Record what it answers by at each step.")
+    plane, name = _plane(answer, points), series or history.names[0]
+    recorded = history[name]  # refuses a name that is not there
+    steps = progress(chosen(len(recorded), frames), label="frames")
+    moments = [_moment(history, answer, plane, name, at) for at in steps]
+    most = max((float(np.nanmax(abs(each.answers), initial=0.0)) for each in moments), default=0.0) or 1.0
+    with our_style():
+        ground = Plot(figsize=(WIDE, 4.6), layout="constrained")
+        upper, lower = ground.subplots(2, 1, height_ratios=[3, 1])
+        upper.set(xlim=plane.sides[0], ylim=plane.sides[1])
+        _below(lower, recorded, name)
+        label_axes(upper, *plane.names)
+        ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
+        figure = _stills(plane, moments, most)
+        figure.trail = Film(ground, (upper, lower), plane, moments, most, recorded)
+        return finished(figure, title, save)
+
+
+def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
+    """The room around the points, and what an answer calls its two numbers."""
+    names = _asked(answer)
+    if len(names) != 3:
+        raise HistoryError("A film asks a function of what was recorded at a step and two numbers: answer(step, x, y).")
+    found = [tuple(number(each, "A point of a film") for each in listed(point, "film", "points (x, y, label)"))
+             for point in listed(points, "film", "points (x, y, label)")]  # fmt: skip
+    if not found or any(len(point) != 3 for point in found):
+        raise HistoryError("A film takes points (x, y, label), at least one; a label is above or below 0.")
+    low, high = np.min(found, axis=0), np.max(found, axis=0)
+    room = 0.15 * (high - low) + 0.5 * (high == low)
+    across, up, _ = zip((low - room).tolist(), (high + room).tolist())
+    return Plane((names[1], names[2]), (across, up), found)  # type: ignore[arg-type]
+
+
+def _asked(answer: Answer) -> list[str]:
+    """What a function is given, by its names."""
+    try:
+        return [*signature(answer).parameters]
+    except (TypeError, ValueError):  # it is none, or a builtin that does not say
+        return []
+
+
+def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> Moment:
+    """The answers of one step."""
+    step = history[at]
+
+    def said(x: float, y: float) -> float:
+        value = number(answer(dict(step), x, y), "An answer of a film")
+        return value if abs(value) < LARGEST else float("nan")
+
+    across, up = (np.linspace(*side, count).tolist() for side, count in zip(plane.sides, (ACROSS, UP)))
+    answers = np.array([[said(x, y) for x in across] for y in up])
+    wrong = [place for place, (x, y, label) in enumerate(plane.points) if not said(x, y) * label > 0]
+    count = len(plane.points)
+    value = "" if step.get(name) is None else f"{name} = {shown(step[name], 4)}, "
+    return Moment(at, f"step {at:,}: {value}{count - len(wrong):,} of {count:,} right", answers, wrong)
+
+
+def _stills(plane: Plane, moments: list[Moment], most: float) -> Plot:
+    """Four moments beside each other, or as many as there are."""
+    places = sorted({round(part * (len(moments) - 1)) for part in STILLS})
+    figure = Plot(figsize=(WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)), layout="constrained")
+    panels = figure.subplots(-(-len(places) // 2), min(2, len(places)), squeeze=False, sharex=True, sharey=True)
+    for place, panel in zip(places, panels.flat):
+        plane.draw(panel, moments[place], most)
+        label_axes(panel, *plane.names)
+        panel.label_outer()
+        panel.set_title(fitted(moments[place].text, 76 * WIDE)).set_parse_math(False)
+    for empty in panels.flatten()[len(places) :]:
+        empty.remove()
+    figure.told = f"The answer over {' and '.join(plane.names)}, from {moments[0].text}, to {moments[-1].text}."
+    return figure
+
+
+def _crosses(answers: Any) -> bool:
+    """Whether there is a line of 0 among the answers."""
+    return bool((answers < 0).any() and (answers > 0).any())
+
+
+def _below(panel: Any, values: Sequence[float | None], name: str) -> None:
+    """A series of the history, under its film."""
+    kept = [(at, value) for at, value in enumerate(values) if value is not None and abs(value) < LARGEST]
+    panel.plot(*zip(*kept), color=SERIES[0][0]) if kept else None
+    label_axes(panel, "step", "")
+    panel.set_title(fitted(name, 90 * WIDE)).set_parse_math(False)
+    panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+
+
+def _image(colours: Any) -> str:
+    """A small image, as an address that a page can show."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(colours).save(buffer, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
