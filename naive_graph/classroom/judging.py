@@ -126,8 +126,6 @@ def _message(exercise: Exercise, asked: Asked, wrong: list[int], mistakes: list[
         f"    your answer{again} {_did(given)}",
         f"    {_right(exercise, place, given)}",
     ]
-    if any(each.kind != "gave" or each.value is not None for each, _ in asked):  # else nobody has begun
-        lines.append(f"The rule: {exercise.rule}")
     if mistakes:
         lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in mistakes)]
     if not mistakes or mistakes[0].name in RELATIONS:

@@ -50,11 +50,12 @@ def check(name: str, answer: Any = ...) -> Verdict:
 
 
 def hint(name: str) -> SaidText:
-    """The next hint for an exercise; after the last one, all of them, and where a solution is."""
+    """The next hint for an exercise, the last of which is its rule; then all of them, and where a solution is."""
     exercise = exercise_named(name)
-    shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(exercise.hints)
+    hints = [*exercise.hints, f"The rule: {exercise.rule}"]
+    shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(hints)
     note(exercise.name, hints=1)
-    lines = [f"Hint {i} of {count} for {exercise.name}: {each}" for i, each in enumerate(exercise.hints, 1)]
+    lines = [f"Hint {i} of {count} for {exercise.name}: {each}" for i, each in enumerate(hints, 1)]
     if shown < count:
         return SaidText(lines[shown])
     return SaidText("\n".join(["There are no more hints.", *lines, f'A solution: solution("{exercise.name}")']))

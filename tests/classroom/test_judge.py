@@ -289,8 +289,9 @@ def test_the_learners_graph_stays_as_it_is():
 
 
 @pytest.mark.parametrize("name", ["at_work", "ends", "turn", "versions_read"])
-def test_nobody_who_has_not_begun_is_told_the_rule(name):
-    """An untouched exercise gives None; the rule would be its solution."""
+def test_a_first_slip_is_told_its_smallest_case_and_not_the_rule(name):
+    """The rule would be the solution: it comes with the last hint."""
     exercise = exercise_named(name)
-    assert exercise.rule not in judge(name, lambda *given: None).message
-    assert exercise.rule in judge(name, lambda *given: 0).message
+    for given in (None, 0):
+        said = judge(name, lambda *_, given=given: given).message
+        assert "The smallest of them:" in said and exercise.rule not in said

@@ -27,10 +27,10 @@ def test_a_check_is_remembered_by_name_and_by_number():
 
 
 def test_hints_come_one_after_the_other_and_then_all_with_the_way_to_a_solution():
-    shown = [hint("slope") for _ in range(3)]
-    assert shown[0].startswith("Hint 1 of 2 for slope: ") and shown[1].startswith("Hint 2 of 2")
-    last = shown[2].splitlines()
-    assert last == ["There are no more hints.", *shown[:2], 'A solution: solution("slope")']
+    *shown, every = [hint("slope") for _ in range(4)]
+    assert shown[0].startswith("Hint 1 of 3 for slope: ") and shown[1].startswith("Hint 2 of 3")
+    assert shown[2] == "Hint 3 of 3 for slope: The rule: (f(x + h) - f(x - h)) / (2 h)."
+    assert every.splitlines() == ["There are no more hints.", *shown, 'A solution: solution("slope")']
     assert repr(shown[0]) == shown[0]
 
 
