@@ -31,7 +31,7 @@ from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
-from .results import ResultSlice, all_finite, as_list, for_each, picks, whole_groups
+from .results import all_finite, as_list, picks
 
 Found = tuple[list[Any], list[Any], bool]
 
@@ -183,13 +183,12 @@ class CompiledBackend(ReferenceBackend):
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
-        self._groups = whole_groups(self.flat, self.asked)
         self.tape = self.idle = self._code(wanted)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
-        self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
-        self._fed = [row in self.batched for row in self.wrt] if self.batched.intersection(self.wrt) else []
+        fed = [row in self.batched for row in self.wrt]
+        self.picks = picks(self.flat, self.tape, self.asked, len(self.rows), fed)
         self.descent: Any = None  # the last way downhill, kept by who makes them
 
     @property
@@ -219,26 +218,16 @@ class CompiledBackend(ReferenceBackend):
             feed(code, inputs)
             with memoryview(self.source()) as view:
                 code.run(view)
-            values, slopes, finite = self.found(code, inputs.samples)
+            values, slopes, finite = self.found(code)
             self.idle = code
         return (values, slopes, finite) if finite or inputs.batches else self.replayed(inputs)
 
-    def found(self, code: Any, samples: int) -> Found:
+    def found(self, code: Any) -> Found:
         """Values, derivatives, and whether all are finite, from the memory of a finished run."""
-        finite = code.out.item(self.scalars) == 0.0  # behind the last scalar stands whether all of them are
-        values, *slopes = [pick(code.out, code) for pick in self._picks]
-        if self.scalars < len(self.asked) and finite:
-            lanes = (values, *slopes) if self._groups is None else map(code.out_lines, self._groups)
-            finite = all(map(all_finite, lanes))
-        if self._fed:
-            slopes = [for_each(row, self._fed, samples) for row in slopes]
-        return values if isinstance(values, list) else as_list(values), slopes, finite
-
-    def parts(self) -> list[ResultSlice] | None:
-        """Where the values and each output's slopes lie in memory; None if some must be put together first."""
-        found = [each for each in self._picks if isinstance(each, ResultSlice)]
-        spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
-        return None if spread or len(found) < len(self._picks) else found
+        values, *slopes = [pick.reader(code)() for pick in self.picks]
+        # Behind the last scalar stands whether all is finite that was handed out: other samples too.
+        finite = code.out.item(self.scalars) == 0.0 or all_finite([values, *slopes])
+        return as_list(values), slopes, finite
 
     def _code(self, wanted: list[int]) -> StraightLine | Tape:
         if self.straight:

@@ -121,7 +121,7 @@ class ProgramBase:
             tables, path = self._tables, self._fast_path
             with tables.lock:
                 if tables._cache.get(AGE) is path.age:  # nobody has changed the graph
-                    found = path.way(*inputs)
+                    found = path.way(inputs)
                     if found is not None:
                         return _answer(Answer, found)
                     path.close()

@@ -16,12 +16,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
 from .backends import CompiledBackend
 from .inputs import Inputs, InputSlot, as_slice, lines_of
+from .results import as_list
 
 Found = tuple[Any, Any]
 Again = Callable[..., Found | None]
@@ -29,7 +31,7 @@ PLAIN = (np.dtype(np.float64), np.dtype(np.float32))  # each number of either is
 AGE = "age"  # among what was derived from the tables: an object that is there until they change
 
 
-def never(*inputs: Any) -> Found | None:
+def never(inputs: Any) -> Found | None:
     """The fast path where there is none: it answers nothing, so the long way is taken."""
     return None
 
@@ -95,17 +97,17 @@ def fast_path(
     if plain:
         fit = _floats(code, inputs)
     elif inputs:
-        fit = _arrays([*(_lines(code, samples, inputs) if answers.batched else _numbers(code, inputs))])
-    copied = _copied(answers, code, single) or _found(answers, code, samples, single)
+        fit = _arrays(_lines(code, samples, inputs) if answers.batched else _numbers(code, inputs))
+    copied = _copied(answers, code, single)
     function, packed = code.library.function("run.packed", None, [ctypes.c_void_p]), code.packed
 
-    def again(*inputs: Any) -> Found | None:
+    def again(inputs: tuple[Any, ...]) -> Found | None:
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
         if answers.idle is not code or kept.source() is not source or answers.patience == 1:
             return None
         answers.idle = None  # a handler that asks in between takes a twin, and so does who comes after a Ctrl-C
         found = None
-        if fit(*inputs):
+        if fit(inputs):
             function(packed)
             found = copied()
         answers.idle = code
@@ -117,8 +119,8 @@ def fast_path(
 def _counted(answers: CompiledBackend, way: Again) -> Again:
     """The fast path over a tape, which counts its runs: after enough the long way compiles straight-line code."""
 
-    def again(*inputs: Any) -> Found | None:
-        found = way(*inputs)
+    def again(inputs: tuple[Any, ...]) -> Found | None:
+        found = way(inputs)
         if found is not None:
             answers.patience -= 1
         return found
@@ -132,76 +134,76 @@ def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
 
 
-def _no_inputs(*inputs: Any) -> bool:
+def _no_inputs(inputs: Any) -> bool:
     return not inputs
 
 
 def _floats(code: Any, inputs: Sequence[InputSlot]) -> Callable[..., bool]:
     """A function that copies the floats of a call to where they are read; False if they are not as many floats."""
-    scalars, where, count = code.scalars, code.fed_at, len(inputs)
+    room, at, count = memoryview(code.scalars), 8 * code.fed_at.start, len(inputs)
     given_at = {slot.rows[0]: place for place, slot in enumerate(inputs)}
     order = [given_at[row] for row in code.fed_rows]
+    pack, as_given = Struct(f"{len(order)}d").pack_into, order == [*range(count)]
 
-    def fit(*given: Any) -> bool:
+    def fit(given: tuple[Any, ...]) -> bool:
         if len(given) != count:
             return False
         for value in given:
             if type(value) is not float:
                 return False
-        scalars[where] = [given[place] for place in order]
+        pack(room, at, *(given if as_given else [given[place] for place in order]))
         return True
 
     return fit
 
 
 Copy = tuple[Any, Any, Any]  # (an array of the code's, where in it, which part of what is given goes there; None: all)
-Takes = Iterator[tuple[tuple[int, ...], list[Copy]]]
+Takes = Iterator[tuple[tuple[int, ...], Copy | None]]
 
 
-def _arrays(takes: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..., bool]:
+def _arrays(takes: Takes) -> Callable[..., bool]:
     """A function that copies the arrays of a call to where they are read; False if they have other shapes.
 
     Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
     """
 
-    def fit(*given: Any) -> bool:
-        if len(given) != len(takes):
+    order = [(place, shape, *(copy or (None, None, None))) for place, (shape, copy) in enumerate(takes)]
+
+    def fit(given: tuple[Any, ...]) -> bool:
+        if len(given) != len(order):
             return False
-        for array, (shape, copies) in zip(given, takes, strict=True):
+        for place, shape, to, where, part in order:  # zip would take as long as all checks of an array
+            array = given[place]
             if type(array) is not np.ndarray or array.shape != shape or array.dtype not in PLAIN:
                 return False
-            for to, where, part in copies:
+            if to is not None:
                 to[where] = array if part is None else array[part]
         return True
 
     return fit
 
 
-def _copy(to: Any, where: Any, read: Any, slot: InputSlot, some: tuple[slice, ...] = ()) -> Copy:
+def _copy(to: Any, where: Any, read: Any, slot: InputSlot) -> Copy:
     """A copy of one input to memory, with all looked up that can be before the call.
 
     to: memory; its last axis has a place for each entry. where, read: the places there, and the entries that they
-    take, which may be but a part of the array. some: which samples.
+    take, which may be but a part of the array.
     """
     if isinstance(where, slice) and len(slot.rows) == where.stop - where.start:
         view = to[..., where]
-        return view.reshape(*view.shape[:-1], *slot.shape), ..., some or None
+        return view.reshape(*view.shape[:-1], *slot.shape), ..., None
     part = (read,) if len(slot.shape) == 1 else np.unravel_index(np.arange(len(slot.rows))[read], slot.shape)
-    if to.ndim > 1 and not some:
-        some = (slice(None),)
-    return (to[..., where], ..., (*some, *part)) if isinstance(where, slice) else (to, (..., where), (*some, *part))
+    part = (..., *part)
+    return (to[..., where], ..., part) if isinstance(where, slice) else (to, (..., where), part)
 
 
 def _lines(code: Any, samples: int, inputs: Sequence[InputSlot]) -> Takes:
-    """For each batch its shape, and its copies: a column becomes a line, and lanes beyond the last sample repeat it."""
-    lines = code.feeds[1].T
+    """For each batch its shape, and its copy: a column becomes a line."""
+    lines = code.feeds[1].T[:samples]
     for slot in inputs:
         read, where = lines_of(code, slot.rows)
-        parts: list[tuple[Any, tuple[slice, ...]]] = [(lines[:samples], ())]
-        if len(lines) > samples:
-            parts.append((lines[samples:], (slice(samples - 1, samples),)))
         is_read = not isinstance(where, slice) or where.start < where.stop
-        yield (samples, *slot.shape), [_copy(to, where, read, slot, some) for to, some in parts if is_read]
+        yield (samples, *slot.shape), _copy(lines, where, read, slot) if is_read else None
 
 
 def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
@@ -210,45 +212,30 @@ def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
     for slot in inputs:
         read = [place for place, row in enumerate(slot.rows) if row in place_of]
         where = as_slice([place_of[slot.rows[place]] for place in read])
-        yield slot.shape, [_copy(code.scalars, where, as_slice(read), slot)] if read else []
+        yield slot.shape, _copy(code.scalars, where, as_slice(read), slot) if read else None
 
 
-def _copied(answers: CompiledBackend, code: Any, single: bool) -> Callable[[], Found | None] | None:
+def _copied(answers: CompiledBackend, code: Any, single: bool) -> Callable[[], Found | None]:
     """A function that copies values and gradients out of memory; it gives None if some result is not finite.
 
-    The place behind the scalars of `out` is 0.0 where those are finite; lines are looked at here.
+    The place behind the scalars of `out` is 0.0 where all is finite that is handed out.
     """
-    parts = answers.parts()
-    groups = {part.group for part in parts if part.group} if parts is not None else set()
-    if parts is None or len(groups) > 1:
-        return None
-    lines = [code.out_lines(group) for group in groups]
-    views = [part.view(code.out, code) for part in parts]
-    item, amiss, values, copies = code.out.item, answers.scalars, _values(views[0], single), [v.copy for v in views[1:]]
+    item, amiss, values = code.out.item, answers.scalars, _values(answers.picks[0], code, single)
+    copies = [pick.reader(code) for pick in answers.picks[1:]]
     one = copies[0] if copies else list
 
     def copied() -> Found | None:
-        if item(amiss) != 0.0 or (lines and not np.isfinite(lines[0]).all()):
+        if item(amiss) != 0.0:
             return None
         return values(), one() if single else [copy() for copy in copies]
 
     return copied
 
 
-def _found(answers: CompiledBackend, code: Any, samples: int, single: bool) -> Callable[[], Found | None]:
-    """The same for results that do not lie side by side, and are put together."""
-
-    def found() -> Found | None:
-        values, slopes, finite = answers.found(code, samples)
-        if not finite:
-            return None
-        return (values[0], slopes[0] if slopes else []) if single else (values, slopes)
-
-    return found
-
-
-def _values(view: Any, single: bool) -> Callable[[], Any]:
+def _values(pick: Any, code: Any, single: bool) -> Callable[[], Any]:
     """A function that copies the outputs' values: floats, or arrays with one for each sample."""
     if single:
+        view = pick.memory(code)[pick.where]
         return view[0].copy if view.ndim > 1 else view.item  # type: ignore[no-any-return]
-    return (lambda: list(view.copy())) if view.ndim > 1 else view.tolist
+    read = pick.reader(code)
+    return lambda: as_list(read())

@@ -67,7 +67,8 @@ def feed(code: Any, inputs: Inputs) -> None:
     if inputs.batches and code.samples[1] != inputs.samples:
         code.set_samples([1, inputs.samples])
     for batch in inputs.batches:
-        feed_lines(code, *lines_of(code, batch.rows), batch.columns)
+        known, lines = lines_of(code, batch.rows)
+        code.feeds[1][lines, : inputs.samples] = batch.columns[known]
     if code.fed_rows:
         code.scalars[code.fed_at] = [inputs.number(row) for row in code.fed_rows]
 
@@ -77,14 +78,6 @@ def lines_of(code: Any, rows: Sequence[int]) -> tuple[Any, Any]:
     line_of = {code.flat.sources[leaf].row: line for line, leaf in enumerate(code.fed[1])}
     known = [place for place, row in enumerate(rows) if row in line_of]
     return as_slice(known), as_slice([line_of[rows[place]] for place in known])
-
-
-def feed_lines(code: Any, known: Any, lines: Any, columns: Any) -> None:
-    """Copy columns into lines; lanes beyond the last sample repeat it."""
-    feeds, columns = code.feeds[1], columns[known]
-    feeds[lines, : columns.shape[1]] = columns
-    if feeds.shape[1] > columns.shape[1]:
-        feeds[lines, columns.shape[1] :] = columns[:, -1:]
 
 
 def as_slice(places: Sequence[int]) -> Any:

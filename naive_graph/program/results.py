@@ -2,114 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from operator import getitem
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engines.tape.flat import NONE, Flat, Sample
 from .inputs import as_slice
 
-Pick = Callable[[Any, Any], Any]
 
+class Pick(NamedTuple):
+    """Where results lie: single numbers among all that code hands out (group 0), or whole lines of a group of samples.
 
-@dataclass(frozen=True)
-class ResultSlice:
-    """Results that lie side by side in memory: scalars (group 0), or whole lines of a group of samples."""
+    where: a slice if they lie side by side, else their places.
+    """
 
     group: int
-    where: slice
+    where: Any
 
-    def view(self, out: Any, tape: Any) -> Any:
-        return (tape.out_lines(self.group) if self.group else out)[self.where]
+    def memory(self, code: Any) -> Any:
+        """The array that they are picked from, which stays until the number of samples changes."""
+        return code.out_lines(self.group) if self.group else code.out
 
-    def __call__(self, out: Any, tape: Any) -> Any:
-        return self.view(out, tape).copy()
-
-
-def picks(flat: Flat, tape: Any, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
-    """Functions that take the outputs' values, and then each output's slopes, out of a tape's results."""
-    places = list(accumulate((int(flat.groups[at.row] == 0) for at in asked), initial=0))
-    bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
-    return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
+    def reader(self, code: Any) -> Callable[[], Any]:
+        """A function that copies them, with all looked up that can be before the call."""
+        memory = self.memory(code)
+        return memory[self.where].copy if isinstance(self.where, slice) else partial(getitem, memory, self.where)
 
 
-def for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
-    """The slopes, spread over the samples where a PlaceHolder of a batch has the same slope in each."""
-    if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
-        return slopes
-    entries = [
-        x if np.ndim(x) else np.full(samples, x) if each else float(x)
-        for x, each in zip(slopes, fed, strict=True)
-    ]  # fmt: skip
-    return np.array(entries) if all(map(np.ndim, entries)) else entries
+class PickEach(NamedTuple):
+    """Results of which some are numbers and some have a line, one by one: an array, or a list where they differ.
+
+    spread: of each whether it is wanted for every sample, though all have the same: a slope by what is fed.
+    """
+
+    picks: list[Pick]
+    spread: Sequence[bool]
+
+    def reader(self, code: Any) -> Callable[[], Any]:
+        """A function that copies them."""
+        reads = [(pick.reader(code), code.samples[1] if each else 0) for pick, each in zip(self.picks, self.spread)]
+
+        def read() -> Any:
+            entries = [_alone(one(), samples) for one, samples in reads]
+            return np.array(entries) if len({np.ndim(each) for each in entries}) == 1 else entries
+
+        return read
 
 
-def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick:
-    groups = {int(flat.groups[at.row]) for at in asked}
-    lanes = {at.lane == NONE for at in asked}
-    if groups == {0}:
-        return ResultSlice(0, slice(places[0], places[-1] + 1))
-    many = [at.row for at in asked if flat.groups[at.row]]
-    leaf = any(flat.starts[row] == flat.starts[row + 1] for row in many)  # what was fed is nowhere exported
-    if leaf and len(asked) == 1:
-        (at,) = asked
-        fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
-        return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
-    if not leaf and len(groups) == 1 and lanes == {True}:
-        (group,) = groups
-        some = as_slice([tape.exported[group].index(at.row) for at in asked])
-        return ResultSlice(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
-    if not leaf and all(at.lane != NONE or not flat.groups[at.row] for at in asked):
-        return _numbers(flat, tape, asked, places)
-    singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
+def picks(flat: Flat, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bool]) -> list[Pick | PickEach]:
+    """What takes the outputs' values, and then each output's slopes, out of what code hands out.
 
-    def together(out: Any, tape: Any) -> Any:
-        entries = [_alone(single(out, tape)) for single in singles]
-        return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
-
-    return together
+    fed: of each slope of an output whether it is by a PlaceHolder of a batch, and so has an entry for each sample.
+    """
+    scalars, found = count(), []
+    for row, lane in asked:
+        group = int(flat.groups[row])
+        place = code.place_out(row, lane) if group else next(scalars)
+        found.append((group if lane == NONE else 0, place))
+    firsts = range(outputs, len(asked), max(len(fed), 1))
+    return [_pick(found[:outputs], [False] * outputs), *(_pick(found[k : k + len(fed)], fed) for k in firsts)]
 
 
-def _numbers(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick:
-    """A function that collects numbers of which some are scalars, and some single samples of a group's lines."""
-    line_of = {group: {row: line for line, row in enumerate(rows)} for group, rows in tape.exported.items()}
-    spread: dict[int, list[tuple[int, int, int]]] = {}
-    for k, (at, place) in enumerate(zip(asked, places, strict=False)):
-        group = int(flat.groups[at.row])
-        spread.setdefault(group, []).append((k, line_of[group][at.row], at.lane) if group else (k, place, 0))
-    columns = [(group, *np.array(found).T) for group, found in spread.items()]
-
-    def numbers(out: Any, tape: Any) -> Any:
-        found = np.empty(len(asked))
-        for group, where, lines, lanes in columns:
-            found[where] = tape.out_lines(group)[lines, lanes] if group else out[lines]
-        return found
-
-    return numbers
-
-
-def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:
-    """The groups whose lines are handed out whole; None if only parts of some are, or something that was fed."""
-    lanes = [at for at in asked if flat.groups[at.row]]
-    if any(at.lane != NONE or flat.starts[at.row] == flat.starts[at.row + 1] for at in lanes):
-        return None
-    return sorted({int(flat.groups[at.row]) for at in lanes})
+def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> Pick | PickEach:
+    groups = {group for group, _ in places}
+    if len(groups) > 1 or (any(spread) and 0 in groups):
+        return PickEach([Pick(group, slice(place, place + 1)) for group, place in places], spread)
+    return Pick(groups.pop(), as_slice([place for _, place in places]))
 
 
 def all_finite(found: Any) -> bool:
-    if not isinstance(found, np.ndarray):
-        return all(map(all_finite, map(np.asarray, found)))
-    return bool(np.isfinite(found).all())
+    return all(map(all_finite, found)) if isinstance(found, list) else bool(np.isfinite(found).all())
 
 
-def _alone(found: Any) -> Any:
-    """The only entry of what was found: a float, or an array with one for each sample."""
-    return float(found[0]) if found.ndim == 1 else found[0]
+def _alone(found: Any, samples: int) -> Any:
+    """The only entry of what was found: an array with one for each sample, or a float. samples: as often, or 0."""
+    if found.ndim > 1:
+        return found[0]
+    return np.full(samples, found[0]) if samples else float(found[0])
 
 
 def as_list(found: Any) -> list[Any]:
     """The outputs' values as a list of floats, or of arrays with one for each sample."""
-    return found.tolist() if found.ndim == 1 else list(found)
+    return found.tolist() if isinstance(found, np.ndarray) and found.ndim == 1 else list(found)

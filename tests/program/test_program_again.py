@@ -389,3 +389,37 @@ def test_a_masked_array_is_refused_after_plain_ones_too(engine, columns):
         with pytest.raises(FeedError, match="masked"):
             program(np.ma.masked_greater(plain, 1.0), *rest)
     assert program(np.ma.masked_greater(plain, 9.0), *rest).value.tolist() == program(plain, *rest).value.tolist()
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(8, 21), st.data())
+def test_numbers_of_some_hidden_samples_come_as_the_reference_engine_has_them(samples, data):
+    """Of an unrolled loop any rows and leaves may be asked for, in any order, whatever the other samples come to."""
+    random = np.random.default_rng(samples)
+    with Graph.scratch():
+        w = [Variable(x) for x in random.normal(size=2).tolist()]
+        xs = [Variable(x) for x in random.normal(size=samples).tolist()]
+        grown = [(x + w[1]).exp() for x in xs]
+        loss = Graph.sum([w[0] / (each + 1.0) for each in grown])
+        some = data.draw(st.lists(st.sampled_from([*xs, *grown, *w]), max_size=6))
+        wrt = data.draw(st.lists(st.sampled_from([*xs, *w]), max_size=6))
+        if wild := not wrt and data.draw(st.booleans()):
+            xs[data.draw(st.integers(0, samples - 1))].value = 1000.0  # a sample of an infinite row, and a finite loss
+        program, law = Program([loss, *some], wrt), Program([loss, *some], wrt, engine="reference")
+        Graph.on_invalid = "ignore"
+        for _ in range(4):
+            found, due = program(), law()
+            assert found.value == pytest.approx(due.value, rel=1e-12)
+            assert np.allclose(found.gradient, due.gradient, rtol=1e-12)
+        assert wild or program._fast_path.state.name == "OPEN"
+
+
+@pytest.mark.parametrize("samples", [1, 7, 8, 9])
+def test_what_was_fed_is_handed_out_though_nothing_is_computed_of_it(samples):
+    ps = [PlaceHolder() for _ in range(3)]
+    program, x = Program([ps[2], ps[0]], [ps[0]], inputs=[ps]), np.random.default_rng(1).normal(size=(samples, 3))
+    for _ in range(4):
+        x = x + 1.0
+        values, slopes = program(x)
+        assert np.array_equal(values, x.T[[2, 0]])
+        assert [np.broadcast_to(each[0], samples).tolist() for each in slopes] == [[0.0] * samples, [1.0] * samples]

@@ -31,13 +31,17 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
 
 
 class TapeTables(NamedTuple):
-    """What is to be done: parts, instructions, what they look up, and the addresses of kernels."""
+    """What is to be done: parts, instructions, what they look up, and the addresses of kernels.
+
+    out_size: how many numbers are handed out behind the place that says whether all of them are finite.
+    """
 
     parts: Ints
     part_count: int
     code: Ints
     index: Ints
     table: Longs
+    out_size: int
 
 
 class Numbers(NamedTuple):
@@ -98,7 +102,7 @@ def run_scalars(begin: int, end: int, todo: TapeTables, on: Numbers, source: Flo
             for i in range(length):
                 on.scalars[to + i] = on.scalars[base + i]
         elif what == CHECK:
-            on.scalars[to + length] = amiss(on.scalars, to, length)
+            on.scalars[to + length] = amiss(on.scalars, to, length) + amiss(on.out_lanes, 0, todo.out_size)
         elif what == BEGIN:
             begin_sums(on.scalars, to, length)
 
@@ -170,6 +174,8 @@ def run_block(
                 to, start = todo.code[at + 2 + line] * on.width, line * stride
                 for i in range(0, on.whole, LANES):
                     on.lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
+                for i in range(on.real, on.whole):  # these repeat the last sample: no number is out of the ordinary
+                    on.lanes[to + i] = on.lanes[to + on.real - 1]
         elif what == GATHER:
             to, base = todo.code[at + 2] * on.width, todo.code[at + 3]
             for i in range(on.whole):

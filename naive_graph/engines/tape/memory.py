@@ -151,10 +151,11 @@ class Memory(Face):
     index: Array
     gathered: dict[int, int]  # leaves whose lanes are scalars: from where on the index says which
     fed: dict[int, list[int]]  # by group: the other leaves, which are fed,
-    exported: dict[int, list[int]]  # the wanted rows,
+    exported: dict[int, dict[int, int]]  # the wanted rows, and which line is whose,
     feeds: dict[int, Array]  # and a line of floats for each of both, one for each sample,
     outs: dict[int, Array]  # with room up to the stride
     slots: Array  # where each row's scalar is
+    results: slice  # where wanted scalars are handed out, and whether all that is handed out is finite
     most_slots: dict[int, int]  # by group: how many lines of lanes there are,
     kept: set[int]  # and in which groups they must all be there at once
     _parts: list[list[int]]
@@ -173,16 +174,17 @@ class Memory(Face):
         nothing = [0] * (PART - SAMPLES)
         parts = [[*part, *self.places.get(part[GROUP], nothing)] for part in self._parts]
         self.parts = np.array(parts, np.int32).reshape(-1)
-        self.lanes, self.feed_room, self.out_room = (aligned(size + LANES) for size in sizes)
-        self.feeds, self.outs = {}, {}
+        self.lanes, self.feed_room = (aligned(size + LANES) for size in sizes[:2])
+        self.scalars = np.concatenate([self.scalars[: self.results.stop], np.zeros(sizes[2])])
+        self.out, self.feeds, self.outs = self.scalars[self.results.start :], {}, {}
         for group, (_, _, stride, _, feeds, outs) in self.places.items():
             self.feeds[group] = _lines(self.feed_room[feeds:], len(self.fed[group]), stride)
-            self.outs[group] = _lines(self.out_room[outs:], len(self.exported[group]), stride)
+            self.outs[group] = _lines(self.scalars[self.results.stop + outs :], len(self.exported[group]), stride)
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and self.place(row) >= 0:
                 self.put(row, float(self.samples[source.group]))
             elif isinstance(source, Lanes) and source.constant:
-                fill(self.feed(row), source.numbers)
+                self.feed(row)[: len(source.numbers)] = source.numbers
 
     def place(self, row: int) -> int:
         return int(self.slots[row])
@@ -199,17 +201,13 @@ class Memory(Face):
     def lanes_of(self, row: int) -> Array:
         """The values of a wanted row that has one for each sample: a view, good until the next run."""
         group = int(self.flat.groups[row])
-        if row in self.gathered:
-            return self.scalars[self.index[self.gathered[row] :][: self.samples[group]]]
-        if self.flat.starts[row] == self.flat.starts[row + 1]:  # a leaf: what was fed
-            return self.feed(row)[: self.samples[group]]
-        return self.out_lines(group)[self.exported[group].index(row)]
+        return self.out_lines(group)[self.exported[group][row]]
 
-
-def fill(line: Array, numbers: Any) -> None:
-    """Write a line; lanes beyond the last sample repeat it, so that no number of theirs is out of the ordinary."""
-    line[: len(numbers)] = numbers
-    line[len(numbers) :] = numbers[-1]
+    def place_out(self, row: int, lane: int) -> int:
+        """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""
+        group = int(self.flat.groups[row])
+        line, (_, _, stride, _, _, first) = self.exported[group][row], self.places[group]
+        return line if lane == NONE else self.results.stop - self.results.start + first + line * stride + lane
 
 
 def _lines(room: Array, count: int, stride: int) -> Array:

@@ -29,6 +29,7 @@ need a total over the samples (a normalisation, say) has more.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,8 +47,11 @@ class Section(NamedTuple):
     rows: Array
 
 
-def sections(flat: Flat) -> list[Section]:
-    """The plan's sections, in the order in which they run; leaves belong to none."""
+def sections(flat: Flat, wanted: Iterable[int] = ()) -> list[Section]:
+    """The plan's sections, in the order in which they run; leaves belong to none.
+
+    Samples of which only leaves are wanted have an empty one, which hands them out.
+    """
     stages = np.zeros(len(flat), np.int32)
     stage_rows(len(flat), flat.columns, stages)
     computed = (flat.kinds >= 0) | (flat.kinds <= DOT)
@@ -63,7 +67,8 @@ def sections(flat: Flat) -> list[Section]:
             Section(stage, group, np.flatnonzero(here & (groups == group)).astype(np.int32))
             for group in sorted(set(groups[here].tolist()))
         ]
-    return found
+    fed = {int(flat.groups[row]) for row in wanted}.difference([0], (part.group for part in found))
+    return found + [Section(1, group, np.zeros(0, np.int32)) for group in sorted(fed)]
 
 
 def lives_on(parts: list[Section]) -> set[int]:

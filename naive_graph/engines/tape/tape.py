@@ -27,16 +27,16 @@ from .tiles import tiles
 class Tape(Memory):
     """Rows of a flat plan as instructions over arrays. It must not run in two threads at once.
 
-    wanted: rows to hand out: `out[k]` is the k-th of those that are scalars,
-    and `lanes_of(row)` one that has a value for every sample. moves: (from, to),
-    scalars that a run hands to the next one; then watched is the scalar whose
-    history is kept.
+    wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, `lanes_of(row)`
+    one that has a value for every sample. Both lie behind all other scalars; between them
+    stands whether all are finite. moves: (from, to), scalars that a run hands to the next
+    one; then watched is the scalar whose history is kept.
     """
 
     def __init__(
         self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE
     ) -> None:
-        self.flat, self.sections = flat, sections(flat)
+        self.flat, self.sections = flat, sections(flat, wanted)
         self._code: list[Array] = []
         self._index: list[Array] = [np.zeros(0, np.int32)]
         self._parts: list[list[int]] = []
@@ -54,8 +54,6 @@ class Tape(Memory):
     def begin(self) -> None:
         """Take memory of its own, in which nothing was computed yet."""
         self.scalars, self.moving = self._scalars(), np.empty(len(self.moves) + 1)
-        first, count = self.results
-        self.out = self.scalars[first : first + count + 1]
         self.set_samples(self.flat.samples)
 
     # --- where things are ---
@@ -68,7 +66,11 @@ class Tape(Memory):
         others = [row for row, place in found.items() if place == NONE]
         lanes = [row for row in flat.leaves().tolist() if flat.groups[row] and row not in self.leaves.lines]
         self.fed = {group: [row for row in lanes if flat.groups[row] == group] for group in range(1, len(flat.samples))}
-        self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
+        self.exported = {group: {} for group in self.fed}
+        for row in wanted:
+            if flat.groups[row]:
+                lines = self.exported[flat.groups[row]]
+                lines.setdefault(row, len(lines))
         self.runs: dict[int, Runs] = {}
         shapes = Shapes()
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
@@ -86,12 +88,11 @@ class Tape(Memory):
         self.slots[[*found]] = [*found.values()]
         self.slots[placed] = self.leaves.count + np.arange(len(placed))
         self.kernels = shapes.since()
-        self.results = self.leaves.count + len(placed), sum(1 for row in wanted if flat.groups[row] == 0)
-        self.nothing = sum(self.results) + 1
+        self.nothing = self.leaves.count + len(placed)
 
     def _scalars(self) -> Array:
-        """Room for all scalars: rows, the beginning of a sum, 1, and those that are packed for a layer."""
-        scalars = np.zeros(self.nothing + 2 + self._sizes["packed"])
+        """Room for all scalars: rows, the beginning of a sum, 1, those that are packed for a layer, and results."""
+        scalars = np.zeros(self.results.stop)
         scalars[self.nothing : self.nothing + 2] = NOTHING_YET, 1.0
         scalars[self.leaves.held_at] = self.leaves.held
         for row, number in self.flat.constants.items():
@@ -114,20 +115,21 @@ class Tape(Memory):
             if part.group == 0:
                 self._runs(self.runs[part.stage])
             else:
-                exports = self.exported[part.group] if last[part.group] == part.stage else []
+                exports = [*self.exported[part.group]] if last[part.group] == part.stage else []
                 self._lanes(part, exports, part.group in begun)
                 begun.add(part.group)
-        self._hand_out(self.slots[wanted])
+        first = self.nothing + 2 + self._sizes["packed"]
+        self.results = slice(first, first + len(wanted) + 1)
+        self._hand_out(self.slots[wanted], first)
 
-    def _hand_out(self, places: Array) -> None:
-        """Results that are not there yet are moved to where they are handed out; neighbours together."""
-        runs, begin = runs_of(places), self.results[0]
+    def _hand_out(self, places: Array, begin: int) -> None:
+        """Results are moved to where they are handed out; neighbours together."""
+        runs = runs_of(places)
         if len(runs) > 1 + len(places) // 8:
             self._scalar(PACK, begin, places)
         else:
             for first, last in runs:
-                if places[first] != begin + first:
-                    self._part(0, [MOVE, begin + first, last - first, int(places[first]), 0])
+                self._part(0, [MOVE, begin + first, last - first, int(places[first]), 0])
         self._part(0, [CHECK, begin, len(places), 0, 0])
 
     def _load(self, sources: Array) -> None:
@@ -212,8 +214,9 @@ class Tape(Memory):
         """Write all arguments of the kernel into one array."""
         self.history = np.zeros(1)
         steps = LoopCount(1, self.history, self.watched, self.moves, self.move_count, self.moving)
-        todo = TapeTables(self.parts, len(self._parts), self.code, self.index, self.table)
-        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, self.out_room))
+        out_room = self.scalars[self.results.stop :]
+        todo = TapeTables(self.parts, len(self._parts), self.code, self.index, self.table, len(out_room))
+        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, out_room))
         self.packed = self.arguments.ctypes.data
 
     def repeat(self, source: Any, history: Array) -> None:
