@@ -54,6 +54,7 @@ def gradcheck(
     The graph, its values and its gradients are left as they are. Raises
     NumericError if the loss or a derivative is not finite.
 
+    >>> from naive_graph import Variable
     >>> x = Variable(0.5)
     >>> print(gradcheck((x * x).sin()).count)
     1

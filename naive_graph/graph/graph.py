@@ -117,6 +117,7 @@ class Graph(ByName, metaclass=GraphType):
         missing. A call that fails leaves every value as it was. A tensor is
         evaluated on arrays, as by `tensor.forward()`.
 
+        >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)
         >>> y = x * x
         >>> Graph.forward(y)
@@ -172,6 +173,7 @@ class Graph(ByName, metaclass=GraphType):
         accumulate, leaves add to the gradients they have. Raises StaleGraphError
         if y was not evaluated since a value that it depends on changed.
 
+        >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)
         >>> y = x * x
         >>> Graph.forward(y)
@@ -238,6 +240,7 @@ class Graph(ByName, metaclass=GraphType):
         "assembly" for the instructions of this one. Raises NodeError for
         another form, or more than some 3,000 nodes, and MissingToolError where llvmlite is not installed.
 
+        >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)
         >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
         define void @"forward"(ptr %values, ptr %adjoints, ptr %scratch) {
@@ -314,6 +317,7 @@ class Graph(ByName, metaclass=GraphType):
     def scratch(cls) -> Iterator[None]:
         """An empty graph for a while; the old one comes back after, untouched.
 
+        >>> from naive_graph import Graph
         >>> before = len(Graph.node_list)
         >>> with Graph.scratch():
         ...     y = Graph.Variable(1.0) + 2
@@ -341,6 +345,7 @@ naive_Graph = Graph
 def scope(name: str) -> Iterator[Scope]:
     """Mark the nodes made inside: drawings fold them into one box of that name.
 
+    >>> from naive_graph import Graph, scope
     >>> with scope("layer"):
     ...     y = Graph.Variable(1.0) * 2
     >>> y.scope.path

@@ -241,6 +241,7 @@ class Node(_Methods):
         Parts that are used more than once and long get a line of their own, so
         the text stays linear in the graph.
 
+        >>> from naive_graph import Variable
         >>> x = Variable(6, name="x")
         >>> print(((x - 7) ** 2 + 10).log().formula())
         log((x - 7)**2 + 10)
@@ -259,6 +260,7 @@ class Node(_Methods):
         Raises NodeError for another language, for what is no leaf, for a
         PlaceHolder outside `wrt`, and for an operator that computes in Python.
 
+        >>> from naive_graph import Variable
         >>> x = Variable(3.0, name="x")
         >>> print(((x - 7.0) * x).code("javascript"))
         function f(inputs) {

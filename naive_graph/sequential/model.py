@@ -45,7 +45,7 @@ class Begun(NamedTuple):
 class Sequential(Network):
     """Layers, weights, a loss, and how they learn. What it is given is told at Network.
 
-    >>> from .layers import Activation, Dense
+    >>> from naive_graph.sequential import Activation, Dense
     >>> print(Sequential([Dense(8), Activation("relu"), Dense(3)], 4, initializer="glorotUniform").summary())
     layer               output  parameters
     Dense(8)              (8,)          40
@@ -95,7 +95,7 @@ class Sequential(Network):
         that was not.
         Raises ShapeError, SequentialError, TrainingError.
 
-        >>> from .layers import Dense
+        >>> from naive_graph.sequential import Dense
         >>> line = Sequential([Dense(1)], 1, learning_rate=0.5, initializer=0.5)
         >>> history = line.fit([[0.0], [1.0]] * 10, [[1.0], [3.0]] * 10, epochs=99)
         >>> line.predict([2.0]).round(3).tolist()

@@ -140,8 +140,9 @@ class Partition:
 def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     """The division into at most so many runs whose slowest worker is fastest. Exact, by dynamic programming.
 
-    >>> from .layers import Dense, placed
-    >>> from .dataflow import expanded
+    >>> from naive_graph.sequential import Costs, Dense, partition
+    >>> from naive_graph.sequential.dataflow import expanded
+    >>> from naive_graph.sequential.layers import placed
     >>> flow = expanded(placed([Dense(2)], (3,)))
     >>> costs = Costs(dict.fromkeys(flow.operators, 2.0), dict.fromkeys(flow.streams, 0.0))
     >>> partition(flow, 2, costs).parts

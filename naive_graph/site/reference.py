@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..core.compositions import COMPOSITIONS
 from ..core.rooms import public
 from ..core.rules import Rule
 from ..errors import DrawingError, NoGradientError
@@ -35,6 +36,10 @@ except ImportError:
 # As the package's help has them.
 ROOMS = ("tensor", "training", "sequential", "views", "interop", "classroom", "errors")
 HOUSE = __name__.split(".")[0]
+OVER_SAMPLES = {  # of the B samples of a batch: a formula, and its derivative by each
+    "total": ("a1 + ... + aB, over the B samples of a batch", "1 in each sample"),
+    "mean": ("(a1 + ... + aB) / B, over the B samples of a batch", "1/B in each sample"),
+}
 
 
 class PublicName:
@@ -45,7 +50,8 @@ class PublicName:
         self.path = f"{room}.{name}" if room else name
         self.page = f"{self.path}.html"
         self.is_class = isinstance(thing, type)
-        self.is_operator = isinstance(thing, (Rule, Row))
+        self.of_numbers = isinstance(thing, Rule) or COMPOSITIONS.get(name) is thing
+        self.is_operator = self.of_numbers or isinstance(thing, Row)
 
     @property
     def written(self) -> str:
@@ -83,18 +89,21 @@ class PublicName:
     @cached_property
     def formulas(self) -> list[str]:
         """Of an operator of numbers its value, and its derivative by each operand."""
-        if not isinstance(self.thing, Rule):
+        if not self.of_numbers:
             return []
+        if isinstance(self.thing, Rule) and self.name in OVER_SAMPLES:
+            value, slope = OVER_SAMPLES[self.name]
+            return [f"{self.name}(a) = {value}", f"d/da = {slope}"]
         with Graph.scratch():
-            operands = [Variable(0.5, name=letter) for letter in "abcd"[: self.thing.arity or 3]]
-            y = self.thing(*operands)
+            y, operands = _applied(self.thing)
             return [y.formula(), *(f"d/d{each.name} = {_slope(y, each)}" for each in operands)]
 
     def body(self, links: Links) -> str:
-        """What its page says."""
-        return "".join(self._parts(links))
+        """What its page says and shows."""
+        return "".join([*self.text(links), self.picture(), self._source()])
 
-    def _parts(self, links: Links) -> Iterator[str]:
+    def text(self, links: Links) -> Iterator[str]:
+        """What its page says in words and examples."""
         if isinstance(self.thing, Row):
             yield docstring(self.thing.__doc__, links)
             yield f'<pre class="wide" tabindex="0">{escape(chr(10).join(facts(self.thing)))}</pre>'
@@ -102,10 +111,9 @@ class PublicName:
             yield code("\n".join(self.formulas))
         else:
             yield docstring(inspect.getdoc(self.thing), links)
+            yield code("\n".join(self.formulas)) if self.formulas else ""
         if isinstance(self.thing, type):
             yield from self._of_a_class(links)
-        yield self.picture()
-        yield self._source()
 
     def _of_a_class(self, links: Links) -> Iterator[str]:
         thing = self.thing
@@ -181,10 +189,20 @@ def _slope(y: Any, x: Any) -> str:
         return "0"
 
 
-def _example(operator: Rule | Row) -> Any:
-    if isinstance(operator, Rule):
-        return operator(*(Variable(0.5, name=letter) for letter in "abcd"[: operator.arity or 3]))
-    return ExampleCall(operator, operator.examples[0]).results[0]
+def _applied(function: Any) -> tuple[Any, list[Variable]]:
+    """What an operator of numbers gives, and its operands."""
+    if isinstance(function, Rule):
+        names = list("abcd"[: function.arity or 3])
+    else:
+        names = [name for name, each in inspect.signature(function).parameters.items() if each.default is each.empty]
+    operands = [Variable(0.5, name=name) for name in names]
+    return function(*operands), operands
+
+
+def _example(operator: Any) -> Any:
+    return (
+        ExampleCall(operator, operator.examples[0]).results[0] if isinstance(operator, Row) else _applied(operator)[0]
+    )
 
 
 def _folded(title: str, thing: Any) -> str:

@@ -25,7 +25,7 @@ def transform(
     Letters that only the source has are summed; those that only the result has
     are new, and `sizes` says how far they run. Raises IndexSpecError, ShapeError.
 
-    >>> from .nodes import LeafNode
+    >>> from naive_graph import LeafNode
     >>> a = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
     >>> transform("ij->jik", a, sizes={"k": 5}).shape
     (2, 2, 5)
@@ -61,7 +61,7 @@ def linear(
     is summed there first; in a sum or difference the other source then counts
     once for each of its positions. Raises IndexSpecError, ShapeError.
 
-    >>> from .nodes import LeafNode
+    >>> from naive_graph import LeafNode
     >>> A, B = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]]), LeafNode.parameter([10.0, 20.0])
     >>> linear("ik,i->i", A, B, op="add").eval().tolist()
     [23.0, 47.0]
@@ -92,7 +92,7 @@ def linear(
 def nonlinear(f: Callable[..., Any] | Function, *sources: TensorNode, name: str | None = None) -> NonlinearNode:
     """dst[I] = f(src[I], ...): a rule, or any Python function made of rules, entry by entry.
 
-    >>> from .nodes import LeafNode
+    >>> from naive_graph import LeafNode
     >>> x = LeafNode.parameter([1.0, 2.0])
     >>> nonlinear(lambda a, b: a * a - b, x, x).eval().tolist()
     [0.0, 2.0]

@@ -194,7 +194,7 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     wrt: tensor nodes, or one alone for one derivative alone. Where the output
     does not depend on one, its derivative is a broadcast 0.
 
-    >>> from .nodes import LinearNode
+    >>> from naive_graph.tensor import LeafNode, LinearNode, gradients
     >>> w = LeafNode.parameter([1.0, 2.0])
     >>> y = LinearNode("mul", (), (-1,), (-1,), w, w)  # the sum of squares
     >>> gradients(y, w).eval().tolist()
@@ -212,7 +212,7 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
 def tangents(start: TensorNode, outputs: TensorNode | Iterable[TensorNode]) -> Any:
     """The derivatives of outputs with respect to one tensor, of shape `output.shape + start.shape`. Forward mode.
 
-    >>> from .nodes import NonlinearNode
+    >>> from naive_graph.tensor import LeafNode, NonlinearNode, tangents
     >>> x = LeafNode.parameter([1.0, 2.0])
     >>> tangents(x, NonlinearNode(lambda a: a * a, x)).eval().tolist()
     [[2.0, 0.0], [0.0, 4.0]]

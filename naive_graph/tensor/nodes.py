@@ -137,6 +137,7 @@ class TransformNode(TensorNode):
     number, which is never differentiated. shape: the destination's, needed for
     new indices; None stands for an extent that the source gives.
 
+    >>> from naive_graph import LeafNode
     >>> b = LeafNode.parameter([[1, 2], [3, 4]])
     >>> TransformNode((1,), (1, -1), b).shape  # the sum of each row
     (2,)
@@ -174,6 +175,7 @@ class LinearNode(TensorNode):
 
     indexDst, indexSrcL, indexSrcR: one id for each dimension; see index.py.
 
+    >>> from naive_graph.tensor import LeafNode, LinearNode
     >>> a, b = LeafNode.parameter([[1, 2], [3, 4]]), LeafNode.parameter([[1], [1]])
     >>> LinearNode("mul", (1, 2), (1, -3), (-3, 2), a, b).shape  # a matrix product
     (2, 1)
@@ -219,6 +221,7 @@ class NonlinearNode(TensorNode):
     f: a rule of the catalogue, or any Python function made of them, of as many
     numbers as there are sources. The sources have one shape.
 
+    >>> from naive_graph import LeafNode
     >>> x = LeafNode.parameter([1.0, 2.0])
     >>> NonlinearNode(lambda a: a * a, x).function.formula(["x"])
     'x*x'

@@ -25,7 +25,7 @@ STYLES = {"text": TEXT, "tex": TEX}
 def equation(node: TensorNode, style: str = "text") -> str:
     r"""The node as an equation, in "text" or "tex".
 
-    >>> from .nodes import LinearNode
+    >>> from naive_graph.tensor import LeafNode, LinearNode, equation
     >>> W, Y = LeafNode.input((2, 3), "W"), LeafNode.input((3, 4, 5), "Y")
     >>> x = LinearNode("mul", (1, 2, 3), (1, -4), (-4, 2, 3), W, Y, name="x")
     >>> equation(x)

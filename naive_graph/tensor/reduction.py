@@ -46,7 +46,7 @@ class ReductionNode(TensorNode):
     "peak", or the scalar rule of that name. indexDst, indexSrc: as a
     TransformNode's, but without new indices.
 
-    >>> from .nodes import LeafNode
+    >>> from naive_graph import LeafNode
     >>> x = LeafNode.parameter([[1.0, 5.0], [3.0, 4.0]])
     >>> ReductionNode("maximum", (1,), (1, -1), x).eval().tolist()  # the largest of each row
     [5.0, 4.0]

@@ -16,6 +16,7 @@ from ..core.rules import Arithmetic
 def sgd(w: Any, g: Any, *, rate: Any = 0.1) -> tuple[Any]:
     """w <- w - rate * g. It remembers nothing.
 
+    >>> from naive_graph.training.formulas import sgd
     >>> sgd(1.0, 2.0)
     (0.8,)
     """
@@ -25,6 +26,7 @@ def sgd(w: Any, g: Any, *, rate: Any = 0.1) -> tuple[Any]:
 def momentum(w: Any, g: Any, v: Any, *, rate: Any = 0.01, mom: Any = 0.9) -> tuple[Any, Any]:
     """v <- mom * v - rate * g; w <- w + v: a heavy ball, which keeps most of its speed v.
 
+    >>> from naive_graph.training.formulas import momentum
     >>> momentum(1.0, 2.0, 0.0, rate=0.5)
     (0.0, -1.0)
     """
@@ -38,6 +40,7 @@ def adagrad(w: Any, g: Any, s: Any, *, rate: Any = 0.1, eps: Any = 1e-20) -> tup
     w, g, s: floats, arrays of one shape, or nodes. Returns (w, s).
     Source: Duchi, Hazan & Singer, JMLR 12 (2011).
 
+    >>> from naive_graph.training.formulas import adagrad
     >>> adagrad(1.0, 2.0, 0.0)
     (0.9, 4.0)
     """

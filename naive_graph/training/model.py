@@ -207,7 +207,7 @@ def parameter(source: Parameter) -> ParameterLeaf:
     """Bring a parameter into a tensor expression.
 
     >>> from naive_graph.training.initialisers import const
-    >>> from naive_graph.training.trainers import SimpleSGDTrainer
+    >>> from naive_graph.training import Model, SimpleSGDTrainer, parameter
     >>> model = Model()
     >>> w = model.add_parameters(2, init=const(1.0))
     >>> (parameter(w) * parameter(w)).sum().backward()

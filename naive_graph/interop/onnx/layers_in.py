@@ -27,8 +27,8 @@ def sequential_from_onnx(source: Any) -> Sequential:
     with their channels last; the weights are laid out for that. Raises
     ImportModelError, which names all that is no layer.
 
-    >>> from naive_graph.sequential import Dense
     >>> from naive_graph.interop.onnx.writing import modelled
+    >>> from naive_graph.sequential import Dense, Sequential
     >>> line = Sequential([Dense(2), Dense(1)], 3, initializer=0.5)
     >>> sequential_from_onnx(modelled(line)).predict([1.0, 2.0, 3.0]).tolist()
     [4.0]

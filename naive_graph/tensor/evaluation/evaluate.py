@@ -126,8 +126,9 @@ def eval(node: TensorNode) -> Array:
 
     Raises PlaceHolderError if an input that it needs holds no value.
 
+    >>> from naive_graph.tensor import LeafNode, incremental_forward
     >>> a = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
-    >>> eval(a @ a).tolist()
+    >>> incremental_forward(a @ a).tolist()
     [[7.0, 10.0], [15.0, 22.0]]
     """
     check_tensors("eval", [node])
@@ -267,6 +268,7 @@ def backward(node: TensorNode, full: bool = False) -> None:
     nodes do. Evaluates what is missing. Raises ShapeError if there are more
     entries: sum them first.
 
+    >>> from naive_graph import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0])
     >>> (w * w).sum().backward()
     >>> w.gradient().tolist()

@@ -107,7 +107,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     the values that they have. Raises BudgetError before anything is built if
     that would take more than `budget` nodes. A call that fails builds nothing.
 
-    >>> from naive_graph import Graph
+    >>> from naive_graph import Graph, LeafNode, lower
     >>> Graph.clear()
     >>> W, x = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]], "W"), LeafNode.parameter([5.0, 6.0], "x")
     >>> y = lower(W @ x)
@@ -185,6 +185,7 @@ class Element(NamedTuple):
 def element_of(node: Node) -> Element | None:
     """Which element of which tensor a scalar node is, or helps to compute; None for any other node.
 
+    >>> from naive_graph import LeafNode, lower
     >>> y = LeafNode.parameter([[1.0, 2.0]], "y")
     >>> element_of(lower(y)[0, 1])
     Element(tensor=<LeafNode 'y' (1 x 2)>, at=(0, 1), exact=True)

@@ -89,6 +89,7 @@ def conv2d(
     odd cell at the end), "SAME_LOWER", a number, or [top, left, bottom, right].
 
     >>> import numpy as np
+    >>> from naive_graph.tensor import conv2d
     >>> x = np.arange(1.0, 17.0).reshape(4, 4, 1)
     >>> conv2d(x, [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], strides=2).eval().reshape(2, 2).tolist()
     [[44.0, 64.0], [124.0, 144.0]]

@@ -95,6 +95,7 @@ def rnn(
     initial_h: (D, N, H), without it 0. lengths: the steps of each sequence.
     Results: h after each step, (T, D, N, H), and after the last, (D, N, H).
 
+    >>> from naive_graph.tensor import rnn
     >>> each, last = rnn([[[1.0]], [[2.0]]], [[[1.0]]], [[[1.0]]])
     >>> each.eval().shape, each.eval().ravel().round(4).tolist(), last.eval().round(4).tolist()
     ((2, 1, 1, 1), [0.7616, 0.992], [[[0.992]]])
@@ -144,6 +145,7 @@ def gru(
     sequence. linear_before_reset: the reset multiplies r h + b, not h.
     Results: h after each step, (T, D, N, H), and after the last, (D, N, H).
 
+    >>> from naive_graph.tensor import gru
     >>> each, last = gru([[[1.0]], [[2.0]]], [[[1.0], [1.0], [1.0]]], [[[1.0], [1.0], [1.0]]])
     >>> each.eval().shape, each.eval().ravel().round(4).tolist(), last.eval().round(4).tolist()
     ((2, 1, 1, 1), [0.2048, 0.2813], [[[0.2813]]])
@@ -222,6 +224,7 @@ def lstm(
     sequence. input_forget: f is 1 - i. Results: h after each step,
     (T, D, N, H), and h and c after the last, (D, N, H).
 
+    >>> from naive_graph.tensor import lstm
     >>> each, h, c = lstm([[[1.0]], [[2.0]]], [[[1.0], [1.0], [1.0], [1.0]]], [[[1.0], [1.0], [1.0], [1.0]]])
     >>> each.eval().shape, each.eval().ravel().round(4).tolist()
     ((2, 1, 1, 1), [0.3696, 0.8112])

@@ -104,6 +104,7 @@ FLATTENING = (Attribute("axis", 1, until=12), Attribute("axis", -1, since=13))
 def softmax(x: Tensor, axis: Axis = -1) -> Any:
     """exp(x) / (sum of exp(x) along the axis): positive numbers that add up to 1.
 
+    >>> from naive_graph.tensor import softmax
     >>> softmax([0.0, 0.0]).eval().tolist()
     [0.5, 0.5]
     """

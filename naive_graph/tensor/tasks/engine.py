@@ -95,7 +95,7 @@ class DAGExecutionEngine:
     Python's lock while they compute, so large arrays gain and small ones do not.
     `last_run` says when each task ran; draw it with `gantt(engine)`.
 
-    >>> from .. import LeafNode
+    >>> from naive_graph.tensor import DAGExecutionEngine, LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")
     >>> engine = DAGExecutionEngine(workers=2)
     >>> engine.backward((w * w).sum())

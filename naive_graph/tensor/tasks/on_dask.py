@@ -35,7 +35,7 @@ class DaskEngine(DAGExecutionEngine):
     milliseconds, so send arrays on which it works longer; the engine says once
     where it does not.
 
-    >>> from .. import LeafNode
+    >>> from naive_graph.tensor import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")
     >>> DaskEngine().backward((w * w).sum())  # doctest: +SKIP
     """
@@ -77,7 +77,7 @@ def dask_graph(graph: TaskGraph, mark: str = "") -> dict[str, Any]:
 
     mark: what all keys end with.
 
-    >>> from .. import LeafNode
+    >>> from naive_graph.tensor import LeafNode
     >>> from .graph import task_graph
     >>> x = LeafNode.parameter(2.0, "x")
     >>> [key for key in dask_graph(task_graph(x * x))]

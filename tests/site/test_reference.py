@@ -1,0 +1,121 @@
+"""The reference: what a page shows is true of what it documents, and whoever types it gets it."""
+
+import doctest
+import html
+import random
+import re
+
+import numpy as np
+import pytest
+
+from naive_graph import Graph, LeafNode, PlaceHolder, Program, Variable
+from naive_graph.core.compositions import COMPOSITIONS
+from naive_graph.core.rules import RULES, Rule
+from naive_graph.site.reference import OVER_SAMPLES, groups
+from naive_graph.tensor.operators.describe import facts
+from naive_graph.tensor.operators.kinds import Elementwise
+
+ENTRIES = [each for group in groups().values() for each in group]
+RANDOM = random.Random(33)
+KNOWN = {**COMPOSITIONS, **RULES}  # what formulas are written with
+SLOPE = re.compile(r"^d/d ?(\w+)(?: =|:) (.*)$")
+
+
+def number_in(low, high):
+    return RANDOM.uniform(max(low, -2.0) + 0.1, min(high, max(low, -2.0) + 3.0) - 0.1)
+
+
+def shown_slopes(lines, point):
+    """The derivatives that a page shows, by operand, as numbers at a point."""
+    found = (SLOPE.match(line) for line in lines)
+    return {each[1]: computed(each[2].partition(" in each")[0], point) for each in found if each}
+
+
+def computed(text, point):
+    """The number that a formula stands for; parts with names of their own come first in it."""
+    *parts, last = text.split("; ")
+    names = {**KNOWN, **point}
+    exec("\n".join(parts), names)
+    return float(eval(last, names))
+
+
+def point_of(function, names):
+    domain = function.domain if isinstance(function, Rule) else [(-2.0, 2.0)]
+    return {name: number_in(*domain[min(place, len(domain) - 1)]) for place, name in enumerate(names)}
+
+
+def gradient_at(function, point):
+    with Graph.scratch():
+        operands = [Variable(value) for value in point.values()]
+        y = function(*operands)
+        Graph.forward(y)
+        Graph.backward(y)
+        return [each.grad for each in operands]
+
+
+OF_NUMBERS = {each.path: each for each in ENTRIES if each.of_numbers}
+
+
+@pytest.mark.parametrize("path", sorted({*OF_NUMBERS} - {*OVER_SAMPLES}))
+def test_the_derivatives_that_a_page_shows_are_the_gradient(path):
+    entry = OF_NUMBERS[path]
+    value, *slopes = entry.formulas
+    names = [SLOPE.match(each)[1] for each in slopes]
+    for _ in range(5):
+        point = point_of(entry.thing, names)
+        assert computed(value.replace("\n", "; "), point) == pytest.approx(
+            float(entry.thing(*point.values())), rel=1e-9
+        )
+        due = gradient_at(entry.thing, point)
+        assert list(shown_slopes(slopes, point).values()) == pytest.approx(due, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("path", sorted(OVER_SAMPLES))
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_what_is_over_a_batch_shows_the_derivative_by_a_sample(path, count):
+    entry = OF_NUMBERS[path]
+    samples = [RANDOM.random() for _ in range(count)]
+    with Graph.scratch():
+        a = PlaceHolder(name="a")
+        answer = Program(entry.thing(a), wrt=[a], inputs=[a])(samples)
+    due = shown_slopes(entry.formulas, {"B": count})["a"]
+    assert np.ravel(answer.gradient).tolist() == pytest.approx([due] * count)
+
+
+ROWS = {each.path: each.thing for each in ENTRIES if isinstance(each.thing, Elementwise)}
+ROWS = {path: row for path, row in ROWS.items() if any(map(SLOPE.match, facts(row)))}  # others are linear: see check.py
+
+
+@pytest.mark.parametrize("path", sorted(ROWS))
+def test_the_derivatives_that_a_row_shows_are_the_gradient(path):
+    row = ROWS[path]
+    slopes = [line for line in facts(row) if SLOPE.match(line)]
+    names = [SLOPE.match(each)[1] for each in slopes]
+    point = {name: number_in(*row.domain) for name in names}
+    leaves = [LeafNode.parameter([value]) for value in point.values()]
+    row(*leaves).sum().backward()
+    due = [each.gradient().item() for each in leaves]
+    assert list(shown_slopes(slopes, point).values()) == pytest.approx(due, rel=1e-9, abs=1e-12)
+
+
+def examples_on(entry):
+    """The examples of a page, in the order shown; the source is no example."""
+    page = "".join(entry.text({}))
+    for text in re.findall(r'<pre class="code" tabindex="0"><code>(.*?)</code>', page, re.DOTALL):
+        plain = html.unescape(re.sub("<[^>]+>", "", text))
+        if plain.startswith(">>>"):
+            yield plain
+
+
+def test_the_examples_of_every_page_run_where_only_its_import_is_known():
+    parser, shown = doctest.DocTestParser(), 0
+    for entry in ENTRIES:
+        names, told = {"__name__": "__main__"}, []
+        exec(entry.written, names)
+        with Graph.scratch():
+            for text in examples_on(entry):
+                test = parser.get_doctest(text + "\n", names, entry.path, None, 0)
+                doctest.DocTestRunner(verbose=False).run(test, out=told.append, clear_globs=False)
+                names, shown = test.globs, shown + 1
+        assert told == [], entry.path
+    assert shown > 100
