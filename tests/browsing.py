@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = "/usr/bin/chromium"
+PATIENCE = 180_000  # milliseconds that a state is waited for: a busy machine is no fault of the page
 BROWSER_ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -41,11 +42,21 @@ def browser_or_skip() -> Any:
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """Chromium, as long as the block lasts; or a skip."""
+    """Chromium, as long as the block lasts; or a skip. Its pages are waited for as on a busy machine."""
     with browser_or_skip()() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS, timeout=PATIENCE)
+        chromium.new_page, chromium.new_context = _patient(chromium.new_page), _patient(chromium.new_context)
         yield chromium
         chromium.close()
+
+
+def _patient(opening: Callable[..., Any]) -> Callable[..., Any]:
+    def opened(**asked: Any) -> Any:
+        made = opening(**asked)
+        made.set_default_timeout(PATIENCE)
+        return made
+
+    return opened
 
 
 @contextmanager
@@ -75,12 +86,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = PATIENCE / 1000) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         assert server.poll() is None, "JupyterLab ended before it answered"
         try:
-            urllib.request.urlopen(url, timeout=2).close()
+            urllib.request.urlopen(url, timeout=20).close()
             return
         except OSError:
             time.sleep(0.3)

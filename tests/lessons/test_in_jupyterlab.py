@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import browser_or_skip, free_port, jupyter
+from browsing import PATIENCE, browser_or_skip, free_port, jupyter
 from lesson_files import LESSONS, QUICKLY_SEEN, code_cells, every_lesson_some_quickly, outputs
 from typed import BLANKS, typed
 
@@ -48,8 +48,8 @@ def _run_all(page: Any, address: str) -> None:
     from playwright.sync_api import TimeoutError as NotYet
 
     page.goto(address)
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached", timeout=90_000)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
     page.locator(".jp-CodeCell").first.click()
     page.get_by_role("menuitem", name="Edit", exact=True).first.click()
     page.locator(".lm-Menu-item:visible", has_text="Clear Outputs of All Cells").first.click()
@@ -58,9 +58,9 @@ def _run_all(page: Any, address: str) -> None:
     for _ in range(5):  # on a busy machine a click may come before the menu is ready for it
         asked += _answered(page)
         with suppress(NotYet):
-            page.get_by_role("menuitem", name="Run", exact=True).first.click(timeout=10_000)
-            page.locator(".lm-Menu-item:visible", has_text="Run All Cells").first.click(timeout=10_000)
-            page.wait_for_function(TAKEN, timeout=15_000)
+            page.get_by_role("menuitem", name="Run", exact=True).first.click(timeout=30_000)
+            page.locator(".lm-Menu-item:visible", has_text="Run All Cells").first.click(timeout=30_000)
+            page.wait_for_function(TAKEN, timeout=60_000)
             return
     raise AssertionError(f"the notebook did not begin to run; JupyterLab asked: {asked}")
 
@@ -76,7 +76,7 @@ def _answered(page: Any) -> list[str]:
 
 def _saved(page: Any, path: Path, cells: int) -> Any:
     """What the browser saved once every code cell had run."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < end:
         page.keyboard.press("Control+s")
         page.wait_for_timeout(1000)
@@ -105,7 +105,7 @@ def _pictures(page: Any, expected: int) -> list[bool]:
 
     There may be more than in the lesson as it is kept, which is solved: a check draws the case that is not yet right.
     """
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE / 1000
     shown: list[bool] = []
     while time.monotonic() < end and (len(shown) < expected or not all(shown)):
         for cell in page.locator(".jp-Notebook .jp-Cell").all():
@@ -163,8 +163,8 @@ class Page:
     def __init__(self, page, address):
         self.page = page
         page.goto(address)
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
-        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached", timeout=90_000)
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
         self.cells = page.locator(".jp-Notebook .jp-CodeCell")
 
     def type_into(self, place, text):
@@ -243,7 +243,7 @@ def test_an_engine_of_ones_own_is_written_in_jupyterlabs_editor(laboratory, brow
         page.run(0)
         assert "is written" in page.run(sources.index("start_tiny(1)"))
         assert page.run(sources.index("check_tiny(1)")).startswith("Not yet: tiny.py has no Tiny")
-        window.locator(".jp-DirListing-item", has_text="tiny.py").dblclick(timeout=60_000)
+        window.locator(".jp-DirListing-item", has_text="tiny.py").dblclick()
         editor = window.locator(".jp-FileEditor .cm-content")
         editor.click()
         window.keyboard.press("Control+End")

@@ -41,7 +41,7 @@ def run_both(page: Any) -> dict[str, str]:
     """Run both cells until the second has its colours."""
     from playwright.sync_api import TimeoutError as NotYet
 
-    page.wait_for_selector(".jp-CodeCell", timeout=90_000)
+    page.wait_for_selector(".jp-CodeCell")
     for _ in range(20):
         for number in (0, 1):
             page.locator(".jp-CodeCell .cm-content").nth(number).click()

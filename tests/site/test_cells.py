@@ -116,7 +116,6 @@ def address(folder):
 def page(browser):
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
-    page.set_default_timeout(60_000)
     page.asked, page.told = set(), []
     page.on("request", lambda request: page.asked.add(urllib.parse.urlsplit(request.url.removeprefix("blob:")).netloc))
     page.on("console", lambda message: page.told.append(message.text))

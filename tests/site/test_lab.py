@@ -39,7 +39,6 @@ def test_a_scalar_lesson_runs_in_the_laboratory_and_asks_nobody(tmp_path, given)
     asked = set()
     with launched() as browser, answering(server(tmp_path)) as home:
         page = browser.new_page()
-        page.set_default_timeout(120_000)
         page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).netloc))
         page.goto(f"{home}notebooks/index.html?path={name}")
         page.locator(".jp-CodeCell .cm-content").first.click()

@@ -142,7 +142,6 @@ def context():
 @pytest.fixture
 def page(context):
     page = context.new_page()
-    page.set_default_timeout(60_000)
     page.asked = []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("dialog", lambda dialog: page.asked.append(f"a dialog: {dialog.message}"))

@@ -104,10 +104,10 @@ def walked(
     view = browser.new_page(viewport={"width": size[0], "height": size[1]})
     try:
         view.goto(f"{address}/{place}/{name}.ipynb?token={token}&reset")  # without what another test had open
-        view.wait_for_selector(".jp-CodeCell", timeout=90_000)
-        view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
+        view.wait_for_selector(".jp-CodeCell")
+        view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')")
         run_the_cell(view, keys)
-        view.wait_for_selector(".ng-stepper", timeout=90_000)
+        view.wait_for_selector(".ng-stepper")
         yield Seen(view)
     finally:
         view.close()

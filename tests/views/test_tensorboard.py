@@ -8,7 +8,7 @@ import time
 import urllib.request
 
 import pytest
-from browsing import ROOT, free_port, launched, wait_for
+from browsing import PATIENCE, ROOT, free_port, launched, wait_for
 
 pytest.importorskip("tensorboard")
 
@@ -273,7 +273,7 @@ def served(tmp_path):
 
 def answered_with(address, told):
     """Ask the server what it knows until it tells of this: it reads files at its own pace."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < deadline:
         with urllib.request.urlopen(f"{address}/data/plugin/timeseries/tags") as answer:
             if told in answer.read().decode():
@@ -308,9 +308,9 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         asked = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{address}/?darkMode=false#timeseries")
-        page.wait_for_selector("scalar-card:has-text('downhill') >> text=49", timeout=60_000)
+        page.wait_for_selector("scalar-card:has-text('downhill') >> text=49")
         descend(30)  # as the page stands open
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE / 1000
         while not page.locator("scalar-card >> text=79").count() and time.monotonic() < deadline:
             page.click(".reload-button")
             page.wait_for_timeout(500)
@@ -322,17 +322,17 @@ def test_the_page_shows_series_as_they_grow_and_scopes_as_boxes_without_a_networ
         history.spread(model)
         answered_with(address, "gradients/w")
         page.reload()
-        page.locator("histogram-card:has-text('gradients/w')").wait_for(timeout=60_000)
+        page.locator("histogram-card:has-text('gradients/w')").wait_for()
         page.wait_for_timeout(1000)
         page.screenshot(path=f"{looked}/histograms.png")
         page.goto(f"{address}/?darkMode=false#graphs")
         page.reload()
         box = page.locator("svg g.node[data-name='square']")
-        box.wait_for(timeout=60_000)
+        box.wait_for()
         assert page.locator("svg g.node[data-name='logarithm']").count() == 1
         page.screenshot(path=f"{looked}/graph.png")
         box.dblclick()
-        page.locator("svg g.node[data-name='square/pow']").wait_for(timeout=60_000)
+        page.locator("svg g.node[data-name='square/pow']").wait_for()
         page.wait_for_timeout(1000)  # it unfolds
         page.screenshot(path=f"{looked}/opened.png")
     assert asked and all(url.startswith((address, "data:", "blob:")) for url in asked)
