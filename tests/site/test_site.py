@@ -21,6 +21,7 @@ from naive_graph.site.gallery import examples
 from naive_graph.site.lessons import lesson
 from naive_graph.site.reference import groups, messages
 from naive_graph.site.words import docstring, markdown
+from naive_graph.views.playground.folder import packed_package
 
 
 class Read(HTMLParser):
@@ -225,6 +226,7 @@ def test_a_site_with_a_laboratory_leads_there(tmp_path):
 def with_a_playground(folder, *names):
     (folder / "playground").mkdir()
     (folder / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
+    (folder / "playground" / "package.zip").write_bytes(packed_package())
     list(build(folder, *names))
 
 
