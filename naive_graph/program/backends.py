@@ -9,6 +9,7 @@ Those for very large plans are in dispatch.py.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import isfinite
@@ -31,7 +32,7 @@ from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
-from .results import all_finite, as_list, picks
+from .results import Pick, PickEach, all_finite, as_list, picks
 
 Found = tuple[list[Any], list[Any], bool]
 
@@ -104,7 +105,7 @@ class ReferenceBackend:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
-    def source(self) -> Any:
+    def source(self, inputs: Inputs) -> Any:
         """The array of floats that leaves are loaded from. It stays where it is while there is a view of it."""
         if self.weights is not None:
             return self.weights.array
@@ -166,7 +167,38 @@ class ReferenceBackend:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
-class CompiledBackend(ReferenceBackend):
+class CodeBackend(ReferenceBackend):
+    """Answers by machine code, `tape`, which leaves all results in one array, its `out`.
+
+    scalars: how many of them are single numbers; behind these stands 0.0 if all are finite. picks: where the
+    outputs' values lie there, and each output's slopes. patience: runs that are left until other code replaces it.
+    """
+
+    batched: frozenset[int] = frozenset()
+    patience = 0
+    scalars: int
+    picks: Sequence[Pick | PickEach]
+
+    def __call__(self, inputs: Inputs) -> Found:
+        with self.tables.lock:
+            if self.patience > 0:
+                self._wait()
+            code = self.taken()
+            feed(code, inputs)
+            with memoryview(self.source(inputs)) as view:
+                code.run(view)
+            values, *slopes = [pick.reader(code)() for pick in self.picks]
+            # The code looks at whole lines; of what is asked for all may be finite.
+            finite = code.out.item(self.scalars) == 0.0 or all_finite([values, *slopes])
+            self.idle = code
+        return (as_list(values), slopes, finite) if finite or inputs.batches else self.replayed(inputs)
+
+    def _wait(self) -> None:
+        """Count the runs; after enough of them, replace the code."""
+        raise NotImplementedError
+
+
+class CompiledBackend(CodeBackend):
     """Answers by machine code: straight-line code for a small plan, a tape for a large or seldom asked one."""
 
     def __init__(self, asked: Query) -> None:
@@ -209,25 +241,6 @@ class CompiledBackend(ReferenceBackend):
             return self.lowering.stages
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
-
-    def __call__(self, inputs: Inputs) -> Found:
-        with self.tables.lock:
-            if self.patience > 0:
-                self._wait()
-            code = self.taken()
-            feed(code, inputs)
-            with memoryview(self.source()) as view:
-                code.run(view)
-            values, slopes, finite = self.found(code)
-            self.idle = code
-        return (values, slopes, finite) if finite or inputs.batches else self.replayed(inputs)
-
-    def found(self, code: Any) -> Found:
-        """Values, derivatives, and whether all are finite, from the memory of a finished run."""
-        values, *slopes = [pick.reader(code)() for pick in self.picks]
-        # Behind the last scalar stands whether all is finite that was handed out: other samples too.
-        finite = code.out.item(self.scalars) == 0.0 or all_finite([values, *slopes])
-        return as_list(values), slopes, finite
 
     def _code(self, wanted: list[int]) -> StraightLine | Tape:
         if self.straight:

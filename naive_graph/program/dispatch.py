@@ -24,8 +24,9 @@ from ..engines.tape.isomorphism import repeats
 from ..engines.tape.powers import powers
 from ..engines.tape.rows import flat_of_tables
 from ..engines.tape.windows import WINDOW, WindowTape, windows
-from .backends import Backend, CompiledBackend, Found, Query, ReferenceBackend, backend_for
+from .backends import Backend, CodeBackend, CompiledBackend, Found, Query, ReferenceBackend, backend_for
 from .inputs import Inputs
+from .results import Pick
 
 LEAST_ROWS = 4096  # of a plan that goes by windows
 MOST_ROWS = 2_500_000  # of one that goes through the passes: some 1.2 us and 300 bytes for each
@@ -33,12 +34,13 @@ PER_SLOPE = 10  # rows that take as long there as one derivative that is handed 
 WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
 
 
-class WindowBackend(ReferenceBackend):
+class WindowBackend(CodeBackend):
     """Answers for a large plan that never repeats itself: compiled, and run in windows of some thousand rows."""
 
     def __init__(self, asked: Query, tape: WindowTape) -> None:
         super().__init__(asked)
-        self.placeholders = [row for row, _ in tape.fed]
+        self.placeholders, self.scalars = tape.fed_rows, 1 + len(asked.wrt)
+        self.picks = [Pick(0, slice(0, 1)), *([Pick(0, slice(1, self.scalars))] if asked.wrt else [])]
         self.tape = self.idle = tape
 
     @cached_property
@@ -46,20 +48,13 @@ class WindowBackend(ReferenceBackend):
         """The backend with all passes, to be looked at or for `minimize`; None if the plan is too large for them."""
         return CompiledBackend(self.question._replace(engine="tape")) if self.tape.rows <= MOST_ROWS else None
 
-    def __call__(self, inputs: Inputs) -> Found:
-        with self.tables.lock:
-            tape, column = self.taken(), self.source()
-            for row, place in tape.fed:
-                tape.scalars[place] = inputs.numbers[row]
-            if len(inputs.numbers) > len(tape.fed):  # Variables' too, on the way downhill
-                column = column[:]
-                for row, number in inputs.numbers.items():
-                    column[row] = number
-            with memoryview(column) as view:
-                tape.run(view)
-            value, *slopes = float(tape.out[0]), tape.out[1:-1].copy()
-            finite, self.idle = tape.out[-1] == 0.0, tape
-        return ([value], slopes if self.wrt else [], True) if finite else self.replayed(inputs)
+    def source(self, inputs: Inputs) -> Any:
+        column = super().source(inputs)
+        if len(inputs.numbers) > len(self.tape.fed_rows):  # Variables' too, on the way downhill
+            column = column[:]
+            for row, number in inputs.numbers.items():
+                column[row] = number
+        return column
 
     def explain(self, times: bool = True) -> str:
         tape = self.tape

@@ -13,7 +13,6 @@ long way, which says what is wrong.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from struct import Struct
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .backends import CompiledBackend
+from .backends import CodeBackend
 from .inputs import Inputs, InputSlot, as_slice, lines_of
 from .results import as_list
 
@@ -88,7 +87,7 @@ def fast_path(
     is fed, one after the other: all are batches, or all are of one sample. plain:
     whether they are floats, each by itself.
     """
-    if not isinstance(answers, CompiledBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
+    if not isinstance(answers, CodeBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
     code, source = answers.idle, kept.source()
     with memoryview(source) as view:
@@ -99,7 +98,7 @@ def fast_path(
     elif inputs:
         fit = _arrays(_lines(code, samples, inputs) if answers.batched else _numbers(code, inputs))
     copied = _copied(answers, code, single)
-    function, packed = code.library.function("run.packed", None, [ctypes.c_void_p]), code.packed
+    call, packed = code.call, code.packed
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
@@ -108,7 +107,7 @@ def fast_path(
         answers.idle = None  # a handler that asks in between takes a twin, and so does who comes after a Ctrl-C
         found = None
         if fit(inputs):
-            function(packed)
+            call(packed)
             found = copied()
         answers.idle = code
         return found
@@ -116,7 +115,7 @@ def fast_path(
     return again if answers.stays else _counted(answers, again)
 
 
-def _counted(answers: CompiledBackend, way: Again) -> Again:
+def _counted(answers: CodeBackend, way: Again) -> Again:
     """The fast path over a tape, which counts its runs: after enough the long way compiles straight-line code."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
@@ -128,7 +127,7 @@ def _counted(answers: CompiledBackend, way: Again) -> Again:
     return again
 
 
-def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
+def _can_be_fed(answers: CodeBackend, inputs: Sequence[InputSlot]) -> bool:
     """Whether the inputs cover all PlaceHolders; then only the Variables can change, which are loaded in any case."""
     fed = {row for slot in inputs for row in slot.rows}
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
@@ -215,7 +214,7 @@ def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
         yield slot.shape, _copy(code.scalars, where, as_slice(read), slot) if read else None
 
 
-def _copied(answers: CompiledBackend, code: Any, single: bool) -> Callable[[], Found | None]:
+def _copied(answers: CodeBackend, code: Any, single: bool) -> Callable[[], Found | None]:
     """A function that copies values and gradients out of memory; it gives None if some result is not finite.
 
     The place behind the scalars of `out` is 0.0 where all is finite that is handed out.

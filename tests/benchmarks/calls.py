@@ -232,7 +232,7 @@ def kernel_of(program):
     """A call of the machine code alone; None if it has none of its own."""
     (answers,) = program._backends.values()
     code = getattr(answers, "tape", None)
-    return None if code is None or not hasattr(code, "packed") else partial(code._run, code.packed)
+    return None if code is None or not hasattr(code, "packed") else partial(code.call, code.packed)
 
 
 def main(chosen) -> None:

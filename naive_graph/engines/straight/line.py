@@ -86,7 +86,7 @@ class StraightLine(Face):
         if moves:
             kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]
             self._again = self.library.function("again", None, kinds)
-        self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
+        self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.begin()
 
     def begin(self) -> None:

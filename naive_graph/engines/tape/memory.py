@@ -31,7 +31,7 @@ class Face:
     reach: int  # how many of the floats that leaves are loaded from are read
     arguments: Array  # of the code; the first is where leaves are loaded from
     packed: int  # their address
-    _run: Callable[..., None]
+    call: Callable[..., None]
 
     def place(self, row: int) -> int:
         """Where a scalar leaf is; negative if nobody reads it."""
@@ -62,7 +62,7 @@ class Face:
     def run(self, source: Any) -> None:
         """Run once. source: a view of the floats that leaves are loaded from."""
         self.set_source(source)
-        self._run(self.packed)
+        self.call(self.packed)
 
 
 def address(view: Any, reach: int) -> int:

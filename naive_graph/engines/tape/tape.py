@@ -48,7 +48,7 @@ class Tape(Memory):
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
         self.library = library_of(kernels.__name__)
-        self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
+        self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.begin()
 
     def begin(self) -> None:
@@ -223,5 +223,5 @@ class Tape(Memory):
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
         self.set_source(source)
         self.arguments[1:3] = len(history), history.ctypes.data
-        self._run(self.packed)
+        self.call(self.packed)
         self.arguments[1:3] = 1, self.history.ctypes.data

@@ -49,7 +49,7 @@ import numpy as np
 
 from ...core.progress import progress
 from ...core.rules import BY_NUMBER
-from ...core.tables import VARIABLE
+from ...core.tables import CONSTANT, VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.typed import Floats, Ints, Longs
 from .backward import backward, suits
@@ -98,7 +98,8 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     Raises Opaque as `Shapes.of` does.
     """
     size, leaves = len(flat), flat.leaves()
-    leaves = leaves[np.argsort(flat.kinds[leaves] != VARIABLE, kind="stable")]  # Variables go first: they are loaded
+    turn = np.where(flat.kinds[leaves] == VARIABLE, 0, np.where(flat.kinds[leaves] == CONSTANT, 2, 1))
+    leaves = leaves[np.argsort(turn, kind="stable")]  # Variables go first: they are loaded; then what is fed
     slots, position = np.full(size, NONE, np.int32), np.full(size, NONE, np.int32)
     shapes, inner = Shapes(), size - len(leaves)
     slots[leaves] = np.arange(len(leaves), dtype=np.int32)
@@ -129,8 +130,8 @@ class WindowTape(Face):
 
     output: the row whose value is wanted, and whose derivatives with respect to
     the leaves `wrt`. `out` holds the value, then the derivatives, then 0.0 if
-    all of them are finite. fed: PlaceHolders' rows of the tables, and where
-    their numbers go among the scalars.
+    all of them are finite. fed_rows: PlaceHolders' rows of the tables; fed_at:
+    where their numbers go among the scalars.
     """
 
     def __init__(self, flat: Flat, made: Windows, output: int, wrt: Sequence[int]) -> None:
@@ -140,7 +141,8 @@ class WindowTape(Face):
         loaded = int(variable.sum())
         self.loads = np.zeros(loaded + 1, np.int32)
         self.loads[made.slots[leaves[variable]]] = sources[variable]
-        self.fed = list(zip(sources[~variable].tolist(), made.slots[leaves[~variable]].tolist(), strict=True))
+        self.fed_rows = sources[~variable].tolist()
+        self.fed_at = slice(loaded, loaded + len(self.fed_rows))
         self.shapes = made.shapes
         self.wanted = np.array([made.slots[output], *made.slots[list(wrt)]], np.int32)
         found = [address for shape in progress(made.shapes, label="kernels") for address in _addresses(shape)]
@@ -149,7 +151,7 @@ class WindowTape(Face):
         constants, values = arrays(flat.constants, np.float64)
         self.scalars[made.slots[constants]] = values
         self.leaf_count, self.loaded, self.reach = len(made.leaves), loaded, int(self.loads.max()) + 1
-        self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
+        self.call = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
         self.begin()
 
     def begin(self) -> None:
