@@ -171,9 +171,8 @@ def _keeps_state(exercise: Exercise, asked: Asked) -> Mistake | None:
 
 def _only_changes(exercise: Exercise, asked: Asked) -> Mistake | None:
     right = all(exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(asked))
-    return (
-        Mistake("changes_argument", "The result is right, but " + CHANGES[0].lower() + CHANGES[1:]) if right else None
-    )
+    changes = CHANGES[0].lower() + CHANGES[1:]
+    return Mistake("changes_argument", f"The result is right, but {changes}") if right else None
 
 
 def _takes_too_long(exercise: Exercise, asked: Asked) -> Mistake | None:
@@ -338,7 +337,9 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("return a dict whose keys are the nodes.", _as_a_dict),
     ("return the nodes themselves, not their names or places.", _as_nodes),
     ("lists lie inside the list. Return one list of nodes.", _flat_nodes),
-    *((f"only one part is returned, the {part}.", _part(i)) for i, part in enumerate(("first", "second", "third"))),
+    ("only the first part is returned.", _part(0)),
+    ("only the second part is returned.", _part(1)),
+    ("only the third part is returned.", _part(2)),
     ("it is a number, or its numbers are nested in another way than asked.", _flat),
     ("an operation gives something that is no Dual.", _no_dual),
     ("rows and columns are exchanged.", _transposed),

@@ -207,6 +207,16 @@ def test_a_check_a_hint_and_a_prediction_answer_in_chinese(chinese: None) -> Non
         check("khan", None)
 
 
+def test_a_right_result_in_a_wrong_way_is_told_wholly_in_chinese(chinese: None) -> None:
+    def in_place(w: list[float], g: list[float], v: list[float], rate: float, mu: float) -> Any:
+        v[:] = [mu * old - rate * slope for old, slope in zip(v, g)]
+        return [old + speed for old, speed in zip(w, v)], v
+
+    for answer, begin in ((in_place, "结果是对的，但调用时"), (lambda *given: in_place(*given)[0], "只返回了第一部分")):
+        mistakes = repr(check("momentum", answer)).partition("从它的表现猜测：")[2]
+        assert begin in mistakes and re.search("[A-Za-z]+ [A-Za-z]+", mistakes) is None
+
+
 # --- the command ----------------------------------------------------------------
 
 
