@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from ..errors import NaiveGraphError
+
 HERE = Path(__file__).parent
+SPOKEN = re.compile(
+    r'spoken\("([^"]+)"|button\((?=[^,]+, "([^"]+)")|CO[A-Z]+ED = "([^"]+)"|(?:KEYS|SPEEDS|LEVELS) = ([\[{].*?[\]}]);',
+    re.DOTALL,
+)
+PAGE = "page | "  # before a text in a catalogue: its words are short, and may be names elsewhere
 
 
 def piece(name: str) -> str:
@@ -16,3 +24,15 @@ def packed(name: str) -> str:
     """A file of ours without indents and lines that only explain: it is in every output of a notebook."""
     lines = map(str.strip, piece(name).splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
+
+
+def in_words(text: str) -> str:
+    """A text of a page's in the language that is wished; as it is where that has no word for it."""
+    return NaiveGraphError.words(PAGE + text).removeprefix(PAGE)
+
+
+def texts_of(*names: str) -> list[str]:
+    """What these scripts say, but for the names of keys."""
+    found = (text for name in names for texts in SPOKEN.findall(piece(name)) for text in texts if text)
+    all_of = {each for text in found for each in (re.findall(r'"([^"]+)"', text) if text[0] in "[{" else [text])}
+    return sorted(each for each in all_of if re.search("[a-z]{2}", each) and "  " not in each)

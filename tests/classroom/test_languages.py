@@ -10,12 +10,18 @@ from typing import Any
 import pytest
 from spoken import spoken
 
+from naive_graph import Graph, step
 from naive_graph.classroom import language
 from naive_graph.classroom.language import HOLE, in_language, languages, messages, paragraphs, read, told
 from naive_graph.classroom.lessons import lessons_of_the_package, without_outputs
 from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
+from naive_graph.views.pieces import PAGE, texts_of
+from naive_graph.views.stepper.widget import COUNT, HOW
+from naive_graph.views.steps.columns import SPEAKING
+from naive_graph.views.steps.describe import WORDS
+from naive_graph.views.steps.packing import unpacked
 
 FOLDER = lessons_of_the_package()[0].parent
 LESSONS = [(each, lesson) for each in languages() for lesson in FOLDER.glob("*.ipynb") if language.has(each, lesson)]
@@ -238,3 +244,39 @@ def test_the_lessons_are_handed_out_in_the_language_that_is_asked_for(
 def test_a_language_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path, capsys: Any) -> None:
     assert main(["lessons", "--copy-only", "--language", "xx", str(tmp_path)]) == 1
     assert "There is no language 'xx'. There are: en, zh." in capsys.readouterr().err
+
+
+# --- the stepper ------------------------------------------------------------------
+
+
+def of_the_stepper() -> list[str]:
+    views = Path(language.__file__).parents[1] / "views"
+    written = "\n".join(file.read_text("utf-8") for file in views.rglob("*.py"))
+    scripts = texts_of("drawing/steer.js", *(f"stepper/{name}.js" for name in SPEAKING))
+    return [*WORDS.values(), *scripts, *re.findall(r"""in_words\(["'](.+?)["']\)""", written), COUNT, HOW]
+
+
+@every_language
+def test_every_text_of_the_stepper_is_translated_with_its_blanks(wished: str) -> None:
+    texts = messages(wished).texts
+    assert [each for each in of_the_stepper() if PAGE + each not in texts] == []
+    pairs = [(each, texts[PAGE + each]) for each in of_the_stepper()]
+    assert [pair for pair in pairs if len({frozenset(HOLE.findall(each)) for each in pair}) > 1] == []
+
+
+def test_a_walk_is_told_in_the_language_and_keeps_its_names(chinese: None) -> None:
+    with Graph.scratch():
+        x = Graph.Variable(3.0, name="rate")
+        steps = step(x * x)
+        said = [each.sentence for each in steps]
+        header, _ = unpacked(steps.walk().blob)
+    assert said[0] == "前向传播开始。" and "给定 rate = 3。" in said
+    assert "x * x" not in said and any("（它的左操作数）" in each for each in said)
+    assert header["tongue"]["▶ play"] == "▶ 播放" and header["words"]["read"] == "给定 {said}。"
+
+
+def test_a_walk_in_english_brings_no_other_texts(monkeypatch: Any) -> None:
+    monkeypatch.delenv("NAIVE_GRAPH_LANGUAGE", raising=False)
+    with Graph.scratch():
+        steps = step(Graph.Variable(3.0, name="x") * 2.0)
+        assert steps[0].sentence == "Forward begins." and unpacked(steps.walk().blob)[0]["tongue"] == {}

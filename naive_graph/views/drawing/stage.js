@@ -18,8 +18,10 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+let tongue = {};  // what another language says for texts of ours
+const spoken = (text) => tongue[text] ?? text;
 function button(text, label, act, more = {}) {
-  return make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);
+  return make("button", { type: "button", title: spoken(label), "aria-label": spoken(label), onclick: act, ...more }, text);
 }
 /** A number as Python writes it (views/look.py), whose ties go to the even digit. */
 function figure(value) {

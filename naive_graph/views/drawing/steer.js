@@ -13,7 +13,7 @@ function steering(live, followed, drawing, chart) {
   let at = leaves[0];     // the leaf at hand
   let memory = new Map();  // what a trainer remembers of each weight
   let updates = 0, trail = [];
-  const bar = make("div", { class: "ng-bar ng-leaves", role: "group", "aria-label": "values of the leaves" });
+  const bar = make("div", { class: "ng-bar ng-leaves", role: "group", "aria-label": spoken("values of the leaves") });
   const charts = make("div", { class: "ng-charts" });
   const ends = new Map(leaves.map((step) => [step, around(values[step])]));
   const point = () => leaves.map((step) => values[step]);
@@ -72,21 +72,21 @@ function steering(live, followed, drawing, chart) {
     trail = trail.slice(0, -1);
     told();
   });
-  const reset = button("reset", "the values of the beginning", () => {
+  const reset = button(spoken("reset"), "the values of the beginning", () => {
     live.set(leaves.map((step, place) => [step, begun[place]]));
     [memory, updates, trail] = [new Map(), 0, []];
     past.length = 0;
     told();
   });
 
-  const save = button("save", "save the picture as it is now", () => saved(drawing()));
+  const save = button(spoken("save"), "save the picture as it is now", () => saved(drawing()));
 
   // --- downhill ---
 
   const names = Object.keys(live.trainers);
-  const trainer = make("select", { "aria-label": "trainer", onchange: chosen }, ...names.map((name) => make("option", { value: name }, name)));
-  const rate = make("input", { type: "number", step: "any", min: 0, "aria-label": "rate" });
-  const down = button("downhill", "one update of every variable by this trainer", () => {
+  const trainer = make("select", { "aria-label": spoken("trainer"), onchange: chosen }, ...names.map((name) => make("option", { value: name }, name)));
+  const rate = make("input", { type: "number", step: "any", min: 0, "aria-label": spoken("rate") });
+  const down = button(spoken("downhill"), "one update of every variable by this trainer", () => {
     const { update, cycle } = live.trainers[trainer.value], slopes = live.slopes();
     const its = cycle ? cycle[updates % cycle.length] : Number(rate.value);
     updates += 1;
@@ -137,7 +137,7 @@ function steering(live, followed, drawing, chart) {
     ys.forEach((value, each) => (Number.isFinite(value) ? parts.at(-1).push(`${x(xs[each]).toFixed(1)},${y(value).toFixed(1)}`) : parts.push([])));
     const lines = parts.filter((each) => each.length > 1).map((each) => make("svg:polyline", { class: "ng-course", points: each.join(" ") }));
     const here = make("svg:circle", { r: 5, class: "ng-here" });
-    scaled(charts, `the result over ${live.called(leaf)}`, WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
+    scaled(charts, spoken("the result over {leaf}").replace("{leaf}", live.called(leaf)), WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
     return () => place(here, x(values[leaf]), y(live.now()));
   }
 
@@ -211,7 +211,7 @@ function steering(live, followed, drawing, chart) {
   const isMany = leaves.length > MOST_FIELDS;
   those(isMany ? at : null);
   bar.append(...(isMany ? [choice] : []), shown, undo, reset, ...(drawing ? [save] : []));
-  if (live.isTrained && live.learned.length) { bar.append(trainer, make("label", {}, "rate", rate), down); chosen(); }
+  if (live.isTrained && live.learned.length) { bar.append(trainer, make("label", {}, spoken("rate"), rate), down); chosen(); }
   show();
   return {
     bar, charts, draw, dragged, restart, trail: () => trail, nudge, type, at: () => live.rowOf(at),

@@ -6,10 +6,10 @@ function paneling(walk, teller, go) {
   let view = null;
   const steps = make("div", { class: "ng-now-panel" }), program = make("div", { class: "ng-program" });
   const queue = make("ol", { class: "ng-queue" }), ready = make("h3", {}), queued = make("div", { hidden: true }, ready, queue);
-  const table = make("div", { tabindex: 0, role: "group", "aria-label": "values and gradients" });
-  const all = make("details", { class: "ng-all", ontoggle: () => view && list() }, make("summary", {}, "all values as a table"), table);
+  const table = make("div", { tabindex: 0, role: "group", "aria-label": spoken("values and gradients") });
+  const all = make("details", { class: "ng-all", ontoggle: () => view && list() }, make("summary", {}, spoken("all values as a table")), table);
   const charts = charting(walk, teller, go);
-  const box = make("div", { class: "ng-panel", tabindex: 0, role: "group", "aria-label": "the step in figures" },
+  const box = make("div", { class: "ng-panel", tabindex: 0, role: "group", "aria-label": spoken("the step in figures") },
     steps, queued, ...(charts ? [charts.box] : []), program, all);
 
   function show(now, level) {
@@ -25,11 +25,11 @@ function paneling(walk, teller, go) {
   function wait(level) {
     queued.hidden = level !== 2 || !teller.levels;
     const [shown, more] = some(view.queue, MANY_CHIPS);
-    const when = view.kind === "contributed" ? "now" : "next";
-    ready.textContent = shown.length ? `ready: ${view.queue.length}; the first acts ${when}` : "nobody is ready";
+    const when = view.kind === "contributed" ? spoken("ready: {count}; the first acts now") : spoken("ready: {count}; the first acts next");
+    ready.textContent = shown.length ? filled(when, { count: view.queue.length }) : spoken("nobody is ready");
     queue.replaceChildren(...shown.map((row) => make("li", {}, button(teller.called(row),
       `go to where ${teller.called(row)} acts`, () => go(teller.turn(row, view.index))))),
-      ...(more ? [make("li", {}, `… ${more} more`)] : []));
+      ...(more ? [make("li", {}, filled(spoken("… {more} more"), { more }))] : []));
   }
 
   let written = null;  // the program that is shown
@@ -42,7 +42,7 @@ function paneling(walk, teller, go) {
     if (written !== file) {
       written = file;
       const lines = make("ol", { start: file.first }, ...file.lines.map((text) => make("li", {}, text)));
-      program.replaceChildren(make("h3", {}, "the program"), make("div", { tabindex: 0, role: "group", "aria-label": "the program" }, lines));
+      program.replaceChildren(make("h3", {}, spoken("the program")), make("div", { tabindex: 0, role: "group", "aria-label": spoken("the program") }, lines));
     }
     for (const each of program.querySelectorAll("li[aria-current]")) {
       each.removeAttribute("aria-current");
@@ -66,7 +66,7 @@ function paneling(walk, teller, go) {
   function list() {
     const rows = view.table().map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name),
       ...cells.map((each) => make("td", {}, each))));
-    const head = [walk.flow ? "stream" : "node", walk.flow ? "samples" : "value",
+    const head = [walk.flow ? "stream" : spoken("node"), walk.flow ? "samples" : spoken("value"),
       walk.flow ? "the first" : view.slope].map((name) => make("th", { scope: "col" }, name));
     table.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
   }

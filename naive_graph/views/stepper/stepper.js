@@ -12,9 +12,11 @@ const KEYS = [
   ["+  −  0", "zoom in, out, all"], ["?", "this list"],
 ];
 const COUNTED = "Steps are counted as they are shown: more detail has more steps. steps[...] in Python counts them all.";
+const COLOURED = "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. Dashed: ready, in the queue. Click a node to stop wherever it takes part; a folded box to open it.";
 const SOON = 250;  // milliseconds after which the address follows the step
 
 export function mount(el, walk, state, code = null, alone = false) {
+  tongue = walk.tongue ?? {};
   const teller = walk.flow ? firings(walk) : sweeps(walk), last = teller.count - 1, iterations = teller.iterations.length;
   let view = null;      // the step that is shown
   let timer = null;     // of playing
@@ -25,18 +27,18 @@ export function mount(el, walk, state, code = null, alone = false) {
 
   const first = button("|◀", "first step", () => go(0));
   const previous = button("◀", "previous step", () => move(-1));
-  const play = button("▶ play", "play", toggle);
+  const play = button(spoken("▶ play"), "play", toggle);
   const next = button("▶", "next step", () => move(1));
   const final = button("▶|", "last step", () => goTo(most()));
-  const slider = make("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "step", oninput: () => goTo(Number(slider.value)) });
-  const typed = make("input", { type: "number", min: 0, "aria-label": "go to step", onchange: () => jump(Number(typed.value)) });
+  const slider = make("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": spoken("step"), oninput: () => goTo(Number(slider.value)) });
+  const typed = make("input", { type: "number", min: 0, "aria-label": spoken("go to step"), onchange: () => jump(Number(typed.value)) });
   const total = make("span", {}), inPython = make("code", { class: "ng-spare" });
-  const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option",
-    { value: name, selected: name === "normal" }, name)));
-  const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration",
+  const speed = make("select", { "aria-label": spoken("speed") }, ...Object.keys(SPEEDS).map((name) => make("option",
+    { value: name, selected: name === "normal" }, spoken(name))));
+  const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": spoken("iteration"),
     onchange: () => toIteration(Number(iteration.value)) });
-  const levels = (teller.levels ?? []).map((name, at) => button(name, `show ${name} (${at + 1})`, () => choose(at)));
-  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: `find ${teller.wishes[1] ?? ""}`,
+  const levels = (teller.levels ?? []).map((name, at) => button(spoken(name), `${filled(spoken("show {what}"), { what: spoken(name) })} (${at + 1})`, () => choose(at)));
+  const wish = make("input", { type: "search", list: "", "aria-label": spoken("find"), placeholder: `${spoken("find")} ${teller.wishes[1] ?? ""}`,
     oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
   const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` },...teller.wishes.map((value) => make("option", { value })));
   wish.setAttribute("list", offers.id);
@@ -44,29 +46,28 @@ export function mount(el, walk, state, code = null, alone = false) {
   const picture = picturing(walk, teller, { clicked, level: () => level, pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
   const panel = paneling(walk, teller, go), live = code && teller.count ? teller.live(code) : null;
   const steered = live && steering(live, followed, () => picture.frame.querySelector(".ng-drawing svg"));
-  const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group", "aria-label": "keys and colours" }, make("dl", {},
-    ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
-    make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. " + "Dashed: ready, in the queue. "
-      + "Click a node to stop wherever it takes part; a folded box to open it."), make("p", {}, COUNTED));
-  const more = button("⋯ more", "more controls", () => showTools(more.getAttribute("aria-expanded") === "false"),
+  const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group", "aria-label": spoken("keys and colours") }, make("dl", {},
+    ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, spoken(says))])),
+    make("p", {}, spoken(COLOURED)), make("p", {}, spoken(COUNTED)));
+  const more = button(spoken("⋯ more"), "more controls", () => showTools(more.getAttribute("aria-expanded") === "false"),
     { class: "ng-more", "aria-expanded": "false" });
   const tools = make("div", { class: "ng-bar ng-tools" },
-    ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": "how much is told" },...levels)] : []),
-    make("label", {}, "speed", speed), ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
+    ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": spoken("how much is told") },...levels)] : []),
+    make("label", {}, spoken("speed"), speed), ...(iterations > 1 ? [make("label", {}, spoken("iteration"), iteration)] : []),
     wish, offers, button("◁", "previous found (B)", () => search(-1)), button("▷", "next found (b)", () => search(1)),
     button("◎", "the whole drawing or the node at hand (w)", () => picture.toggle()),
     button("+", "zoom in", () => picture.zoomBy(1.25)), button("−", "zoom out", () => picture.zoomBy(1 / 1.25)),
-    button("fit", "fit the drawing", () => picture.fitted()), button("?", "list of keys", () => toggleHelp()));
+    button(spoken("fit"), "fit the drawing", () => picture.fitted()), button("?", "list of keys", () => toggleHelp()));
   const heading = walk.heading ? parsed(walk.heading, "application/xml") : walk.title;
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 }, make("h2", { class: "ng-heading" }, heading),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, more,
-      slider, make("label", {}, "step", typed, total), inPython),
+      slider, make("label", {}, spoken("step"), typed, total), inPython),
     tools, ...(steered ? [steered.bar] : []), sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
   if (steered) {
     panel.box.lastChild.before(steered.charts);
     root.classList.add("ng-lively");
     picture.frame.addEventListener("pointerdown", steered.dragged, true);  // before a drag moves the drawing
-    help.append(make("p", {}, "Drag the box of a leaf to the side to change its value; or use its slider."));
+    help.append(make("p", {}, spoken("Drag the box of a leaf to the side to change its value; or use its slider.")));
   }
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
@@ -100,7 +101,7 @@ export function mount(el, walk, state, code = null, alone = false) {
   /** Go to a number that was written: where the page has fewer steps, that is said. */
   function jump(wanted) {
     goTo(wanted);
-    if (wanted > most()) sentence.textContent = `There is no step ${wanted} here: this is the last, ${most()}. ` + view.sentence;
+    if (wanted > most()) sentence.textContent = filled(spoken("There is no step {wanted} here: this is the last, {last}."), { wanted, last: most() }) + ` ${view.sentence}`;
   }
 
   const isTold = () => teller.level(view.index) <= level;
@@ -113,8 +114,8 @@ export function mount(el, walk, state, code = null, alone = false) {
 
   function toggle() {
     if (timer !== null) return pause();
-    play.replaceChildren("⏸ pause");
-    play.setAttribute("aria-label", "pause");
+    play.replaceChildren(spoken("⏸ pause"));
+    play.setAttribute("aria-label", spoken("pause"));
     sentence.setAttribute("aria-live", "off");  // a reader cannot follow every step of a film
     const tick = () => {
       if (number() === most()) go(0);
@@ -128,8 +129,8 @@ export function mount(el, walk, state, code = null, alone = false) {
   function pause() {
     clearTimeout(timer);
     timer = null;
-    play.replaceChildren("▶ play");
-    play.setAttribute("aria-label", "play");
+    play.replaceChildren(spoken("▶ play"));
+    play.setAttribute("aria-label", spoken("play"));
     sentence.setAttribute("aria-live", "polite");
   }
 
@@ -137,7 +138,7 @@ export function mount(el, walk, state, code = null, alone = false) {
     level = at;
     levels.forEach((each, place) => each.setAttribute("aria-pressed", String(place === at)));
     slider.max = typed.max = most();
-    total.textContent = ` of ${most().toLocaleString("en")}`;
+    total.textContent = filled(spoken(" of {count}"), { count: most().toLocaleString("en") });
     if (view) goTo(number() + !isTold());
   }
 
@@ -198,15 +199,15 @@ export function mount(el, walk, state, code = null, alone = false) {
   function search(direction) {
     if (/^\d+$/.test(wish.value.trim())) return jump(Number(wish.value));
     if (!understood()) {
-      const none = wish.value.trim() ? `Nothing is called ${wish.value}. Try` : "Say first what to find:";
-      return void (sentence.textContent = `${none} ${teller.wishes.slice(0, 3).join(", ")}, or the number of a step.`);
+      const none = wish.value.trim() ? filled(spoken("Nothing is called {name}. Try:"), { name: wish.value }) : spoken("Say first what to find:");
+      return void (sentence.textContent = filled(spoken("{none} {some}, or the number of a step."), { none, some: teller.wishes.slice(0, 3).join(", ") }));
     }
     for (let at = view.index + direction; at >= 0 && at <= last; at += direction) {
       if (!found(at)) continue;
       if (teller.level(at) > level) choose(teller.level(at));
       return go(at);
     }
-    sentence.textContent = "There is none in this direction.";
+    sentence.textContent = spoken("There is none in this direction.");
   }
 
   function clicked(row) {
@@ -220,7 +221,7 @@ export function mount(el, walk, state, code = null, alone = false) {
     if (view.acting === null) return;
     const row = view.taker ?? view.acting;
     clicked(row);
-    sentence.textContent = picture.stops.has(row) ? `The walk stops at ${view.name}.` : `The walk no longer stops at ${view.name}.`;
+    sentence.textContent = filled(picture.stops.has(row) ? spoken("The walk stops at {name}.") : spoken("The walk no longer stops at {name}."), { name: view.name });
   }
 
   // --- showing ---
@@ -229,8 +230,8 @@ export function mount(el, walk, state, code = null, alone = false) {
     const { index } = view;
     root.dataset.step = String(index);
     slider.value = typed.value = number();
-    slider.setAttribute("aria-valuetext", `step ${number()} of ${most()}`);
-    inPython.textContent = `in Python: steps[${index}]`;
+    slider.setAttribute("aria-valuetext", filled(spoken("step {number} of {count}"), { number: number(), count: most() }));
+    inPython.textContent = filled(spoken("in Python: {place}"), { place: `steps[${index}]` });
     first.disabled = previous.disabled = index === 0;
     next.disabled = final.disabled = number() === most();
     if (iterations > 1) iteration.value = String(iterationAt(index));
@@ -271,7 +272,7 @@ export function mount(el, walk, state, code = null, alone = false) {
   }
 
   if (teller.count === 0) {
-    sentence.textContent = "Nothing was recorded.";
+    sentence.textContent = spoken("Nothing was recorded.");
     for (const each of root.querySelectorAll("button, select, input")) each.disabled = true;
     return { go() {}, end };
   }

@@ -83,15 +83,15 @@ function sweeps(walk) {
     const { cast, pattern, place } = state, kind = KINDS[pattern.kinds[place]], step = pattern.steps[place], parts = [];
     const add = (title, ...children) => parts.push([title, children]);
     const text = arithmetic(state), rule = cast.rule(step);
-    if (text) add(kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, text));
-    if (kind === "contributed") add("arrived so far", make("p", { class: "ng-sum ng-running" }, running(state)));
+    if (text) add(kind === "contributed" ? spoken("incoming × local partial") : spoken("arithmetic"), make("p", { class: "ng-sum" }, text));
+    if (kind === "contributed") add(spoken("arrived so far"), make("p", { class: "ng-sum ng-running" }, running(state)));
     if (rule && (kind === "evaluated" || kind === "contributed")) {
       const shown = kind === "evaluated" ? rule.value : rule.partials[pattern.positions[place]];
       const operands = cast.fed(step), [named, more] = some(operands, cast.letters.length - 1);
       const meant = (each) => (cast.varies(each) ? cast.called(each) : figure(constants(cast)[each]));
-      const letters = named.map((each, at) => `${cast.letters[at]} is ${meant(each)}`);
-      if (shown) add(`rule of ${cast.kind(step)}`, make("p", {}, parsed(shown, "application/xml")),
-        make("p", { class: "ng-letters" }, [...letters, `${cast.letters.at(-1)} is ${cast.called(step)}`].join(", ")
+      const letters = named.map((each, at) => filled(spoken("{letter} is {who}"), { letter: cast.letters[at], who: meant(each) }));
+      if (shown) add(filled(spoken("rule of {kind}"), { kind: cast.kind(step) }), make("p", {}, parsed(shown, "application/xml")),
+        make("p", { class: "ng-letters" }, [...letters, filled(spoken("{letter} is {who}"), { letter: cast.letters.at(-1), who: cast.called(step) })].join(", ")
           + (more ? ` … ${more} more` : "")));
     }
     const tensor = cast.tensors.find(([from, to]) => cast.rows[step] >= from && cast.rows[step] <= to);
@@ -106,8 +106,8 @@ function sweeps(walk) {
         if (still > 0) left.push(`${cast.called(each)}: ${still}`);
       }
       const [shown, more] = some(left, MOST_CHIPS);
-      add(pattern.phase === "backward" ? "uses still to come" : "operands still to come",
-        make("p", {}, (shown.join(", ") || "none") + (more ? " …" : "")));
+      add(pattern.phase === "backward" ? spoken("uses still to come") : spoken("operands still to come"),
+        make("p", {}, (shown.join(", ") || spoken("none")) + (more ? " …" : "")));
     }
     return parts;
   }

@@ -10,9 +10,11 @@ from typing import Any
 
 from ...errors import DrawingError, MissingToolError
 from ..drawing.picture import copy_for_this_cell
+from ..pieces import in_words
 from ..steps.packing import PackedWalk
 from .page import page, script, style
 
+COUNT = "{count:,} steps."
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
@@ -47,7 +49,7 @@ def still_key(walk: PackedWalk) -> str:
 
 def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
     """The graph before the first step as an image, which also shows where scripts are dropped; and its PNG."""
-    said = f"<p>{escape(walk.title)}: {walk.count:,} steps. {escape(HOW)}</p>"
+    said = f"<p>{escape(walk.title)}: {escape(in_words(COUNT).format(count=walk.count))} {escape(in_words(HOW))}</p>"
     png: dict[str, str] = {}
     if walk.picture is not None:
         with suppress(MissingToolError, DrawingError):  # each stands without the other

@@ -7,7 +7,7 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
 
   function placeOf(cast, user, position) {
     const size = cast.starts[user + 1] - cast.starts[user];
-    return size === 1 ? "" : size === 2 ? ["left", "right"][position] : ordinal(position);
+    return size === 1 ? "" : size === 2 ? [spoken("left"), spoken("right")][position] : ordinal(position);
   }
 
   const shortened = (texts) => (texts.length <= MOST_TERMS ? texts : [...texts.slice(0, 3), "...", ...texts.slice(-2)]);
@@ -55,7 +55,7 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
     const texts = chosen.map((at) => {
       const side = placeOf(cast, pattern.steps[at], pattern.positions[at]);
       let from = one ? side : [side, cast.called(pattern.steps[at])].filter(Boolean).join(" of ");
-      if (untaken.has(at)) from = from ? `${from}, not taken` : "not taken";
+      if (untaken.has(at)) from = from ? `${from}, ${spoken("not taken")}` : spoken("not taken");
       return from ? `${figure(shares[at])} (${from})` : figure(shares[at]);
     });
     if (many) texts.splice(1, 0, `... ${all.length - chosen.length} more ...`);
@@ -70,8 +70,9 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
     const who = cast.called(pattern.takers[at]), said = arithmetic(state), back = pattern.phase === "backward";
     if (kind === STARTED) {
       const number = iterationOf[state.run];
-      return filled(words.started, { phase: pattern.phase[0].toUpperCase() + pattern.phase.slice(1),
-        iteration: number ? `, iteration ${number}` : "" });
+      const phases = { forward: spoken("Forward"), backward: spoken("Backward"), tangent: spoken("Tangent"), update: spoken("Update") };
+      return filled(words.started, { phase: phases[pattern.phase],
+        iteration: number ? filled(spoken(", iteration {number}"), { number }) : "" });
     }
     if (kind === ENQUEUED) {
       const free = back ? cast.isTarget.has(step) : cast.fed(step).length === 0;

@@ -25,6 +25,7 @@ from ..drawing.draw import LARGEST
 from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
 from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, sign
+from ..pieces import in_words, texts_of
 from . import describe
 from .landscape import VALUED, surface_of
 from .live import live_script
@@ -34,9 +35,17 @@ from .packing import Packed, PackedWalk, undressed
 from .run import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Cast, Run
 from .steps import StepLog
 
+SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that say something
 MOST_FOLDED = 5000  # nodes of a graph whose scopes fold
 MOST_LINES = 400  # of the learner's program
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
+
+
+def said() -> dict[str, dict[str, str]]:
+    """The words of the sentences, and what the page's own texts are in another language."""
+    own = {text: in_words(text) for text in texts_of("drawing/steer.js", *(f"stepper/{name}.js" for name in SPEAKING))}
+    words = {name: in_words(text) for name, text in describe.WORDS.items()}
+    return {"words": words, "tongue": {text: there for text, there in own.items() if there != text}}
 
 
 class Columns:
@@ -53,7 +62,7 @@ class Columns:
         self.title = title or log.title or title_of(self.casts)
 
     def walk(self) -> PackedWalk:
-        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], "words": describe.WORDS}
+        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **said()}
         header["casts"] = list(map(self._cast, self.casts))
         header |= self._runs()
         header["signs"] = {name: sign(RULES[name]) for name in self.kinds if name in RULES}

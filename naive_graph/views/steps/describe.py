@@ -8,6 +8,7 @@ from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
 from ..drawing.names import ordinal
 from ..look import MINUS, shown
+from ..pieces import in_words
 from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, KINDS, MOVED, READ, STARTED, Cast, Entry, Run
 
 MOST_TERMS = 6  # of a running sum
@@ -33,7 +34,7 @@ WORDS = {
 def place_of(cast: Cast, consumer: int, position: int) -> str:
     """Which operand position: left or right of two, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
-    return PLACES[count][position] if count in PLACES else ordinal(position)
+    return in_words(PLACES[count][position]) if count in PLACES else ordinal(position)
 
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
@@ -63,7 +64,8 @@ def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
             text = computed(rule, run.operands_values(entry.row, known), entry.value)
         return text if slope is None else f"{text}, slope {shown(slope)}"
     if entry.kind == CONTRIBUTED:
-        words = WORDS["product" if entry.taken else "branch"]  # whatever the partial of no branch is, even infinite
+        # What the partial of no branch is, even infinite, is not told.
+        words = in_words(WORDS["product" if entry.taken else "branch"])
         incoming, partial, share = map(shown, (entry.incoming, entry.partial, entry.contribution))
         return words.format(incoming=incoming, partial=partial, share=share)
     if entry.kind == FINISHED:
@@ -94,7 +96,7 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
     for term in terms:
         place = place_of(cast, term.consumer, term.position)
         origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
-        origin = origin if term.taken else f"{origin}, not taken".lstrip(", ")
+        origin = origin if term.taken else f"{origin}, {in_words('not taken')}".lstrip(", ")
         texts.append(f"{shown(term.contribution)} ({origin})" if origin else shown(term.contribution))
     if many:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
@@ -112,17 +114,19 @@ def _sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     cast, said = run.cast, arithmetic(run, entry, known)
     who = cast.called(entry.row)
     if entry.kind == STARTED:
-        iteration = f", iteration {run.iteration}" if run.iteration else ""
-        return WORDS["started"].format(phase=run.phase.capitalize(), iteration=iteration)
+        iteration = in_words(", iteration {number}").format(number=run.iteration) if run.iteration else ""
+        return in_words(WORDS["started"]).format(phase=in_words(run.phase.capitalize()), iteration=iteration)
     if entry.kind == ENQUEUED:
         back = run.phase == BACKWARD
         first = entry.row in cast.targets if back else not cast.operands(entry.row)
-        return WORDS["free" if first else "enqueued back" if back else "enqueued"].format(who=who)
+        return in_words(WORDS["free" if first else "enqueued back" if back else "enqueued"]).format(who=who)
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
-        side, giver = WORDS["side"].format(place=place) if place else "", cast.called(entry.consumer)
-        return WORDS["contributed" if entry.taken else "untaken"].format(giver=giver, who=who, side=side, said=said)
-    return WORDS[KINDS[entry.kind]].format(who=who, said=said)
+        side, giver = in_words(WORDS["side"]).format(place=place) if place else "", cast.called(entry.consumer)
+        return in_words(WORDS["contributed" if entry.taken else "untaken"]).format(
+            giver=giver, who=who, side=side, said=said
+        )
+    return in_words(WORDS[KINDS[entry.kind]]).format(who=who, said=said)
 
 
 # --- rules in TeX ---------------------------------------------------------------

@@ -10,6 +10,7 @@ from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number, tex_name
 from ...graph.registry import handle
 from ..drawing.lettering import visible
 from ..drawing.scene import READABLE
+from ..pieces import in_words
 from .mathml import mathml
 from .run import Cast
 
@@ -23,7 +24,8 @@ def title_of(casts: Sequence[Cast]) -> str:
     if not casts:
         return "An empty walk"
     first = casts[0]
-    return "A walk through " + ", ".join(first.then.name(row) or _shortened(first, row) for row in first.targets[:3])
+    names = ", ".join(first.then.name(row) or _shortened(first, row) for row in first.targets[:3])
+    return f"{in_words('A walk through')} {names}"
 
 
 def _shortened(cast: Cast, row: int) -> str:
