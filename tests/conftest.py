@@ -40,6 +40,7 @@ QUICK_FILES = {
 
 # Seconds each, beside quicker tests of the same rooms: `.ci/run` has them, the README's command does not.
 THOROUGH = {
+    "test_the_search_knows_methods_messages_and_words_of_other_libraries",
     "test_the_examples_of_every_page_run_where_only_its_import_is_known",
     "test_every_exercise_of_the_lessons_is_checked_in_its_page",
     "test_a_lesson_is_solved_by_typing_in_the_page_from_top_to_bottom",

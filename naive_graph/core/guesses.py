@@ -34,6 +34,11 @@ OF_PACKAGE = _table(
     ("plot", "history = History(), history.record(y=y) in the loop, and history.plot()"),
     ("manual_seed seed", "numpy.random.default_rng(0), where you make the numbers: nothing else is drawn by chance"),
 )
+OF_PACKAGE |= _table(
+    ("c_code to_c codegen export_c javascript", 'node.code("c"), or node.code("javascript")'),
+    ("lr learning_rate", "the rate of a trainer, as in AdamTrainer(model, learning_rate=0.001)"),
+    ("jacrev jacfwd", "jacobian(ys, xs)"),
+)
 OF_GRAPH = _table(
     ("zero_grad zero_grads", "Graph.kill_grad()"),
     ("reset new", "Graph.clear(), or Graph.renew()"),
@@ -53,6 +58,7 @@ OF_NODE = _table(
     ("sum", "total(x), over the samples of a batch, or Graph.sum([x, y])"),
     ("max", "maximum(x, y)"),
     ("min", "minimum(x, y)"),
+    ("round", "naive_graph.tensor.round(x), whose slope is 0"),
     ("minimize", "Program(node, wrt=[x]).minimize(0.1)"),
     ("dtype", "node.value, or one of naive_graph's functions: this one of NumPy's takes arrays"),
 )
@@ -73,6 +79,8 @@ OF_TENSOR = _table(
     ("requires_grad", "LeafNode.parameter for what is learned, LeafNode.constant for what stays"),
     ("dtype device to cuda cpu", "nothing: all numbers are float64 on the CPU"),
 )
+
+GUESSES = {"": OF_PACKAGE, "Graph.": OF_GRAPH, "node.": OF_NODE, "trainer.": OF_TRAINER, "tensor.": OF_TENSOR}
 
 
 def refuse(who: str, name: str, table: Mapping[str, str], of: Any) -> NoReturn:

@@ -13,9 +13,9 @@ from .frame import HERE, framed
 from .gallery import LENET, examples, shown
 from .languages import pages
 from .lessons import glossary, lesson
-from .reference import PublicName, groups
+from .reference import PublicName, findings, groups
 from .slides import slides
-from .words import code, linked
+from .words import code, linked, signed
 
 INSTALL = """\
 pip install ".[all]"    # in a clone of the repository
@@ -56,9 +56,10 @@ class _Pages:
         return write_into(self.folder, path, html.encode())
 
     def front(self, lessons: Sequence[Any], first: Any) -> Iterator[Path]:
-        count = sum(map(len, self.groups.values()))
+        names = [each for group in self.groups.values() for each in group]
         yield self.page(
-            "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", count=count,
+            "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", count=len(names),
+            operators=sum(each.is_operator for each in names), errors=sum(bool(each.messages) for each in names),
             program=code(first.code), picture=first.html(), install=code(INSTALL, "sh"),
         )  # fmt: skip
         walk = self.folder / "walk.html"
@@ -91,11 +92,12 @@ class _Pages:
 
     def of_the_reference(self) -> Iterator[Path]:
         script = (HERE / "search.js").read_text("utf-8")
-        yield self.page(
-            "reference/index.html", "reference.html", "Reference", groups=self.groups, linked=linked, script=script
-        )
         entries = [(title, each) for title, group in self.groups.items() for each in group]
         links = {each.name: each.page for _, each in reversed(entries)}  # of two the first course's
+        yield self.page(
+            "reference/index.html", "reference.html", "Reference", groups=self.groups, linked=linked, script=script,
+            more=findings([each for _, each in entries], links),
+        )  # fmt: skip
         texts = {each: each.body(links) for _, each in entries}
         around = _around([(each.page.removesuffix(".html"), each.path) for _, each in entries])
         for (title, each), (before, after) in zip(entries, around):
@@ -104,7 +106,8 @@ class _Pages:
             ]
             yield self.page(
                 f"reference/{each.page}", "entry.html", each.path, entry=each, group=title, asked=asked[:40],
-                usage=code(each.usage), written=code(each.written), body=texts[each], before=before, after=after,
+                usage=signed(each.usage, links), written=code(each.written), body=texts[each],
+                before=before, after=after,
             )  # fmt: skip
 
     def of_the_gallery(self, programs: Sequence[Any], lenet: bool) -> Iterator[Path]:

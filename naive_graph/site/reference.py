@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from html import escape
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.compositions import COMPOSITIONS
+from ..core.guesses import GUESSES
 from ..core.rooms import public
 from ..core.rules import Rule
 from ..errors import DrawingError, NoGradientError
 from ..graph.derive import gradients
 from ..graph.graph import Graph
 from ..graph.nodes import Variable
+from ..graph.printed import Printed
 from ..tensor.operators.check import ExampleCall
 from ..tensor.operators.describe import facts
 from ..tensor.operators.row import Row
 from ..training.trainers import Trainer
 from ..views.drawing.draw import draw
 from .frame import missing
-from .words import Links, code, docstring, linked
+from .words import Links, code, docstring, linked, signed
 
 try:
     from pdoc import doc
@@ -36,6 +40,17 @@ except ImportError:
 # As the package's help has them.
 ROOMS = ("tensor", "training", "sequential", "views", "interop", "classroom", "errors")
 HOUSE = __name__.split(".")[0]
+AMONG_FUNCTIONS = ("abs", "floor", "mod", "pow")  # which `import *` does not bring
+GIVEN = {  # what functions take and give, by its file
+    "program.base": "Answer",
+    "graph.report": "Report",
+    "training.trainers": "Trainer",
+    "views.drawing.picture": "Picture",
+    "views.steps.steps": "StepLog",
+    "interop.onnx.network": "OnnxNetwork",
+    "tensor.operators.row": "Row",
+    "tensor.operators.check": "CheckedRow",
+}
 OVER_SAMPLES = {  # of the B samples of a batch: a formula, and its derivative by each
     "total": ("a1 + ... + aB, over the B samples of a batch", "1 in each sample"),
     "mean": ("(a1 + ... + aB) / B, over the B samples of a batch", "1/B in each sample"),
@@ -62,12 +77,26 @@ class PublicName:
     def usage(self) -> str:
         """How it is called."""
         if isinstance(self.thing, (Rule, Row)):
-            return self.thing.usage()
+            return self.name + self.thing.usage().removeprefix(self.thing.name)
         if not callable(self.thing) or (isinstance(self.thing, type) and issubclass(self.thing, Exception)):
             return self.name
         with suppress(ValueError):
             return f"{self.name}{_signature(self.thing)}"
         return self.name
+
+    @cached_property
+    def messages(self) -> list[str]:
+        """What an error says."""
+        return messages(self.name) if isinstance(self.thing, type) and issubclass(self.thing, Exception) else []
+
+    @cached_property
+    def members(self) -> dict[str, Any]:
+        """What a class can do, and its attributes, as pdoc reads them."""
+        thing = self.thing
+        if not isinstance(thing, type) or issubclass(thing, Exception):
+            return {}
+        told = doc.Class(thing.__module__, thing.__qualname__, thing, ("", "")).members
+        return {name: each for name, each in sorted(told.items()) if name[0] != "_" and each.docstring}
 
     @cached_property
     def says(self) -> str:
@@ -121,16 +150,14 @@ class PublicName:
         yield f"<p>It is also: {bases}.</p>" if bases else ""
         if issubclass(thing, Trainer) and hasattr(thing, "rule"):
             yield f"<h2>Its formula</h2>{docstring(thing.rule.__doc__, links)}{_folded('Its program', thing.rule)}"
-        said = messages(thing.__name__) if issubclass(thing, Exception) else []
-        yield "<h2>What it says</h2>" if said else ""
-        yield f"<ul>{''.join(f'<li>{linked(each, links)}</li>' for each in said)}</ul>" if said else ""
-        told = doc.Class(thing.__module__, thing.__qualname__, thing, ("", "")).members
-        members = {} if issubclass(thing, Exception) else dict(sorted(told.items()))
-        shown = [each for name, each in members.items() if name[0] != "_" and each.docstring]
-        yield "<h2>What it can do</h2>" if shown else ""
-        for each in shown:
-            call = str(each.signature_without_self) if isinstance(each, doc.Function) else ""
-            yield f'<h3 id="{each.name}">{each.name}</h3>{code(each.name + call) if call else ""}'
+        yield "<h2>What it says</h2><ul>" if self.messages else ""
+        for place, each in enumerate(self.messages):
+            yield f'<li id="says-{place}">{linked(each, links)}</li>'
+        yield "</ul>" if self.messages else ""
+        yield "<h2>What it can do</h2>" if self.members else ""
+        for each in self.members.values():
+            call = _written(each.signature_without_self) if isinstance(each, doc.Function) else ""
+            yield f'<h3 id="{each.name}">{each.name}</h3>{signed(each.name + call, links) if call else ""}'
             yield docstring(each.docstring, links)
 
     def picture(self) -> str:
@@ -177,9 +204,26 @@ def _said(call: ast.Call) -> str:
 
 
 def _signature(thing: Any) -> str:
-    """With the names of types as they were written, without their modules."""
-    text = str(inspect.signature(thing)).replace("'", "")
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Z])", "", text)
+    """How it is called: a class with a `__new__` as well by what its `__init__` takes."""
+    has_init = isinstance(thing, type) and thing.__init__ is not object.__init__  # type: ignore[misc]
+    told = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
+    found = inspect.signature(thing.__init__ if has_init and not told else thing)
+    return _written(found.replace(parameters=[each for each in found.parameters.values() if each.name != "self"]))
+
+
+def _written(signature: inspect.Signature) -> str:
+    """With the names of types as they were written, without their modules, and defaults as they are."""
+    given = [each.replace(annotation=_type(each.annotation)) for each in signature.parameters.values()]
+    text = str(signature.replace(parameters=given, return_annotation=_type(signature.return_annotation)))
+    return re.sub(r"<(Graph) [^>]*>", r"\1", text)
+
+
+def _type(annotation: Any) -> Any:
+    if annotation is inspect.Signature.empty or annotation is None:
+        return annotation
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
+    return Printed(re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Z])", "", text))
 
 
 def _slope(y: Any, x: Any) -> str:
@@ -222,6 +266,7 @@ def groups() -> dict[str, list[PublicName]]:
     """Every public name, in the groups of `help(naive_graph)`: those of a first course, then each room."""
     things = public(HOUSE)
     del things["NaiveGraphError"]  # which stands among the errors
+    things |= {name: getattr(sys.modules[HOUSE], name) for name in AMONG_FUNCTIONS}
     guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[HOUSE].__doc__ or "", re.MULTILINE)
     homes = {name: title.strip() for title, names in guide for name in re.findall(r"\w+", names) if name in things}
     titles = list(dict.fromkeys(homes.values()))
@@ -229,16 +274,60 @@ def groups() -> dict[str, list[PublicName]]:
         homes.setdefault(name, _home(thing, homes, things))
     found = {title: [PublicName("", name, things[name]) for name in things if homes[name] == title] for title in titles}
     for room in ROOMS:
-        inside = public(f"{HOUSE}.{room}").items()
+        inside = _of_a_room(f"{HOUSE}.{room}").items()
         found[f"{HOUSE}.{room}"] = [
             PublicName(room, name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)
         ]
+    found["what functions take and give"] = [
+        PublicName(room, name, getattr(import_module(f"{HOUSE}.{room}"), name)) for room, name in GIVEN.items()
+    ]
     pages = set[str]()
     for each in (entry for entries in found.values() for entry in entries):
         while each.page.lower() in pages:  # `Operator` and `operator` are one name for some file systems
             each.page = each.page.replace(".html", "_.html")
         pages.add(each.page.lower())
     return found
+
+
+def _of_a_room(name: str) -> dict[str, Any]:
+    """What a room hands out, with names that Python has for itself, which `import *` leaves out."""
+    room = import_module(name)
+    return public(name) | {
+        each: getattr(room, each) for each in dir(room) if hasattr(builtins, each) and each[0] != "_"
+    }
+
+
+class Found(NamedTuple):
+    """What the search finds beside names."""
+
+    page: str
+    name: str
+    says: str
+
+
+def findings(entries: Iterable[PublicName], links: Links) -> Iterator[Found]:
+    """Methods, the messages of errors, and what other libraries call things."""
+    entries = list(entries)
+    classes = {each.thing for each in entries if each.is_class}
+    for entry in entries:
+        for name, member in entry.members.items():
+            if not any(base in classes and hasattr(base, name) for base in entry.thing.__mro__[1:]):
+                yield Found(f"{entry.page}#{name}", f"{entry.name}.{name}", member.docstring.partition("\n")[0])
+        for place, said in enumerate(entry.messages):
+            yield Found(f"{entry.page}#says-{place}", entry.name, said)
+    there = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
+    for before, table in GUESSES.items():
+        for name, advice in table.items():
+            yield Found(_place(advice, links, there), before + name, f"(elsewhere) Here: {advice}")
+
+
+def _place(advice: str, links: Links, members: Collection[str]) -> str:
+    """The page of the first name in an advice that has one; else the list of all."""
+    for word, member in re.findall(r"(\w+)(?:\.(\w+))?", advice):
+        owner = {"node": "Node", "x": "Node", "t": "TensorNode", "history": "History"}.get(word, word)
+        if owner in links:
+            return links[owner] + f"#{member}" * (f"{owner}.{member}" in members)
+    return "index.html"
 
 
 def _home(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:

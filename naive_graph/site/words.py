@@ -63,6 +63,15 @@ def code(text: str, language: str = "python") -> str:
     return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>\n'
 
 
+def signed(text: str, links: Links) -> str:
+    """How something is called, with ways to the types in it."""
+
+    def link(found: re.Match[str]) -> str:
+        return f'<a href="{links[found[0]]}">{found[0]}</a>' if found[0] in links else found[0]
+
+    return re.sub(r"\b[A-Z]\w+\b(?=</span>)", link, code(text))
+
+
 def docstring(text: str | None, links: Links) -> str:
     """A docstring: paragraphs as they stand, doctests as programs, and the names in it as links."""
     return "".join(_block(each, links) for each in re.split(r"\n\s*\n", cleandoc(text or "")) if each.strip())

@@ -26,7 +26,7 @@ from ..graph.registry import CURRENT, let_go
 from .scalars import LARGEST, between
 from .trainers import Trainer
 
-Report = Callable[..., object]
+Listener = Callable[..., object]
 Schedule = Callable[[int], float]
 RATE = between(0.0, LARGEST, "finite number of at least 0")
 
@@ -67,7 +67,7 @@ def fit(
     validate: Callable[[], float] | None = None,
     patience: int | None = None,
     schedule: Schedule | None = None,
-    report: Iterable[Report] = (),
+    report: Iterable[Listener] = (),
     save: Callable[[], object] | None = None,
     first_epoch: int = 0,
     resume: Outcome | None = None,

@@ -11,7 +11,9 @@ import pytest
 from naive_graph import Graph, LeafNode, PlaceHolder, Program, Variable
 from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.rules import RULES, Rule
-from naive_graph.site.reference import OVER_SAMPLES, groups
+from naive_graph.site.frame import HERE, framed
+from naive_graph.site.reference import OVER_SAMPLES, findings, groups
+from naive_graph.site.words import linked, signed
 from naive_graph.tensor.operators.describe import facts
 from naive_graph.tensor.operators.kinds import Elementwise
 
@@ -119,3 +121,69 @@ def test_the_examples_of_every_page_run_where_only_its_import_is_known():
                 names, shown = test.globs, shown + 1
         assert told == [], entry.path
     assert shown > 100
+
+
+def test_a_signature_is_the_one_that_users_call_and_keeps_its_quotes():
+    usage = {each.path: each.usage for each in ENTRIES}
+    assert "engine: str | None = None" in usage["Program"] and "more" not in usage["Program"]
+    assert "subset: str = 'random'" in usage["gradcheck"] and "values: bool" in usage["draw"]
+    assert "learning_rate" in usage["AdamTrainer"]
+    assert usage["tensor.mean"].startswith("mean(")
+    shown = [*usage.values(), *("".join(each.text({})) for each in ENTRIES)]
+    assert [each for each in shown if "ForwardRef" in each] == []
+
+
+def test_types_that_signatures_name_and_operators_of_python_have_a_page():
+    names = {each.name for each in ENTRIES}
+    assert names >= {"Answer", "Report", "OnnxNetwork", "Trainer", "Row", "Picture", "StepLog"}
+    assert names >= {"abs", "pow", "max", "min", "sum", "round", "floor", "mod"}
+    for each in ENTRIES:
+        found = {}
+        exec(each.written, found)
+        assert found[each.name] is each.thing
+
+
+def test_a_type_in_a_signature_leads_to_its_page():
+    assert 'href="views.Steps.html">Steps</a>' in signed("step() -> Steps", {"Steps": "views.Steps.html"})
+
+
+def test_the_front_page_says_what_the_reference_has(site):
+    front = (site / "index.html").read_text("utf-8")
+    names, operators, errors = map(int, re.search(r"(\d+) names .* (\d+) operators .* (\d+) errors", front).groups())
+    pages = [page for page in (site / "reference").glob("*.html") if page.name != "index.html"]
+    assert (names, errors) == (len(pages), len([*(site / "reference").glob("errors.*")]))
+    told = [
+        each.path for each in ENTRIES if each.is_operator and not (each.formulas or "formula" in "".join(each.text({})))
+    ]
+    assert operators <= names and told == []
+
+
+SEARCHED = (
+    "Node.code", "Graph.backward", "StepLog.find", "C code", "javascript", "optimizer", "zero_grad", "kill_grad",
+    "detach",
+    "autograd", "jacobian", "jacrev", "no_grad", "learning rate", "not computed yet", "requires_grad",
+    "view", "cross_entropy",
+)  # fmt: skip
+
+
+@pytest.mark.browser
+def test_the_search_knows_methods_messages_and_words_of_other_libraries(browser, tmp_path):
+    pages = [each for each in ENTRIES if each.path not in ("operators",)]
+    links = {each.name: each.page for each in reversed(pages)}
+    said = framed(
+        "reference.html", "Reference", groups=groups(), linked=linked, more=findings(pages, links),
+        script=(HERE / "search.js").read_text("utf-8"),
+    )  # fmt: skip
+    (tmp_path / "index.html").write_text(said, "utf-8")
+    (tmp_path / "Node.html").write_text('<!doctype html><h3 id="code">code</h3>')
+    page = browser.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    assert not page.is_visible("section.more")
+    for words in SEARCHED:
+        page.fill("#wish", words)
+        page.wait_for_function("document.getElementById('found').textContent !== ''")
+        assert not page.inner_text("#found").startswith("0 "), words
+    page.fill("#wish", "node.code")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/Node.html#code")
+    page.close()
