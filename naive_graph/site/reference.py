@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -279,7 +278,9 @@ def groups() -> dict[str, list[PublicName]]:
             PublicName(room, name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)
         ]
     found["what functions take and give"] = [
-        PublicName(room, name, getattr(import_module(f"{HOUSE}.{room}"), name)) for room, name in GIVEN.items()
+        PublicName(file, name, getattr(sys.modules[f"{HOUSE}.{file}"], name))
+        for file, name in GIVEN.items()
+        if f"{HOUSE}.{file}" in sys.modules  # by what rooms hand out, as far as their tools are there
     ]
     pages = set[str]()
     for each in (entry for entries in found.values() for entry in entries):
@@ -291,10 +292,8 @@ def groups() -> dict[str, list[PublicName]]:
 
 def _of_a_room(name: str) -> dict[str, Any]:
     """What a room hands out, with names that Python has for itself, which `import *` leaves out."""
-    room = import_module(name)
-    return public(name) | {
-        each: getattr(room, each) for each in dir(room) if hasattr(builtins, each) and each[0] != "_"
-    }
+    names, room = public(name), sys.modules[name]
+    return names | {each: getattr(room, each) for each in dir(room) if hasattr(builtins, each) and each[0] != "_"}
 
 
 class Found(NamedTuple):
