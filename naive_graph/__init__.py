@@ -15,7 +15,7 @@ Here is what a first course uses:
     derivatives     gradients, tangents, jacobian, hessian; gradcheck checks them
     a rule of yours operator, check_operator; tensor_operator for tensors
     to look         draw, step, altitudes, record, History
-    as fast code    Program
+    as fast code    Program; node.code writes a node and its gradient in C or JavaScript
     tensors         LeafNode, linear, lower
     to learn        Model, fit, AdamTrainer and six other trainers, Sequential
     lessons         check, hint, predict, solution, working, progress

@@ -220,7 +220,7 @@ class _Question:
         wrt = [handle(self.tables, self.plan.rows[step]) for step in leaves]
         mark, sums = self.tables.mark(), [0.0] * len(leaves)
         try:
-            for target in self.plan.targets:
+            for target in self.plan.targets if wrt else ():  # a plan of no nodes is one of the whole graph
                 built = gradients(handle(self.tables, self.plan.rows[target]), wrt)
                 plan = Plan(self.tables, [node.row for node in built])
                 values = leaf_values(self.tables, plan)

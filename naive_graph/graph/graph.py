@@ -170,8 +170,11 @@ class Graph(ByName, metaclass=GraphType):
 
         y: any node but a Constant, or a tensor of one element (see
         `tensor.backward`); without it, the sum of all results. With
-        accumulate, leaves add to the gradients they have. Raises StaleGraphError
-        if y was not evaluated since a value that it depends on changed.
+        accumulate, leaves add to the gradients they have. Of several results
+        without y a UserWarning says which they are. Raises StaleGraphError if a node y
+        was not evaluated since a value that it depends on changed (a tensor is
+        evaluated here); NodeError for a Constant, for what is no node, and for accumulate or
+        engine with a tensor; ShapeError for a tensor of more elements.
 
         >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)

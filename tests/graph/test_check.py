@@ -23,6 +23,14 @@ def wrong_sine():
     del ng.core.rules.Arithmetic.wrong_sine
 
 
+def test_a_loss_without_leaves_is_checked_whatever_else_the_graph_holds():
+    with Graph.scratch():
+        unfed = Graph.PlaceHolder(name="p") * 2.0
+        x = Graph.Variable(1.0)
+        assert gradcheck(Graph.Constant(1.0)).count == gradcheck(x * x, skip=[x]).count == 0
+        assert unfed.value is None
+
+
 def test_right_derivatives_pass_in_every_mode():
     x, y = Variable(0.7), Variable(-0.3)
     report = gradcheck(ng.where(x > y, (x * y).sin() + x**3 / y, 0.0))
