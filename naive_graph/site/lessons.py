@@ -85,6 +85,7 @@ def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[s
             shown = f"<details><summary>{GUESSED}</summary>{shown}</details>"
         if playground:
             asked = f' data-exercise="{name}"' if (name := _exercise(source)) else ""
+            shown = "" if asked else shown  # "Right" is for who has written it
             yield f'<div class="code-cell"{asked}>{code(source)}<div class="result">{shown}</div></div>\n'
         else:
             yield code(source) + shown

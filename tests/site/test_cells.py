@@ -63,6 +63,12 @@ def test_an_error_is_told_with_the_lines_of_the_cells_alone(came_of):
     assert re.findall(r'File "(.*?)", line (\d)', shown[0][2]) == [("cell 2", "2"), ("cell 1", "2")]
 
 
+@pytest.mark.parametrize("typed", ["print(\u201c1\u201d)", "f = 2 \u2212 1", "print(1\uff0c 2)", "x =\u00a01"])
+def test_a_sign_of_a_phones_keyboard_is_told_as_such(came_of, typed):
+    assert came_of(typed)[-1][2].endswith(running.KEYBOARD)
+    assert running.KEYBOARD not in came_of("x = (1")[-1][2]
+
+
 def test_what_is_missing_is_named_and_the_cell_can_be_run_again(came_of, monkeypatch):
     found = came_of("import nothing_like_this.at_all")
     assert [each[:2] for each in found] == [("error", "error"), ("nothing_like_this", "missing")]
@@ -219,6 +225,44 @@ def test_a_refused_exercise_says_why_and_what_was_typed_is_there_after_a_reload(
     assert check.get_by_text("✓ right").is_visible() and page.get_by_text("right: 1 of 5.").is_visible()
     pressed(page, "Begin anew")
     page.get_by_text("Exercises that are right: 0 of 5.").wait_for()
+
+
+@pytest.mark.browser
+def test_a_cell_above_that_fails_is_named_and_found_by_a_tap(address, browser):
+    with browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True) as context:
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"{address}{notebook_of('kahns_order')}.html")
+        first, later = page.locator(".code-cell").first, page.locator(".code-cell").nth(9)
+        typed(page, first, "1 / 0")
+        pressed(later, "Run")
+        page.get_by_text("Cell 10 did not run: the cells above it come first.").wait_for()
+        assert first.get_attribute("data-state") == "error" and later.get_attribute("data-state") is None
+        later.evaluate("cell => cell.scrollIntoView()")
+        page.get_by_role("button", name="Show cell 1", exact=True).tap()
+        page.wait_for_function(
+            """() => { const place = (found) => document.querySelector(found).getBoundingClientRect(),
+                         at = place(".code-cell .error").top;
+                       return at > place("#python").bottom && at < innerHeight; }"""
+        )
+
+
+SMALL = """() => [...document.querySelectorAll("main button, header a, summary, select, .around a")]
+    .filter((each) => !each.closest("svg, .ng-view, .ng-alive, .output, .result") && each.offsetHeight)
+    .filter((each) => each.offsetHeight < 44 || each.offsetWidth < 40).map((each) => each.outerHTML)"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("wide, high", [(390, 844), (844, 390)])
+def test_a_thumb_finds_every_button_and_nothing_is_right_before_it_is(address, browser, wide, high):
+    with browser.new_context(viewport={"width": wide, "height": high}, is_mobile=True, has_touch=True) as context:
+        page = context.new_page()
+        for kind in (f"{notebook_of('kahns_order')}.html", "index.html", "../playground/index.html"):
+            page.goto(f"{address}{kind}")
+            page.locator("button:visible, .lessons").first.wait_for()
+            assert page.evaluate(SMALL) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= wide
+            assert page.get_by_text(re.compile("^Right: ")).count() == 0
 
 
 @pytest.mark.browser

@@ -8,6 +8,7 @@
     fetching: "Python is being fetched; then the cells run.", stopped: "Stopped. Python begins anew at the next run.",
     broken: (told) => `Python could not be started: ${told}`, runs: (place) => `Cell ${place} runs.`,
     done: (place) => `Cell ${place} is done.`, failed: (place) => `Cell ${place} ends with an error.`,
+    unrun: (place) => `Cell ${place} did not run: the cells above it come first.`, see: (place) => `Show cell ${place}`,
     full: "This browser keeps nothing, or no more: what you type here is lost when you close the page. Copy it before.",
     forget: "Forget what you typed in this lesson, and which of its exercises are right? tiny.py stays.",
     right: (count, all) => `Exercises that are right: ${count} of ${all}.`,
@@ -132,11 +133,13 @@
       const { cell, sent, act } = now;
       for (const [name, body] of Object.entries(got)) if (files[name] === sent[name]) files[name] = body;  // else it was typed meanwhile
       if (!act) [cell.hasRun, cell.box.dataset.state] = [ended, ended ? "done" : "error"];
+      const wished = ended ? null : waiting.findLast(([, act]) => !act)?.[0];
       if (!ended) { for (const [each] of waiting) delete each.box.dataset.state; waiting = []; }
       now = null;
       keep();
       tell();
       state((ended ? WORDS.done : WORDS.failed)(cell.place));
+      if (wished) status.append(` ${WORDS.unrun(wished.place)} `, button(WORDS.see(cell.place), () => cell.box.scrollIntoView({ block: "center" })));
       if (lacking) python.postMessage({ module: lacking[1] });
       next();
     },

@@ -29,6 +29,10 @@ ELSEWHERE = (
     "This page has Python and naive_graph alone. What needs more runs in an installed Python; or whoever set up this "
     "page puts Pyodide's own wheels (of numpy and what it needs, say) into its folder 'pyodide'."
 )
+KEYBOARD = (
+    "Python knows straight signs alone. Many a phone's keyboard writes others: hold down the key of the sign to find "
+    "the straight one, or switch 'smart punctuation' off."
+)
 Show = Callable[[str, str, str], object]  # a title, "text", "html", "page", "image" or "error", and what to show
 _cells: dict[str, Any] = {}  # the names of a lesson
 
@@ -169,7 +173,11 @@ def told(error: BaseException, cell: str = "") -> str:
         each.stack = traceback.StackSummary.from_list(own)
         each = each.__cause__
     lacks = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
-    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{ELSEWHERE}" if lacks else "")
+    curved = isinstance(error, SyntaxError) and str(error.msg).startswith(
+        ("invalid character", "invalid non-printable")
+    )
+    more = ELSEWHERE if lacks else KEYBOARD if curved else ""
+    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{more}" if more else "")
 
 
 def compiled() -> bytes:
