@@ -16,7 +16,7 @@ from naive_graph.classroom.language import HOLE, in_language, languages, message
 from naive_graph.classroom.lessons import lessons_of_the_package, without_outputs
 from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
-from naive_graph.errors import LessonError
+from naive_graph.errors import LessonError, NaiveGraphError
 from naive_graph.views.pieces import PAGE, texts_of
 from naive_graph.views.stepper.widget import COUNT, HOW
 from naive_graph.views.steps.columns import SPEAKING
@@ -280,3 +280,16 @@ def test_a_walk_in_english_brings_no_other_texts(monkeypatch: Any) -> None:
     with Graph.scratch():
         steps = step(Graph.Variable(3.0, name="x") * 2.0)
         assert steps[0].sentence == "Forward begins." and unpacked(steps.walk().blob)[0]["tongue"] == {}
+
+
+def test_what_a_beginner_forgets_is_said_in_the_language(chinese: None) -> None:
+    with Graph.scratch():
+        x = Graph.Variable(2.0, name="x")
+        for wrong in (
+            lambda: x + "1",
+            lambda: x * None,
+            lambda: Graph.backward(x * x),
+            lambda: setattr(x, "value", True),
+        ):
+            with pytest.raises(NaiveGraphError, match=r"[\u4e00-\u9fff]"):
+                wrong()
