@@ -170,13 +170,12 @@ class ReferenceBackend:
 class CodeBackend(ReferenceBackend):
     """Answers by machine code, `tape`, which leaves all results in one array, its `out`.
 
-    scalars: how many of them are single numbers; behind these stands 0.0 if all are finite. picks: where the
-    outputs' values lie there, and each output's slopes. patience: runs that are left until other code replaces it.
+    The last place there holds 0.0 if all are finite. picks: where the outputs' values lie, and each output's slopes.
+    patience: runs that are left until other code replaces it.
     """
 
     batched: frozenset[int] = frozenset()
     patience = 0
-    scalars: int
     picks: Sequence[Pick | PickEach]
 
     def __call__(self, inputs: Inputs) -> Found:
@@ -189,7 +188,7 @@ class CodeBackend(ReferenceBackend):
                 code.run(view)
             values, *slopes = [pick.reader(code)() for pick in self.picks]
             # The code looks at whole lines; of what is asked for all may be finite.
-            finite = code.out.item(self.scalars) == 0.0 or all_finite([values, *slopes])
+            finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
             self.idle = code
         return (as_list(values), slopes, finite) if finite or inputs.batches else self.replayed(inputs)
 
@@ -218,7 +217,6 @@ class CompiledBackend(CodeBackend):
         self.tape = self.idle = self._code(wanted)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
-        self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         fed = [row in self.batched for row in self.wrt]
         self.picks = picks(self.flat, self.tape, self.asked, len(self.rows), fed)
         self.descent: Any = None  # the last way downhill, kept by who makes them

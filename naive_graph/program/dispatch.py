@@ -39,8 +39,8 @@ class WindowBackend(CodeBackend):
 
     def __init__(self, asked: Query, tape: WindowTape) -> None:
         super().__init__(asked)
-        self.placeholders, self.scalars = tape.fed_rows, 1 + len(asked.wrt)
-        self.picks = [Pick(0, slice(0, 1)), *([Pick(0, slice(1, self.scalars))] if asked.wrt else [])]
+        self.placeholders = tape.fed_rows
+        self.picks = [Pick(0, slice(0, 1)), *([Pick(0, slice(1, 1 + len(asked.wrt)))] if asked.wrt else [])]
         self.tape = self.idle = tape
 
     @cached_property

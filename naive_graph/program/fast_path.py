@@ -217,14 +217,14 @@ def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
 def _copied(answers: CodeBackend, code: Any, single: bool) -> Callable[[], Found | None]:
     """A function that copies values and gradients out of memory; it gives None if some result is not finite.
 
-    The place behind the scalars of `out` is 0.0 where all is finite that is handed out.
+    The last place of `out` is 0.0 where all is finite that is handed out.
     """
-    item, amiss, values = code.out.item, answers.scalars, _values(answers.picks[0], code, single)
+    item, values = code.out.item, _values(answers.picks[0], code, single)
     copies = [pick.reader(code) for pick in answers.picks[1:]]
     one = copies[0] if copies else list
 
     def copied() -> Found | None:
-        if item(amiss) != 0.0:
+        if item(-1) != 0.0:
             return None
         return values(), one() if single else [copy() for copy in copies]
 

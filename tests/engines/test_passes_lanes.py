@@ -12,7 +12,7 @@ from random_graphs import random_graph, seeds, sizes
 from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
-from naive_graph import Constant, Graph, PlaceHolder, Variable
+from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.engines.tape import lanes as passes
 from naive_graph.engines.tape.cse import share
 from naive_graph.engines.tape.dots import dots
@@ -189,3 +189,10 @@ def test_neighbours_in_a_stencil_are_no_samples_and_not_laid_side_by_side(monkey
     for _ in range(10):
         u = [u[0], *[u[i] - 0.1 * (u[i - 1] * u[i + 1]) for i in range(1, 29)], u[-1]]
     keeps_every_bit([Graph.sum([each.sin() for each in u])])
+
+
+def test_an_output_that_is_a_samples_own_leaf_depends_on_no_other_sample():
+    """Its adjoint begins at 1 in its own lane alone."""
+    xs = [Variable(k / 8) for k in range(8)]
+    loss = Graph.sum([(x + 1.0).exp() for x in xs])
+    assert Program([loss, xs[2]], xs[2:4])().gradient[1].tolist() == [1.0, 0.0]

@@ -92,7 +92,7 @@ class StraightLine(Face):
     def begin(self) -> None:
         """Take memory of its own, in which nothing was computed yet."""
         results, scalars = self._sizes
-        self.out, self.scalars = np.zeros(results), aligned(scalars)
+        self.out, self.scalars = np.zeros(results)[:-LANES], aligned(scalars)
         self._places = (self.out.ctypes.data, self.scalars.ctypes.data)
         self.arguments = np.array([0, *self._places], np.int64)
         self.packed = self.arguments.ctypes.data

@@ -33,7 +33,7 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
 class TapeTables(NamedTuple):
     """What is to be done: parts, instructions, what they look up, and the addresses of kernels.
 
-    out_size: how many numbers are handed out behind the place that says whether all of them are finite.
+    out_size: how many numbers are handed out, among the scalars; behind them stands whether all are finite.
     """
 
     parts: Ints
@@ -50,7 +50,6 @@ class Numbers(NamedTuple):
     scalars: Floats
     lanes: Floats
     feeds: Floats
-    out_lanes: Floats
 
 
 class LoopCount(NamedTuple):
@@ -102,7 +101,7 @@ def run_scalars(begin: int, end: int, todo: TapeTables, on: Numbers, source: Flo
             for i in range(length):
                 on.scalars[to + i] = on.scalars[base + i]
         elif what == CHECK:
-            on.scalars[to + length] = amiss(on.scalars, to, length) + amiss(on.out_lanes, 0, todo.out_size)
+            on.scalars[to + todo.out_size] = amiss(on.scalars, to, todo.out_size)
         elif what == BEGIN:
             begin_sums(on.scalars, to, length)
 
@@ -142,7 +141,7 @@ def run_lanes(part: int, todo: TapeTables, at: Numbers) -> None:
         run_block(
             todo.parts[part + FROM], todo.parts[part + TO], stride, block, todo,
             Samples(at.scalars, at.lanes[lanes_at:], width, real, whole, block == 0),
-            at.feeds[feeds_at:], at.out_lanes[out_at:],
+            at.feeds[feeds_at:], at.scalars[out_at:],
         )  # fmt: skip
 
 

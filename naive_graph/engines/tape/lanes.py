@@ -283,6 +283,8 @@ class Alike:
         """Whether each wanted leaf that is one of many stands in one place only, and only its own sample uses it."""
         flat, columns = self.flat, [np.frombuffer(column, np.int32) for column in self.leaves]
         stands = np.bincount(np.concatenate([np.zeros(0, np.int32), *columns]), minlength=len(flat))
+        if stands[self.seen.alone].any():  # an output that is a leaf: its adjoint would begin at 1 in every lane
+            return False
         wanted = [row for row in self.seen.wanted if stands[row]]
         return bool((stands[wanted] == 1).all() and (uses_of(flat)[wanted] == self.inside[wanted]).all())
 

@@ -155,7 +155,7 @@ class Memory(Face):
     feeds: dict[int, Array]  # and a line of floats for each of both, one for each sample,
     outs: dict[int, Array]  # with room up to the stride
     slots: Array  # where each row's scalar is
-    results: slice  # where wanted scalars are handed out, and whether all that is handed out is finite
+    results: slice  # where wanted scalars are handed out; behind them the lines, and whether all are finite
     most_slots: dict[int, int]  # by group: how many lines of lanes there are,
     kept: set[int]  # and in which groups they must all be there at once
     _parts: list[list[int]]
@@ -164,7 +164,7 @@ class Memory(Face):
         """Make room for so many samples of each group; what was fed must be fed again."""
         self.samples = list(samples)
         self.places: dict[int, list[int]] = {}
-        sizes = [0, 0, 0]  # of lanes, feeds and exports
+        sizes = [0, 0, self.results.stop]  # of lanes, feeds, and of all scalars with those that lanes hand out
         for group, count in enumerate(samples[1:], 1):
             width = _width(count, self.most_slots[group], group in self.kept)
             stride = -(-count // width) * width
@@ -175,11 +175,11 @@ class Memory(Face):
         parts = [[*part, *self.places.get(part[GROUP], nothing)] for part in self._parts]
         self.parts = np.array(parts, np.int32).reshape(-1)
         self.lanes, self.feed_room = (aligned(size + LANES) for size in sizes[:2])
-        self.scalars = np.concatenate([self.scalars[: self.results.stop], np.zeros(sizes[2])])
+        self.scalars = np.concatenate([self.scalars[: self.results.stop], np.zeros(sizes[2] + 1 - self.results.stop)])
         self.out, self.feeds, self.outs = self.scalars[self.results.start :], {}, {}
         for group, (_, _, stride, _, feeds, outs) in self.places.items():
             self.feeds[group] = _lines(self.feed_room[feeds:], len(self.fed[group]), stride)
-            self.outs[group] = _lines(self.scalars[self.results.stop + outs :], len(self.exported[group]), stride)
+            self.outs[group] = _lines(self.scalars[outs:], len(self.exported[group]), stride)
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and self.place(row) >= 0:
                 self.put(row, float(self.samples[source.group]))
@@ -207,7 +207,7 @@ class Memory(Face):
         """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""
         group = int(self.flat.groups[row])
         line, (_, _, stride, _, _, first) = self.exported[group][row], self.places[group]
-        return line if lane == NONE else self.results.stop - self.results.start + first + line * stride + lane
+        return line if lane == NONE else first - self.results.start + line * stride + lane
 
 
 def _lines(room: Array, count: int, stride: int) -> Array:

@@ -28,9 +28,9 @@ class Tape(Memory):
     """Rows of a flat plan as instructions over arrays. It must not run in two threads at once.
 
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, `lanes_of(row)`
-    one that has a value for every sample. Both lie behind all other scalars; between them
-    stands whether all are finite. moves: (from, to), scalars that a run hands to the next
-    one; then watched is the scalar whose history is kept.
+    one that has a value for every sample, behind those; `out[-1]` is 0.0 if all are finite.
+    moves: (from, to), scalars that a run hands to the next one; then watched is the scalar
+    whose history is kept.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Tape(Memory):
                 self._lanes(part, exports, part.group in begun)
                 begun.add(part.group)
         first = self.nothing + 2 + self._sizes["packed"]
-        self.results = slice(first, first + len(wanted) + 1)
+        self.results = slice(first, first + len(wanted))
         self._hand_out(self.slots[wanted], first)
 
     def _hand_out(self, places: Array, begin: int) -> None:
@@ -130,7 +130,7 @@ class Tape(Memory):
         else:
             for first, last in runs:
                 self._part(0, [MOVE, begin + first, last - first, int(places[first]), 0])
-        self._part(0, [CHECK, begin, len(places), 0, 0])
+        self._part(0, [CHECK, begin, 0, 0, 0])
 
     def _load(self, sources: Array) -> None:
         """Leaves whose sources are neighbours are copied together."""
@@ -214,9 +214,8 @@ class Tape(Memory):
         """Write all arguments of the kernel into one array."""
         self.history = np.zeros(1)
         steps = LoopCount(1, self.history, self.watched, self.moves, self.move_count, self.moving)
-        out_room = self.scalars[self.results.stop :]
-        todo = TapeTables(self.parts, len(self._parts), self.code, self.index, self.table, len(out_room))
-        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, out_room))
+        todo = TapeTables(self.parts, len(self._parts), self.code, self.index, self.table, len(self.out) - 1)
+        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room))
         self.packed = self.arguments.ctypes.data
 
     def repeat(self, source: Any, history: Array) -> None:
