@@ -46,6 +46,7 @@ THOROUGH = {
     "test_a_lesson_is_solved_by_typing_in_the_page_from_top_to_bottom",
     "test_a_scalar_lesson_runs_in_the_laboratory_and_asks_nobody",
     "test_a_refused_exercise_says_why_and_what_was_typed_is_there_after_a_reload",
+    "test_what_was_typed_is_downloaded_and_graded",
     "test_a_browser_that_keeps_nothing_says_so_and_loses_nothing",
     "test_another_host_is_asked_after_the_learner_was_and_not_before",
     "test_a_cell_above_that_fails_is_named_and_found_by_a_tap",

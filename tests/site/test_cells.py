@@ -18,6 +18,7 @@ from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.classroom.notebook import predictions
 from naive_graph.classroom.solutions import solution_text
+from naive_graph.cli.main import main
 from naive_graph.cli.serving import server
 from naive_graph.site.build import build
 from naive_graph.views.playground import running
@@ -263,6 +264,21 @@ def test_a_thumb_finds_every_button_and_nothing_is_right_before_it_is(address, b
             assert page.evaluate(SMALL) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= wide
             assert page.get_by_text(re.compile("^Right: ")).count() == 0
+
+
+@pytest.mark.browser
+def test_what_was_typed_is_downloaded_and_graded(address, page, tmp_path):
+    name, course = notebook_of("kahns_order"), tmp_path / "course"
+    page.goto(f"{address}{name}.html")
+    typed(page, page.locator(".code-cell").nth(place(page, "def is_order(")), solution_text(exercise_named("is_order")))
+    with page.expect_download() as waited:
+        pressed(page, "Download with my answers")
+    assert waited.value.suggested_filename == f"{name}.ipynb"
+    assert main(["class", "new", str(course), "2"]) == 0
+    waited.value.save_as(course / "submitted" / "ada" / name / f"{name}.ipynb")
+    assert main(["class", "grade", str(course / "submitted"), "--trust"]) == 0  # not the walls
+    rows = [row.split(",")[2:5] for row in (course / "results" / "points.csv").read_text().splitlines()[1:]]
+    assert [each for each, points, of in rows if points == of] == ["is_order"] and len(rows) > 3
 
 
 @pytest.mark.browser

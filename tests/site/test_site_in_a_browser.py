@@ -1,10 +1,13 @@
 """What a reader sees: each kind of page, light and dark, small and large, from files and without a network."""
 
+import re
+
 import pytest
 from browsing import serious
 
 from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.site.build import build
+from naive_graph.site.slides import slides
 
 pytestmark = pytest.mark.browser
 KINDS = [
@@ -64,6 +67,7 @@ def crowded(browser, folder):
         page.goto(each.as_uri())
         assert page.locator(".slide").count() > 9
         yield from (f"{each.name}#{place}" for place in page.evaluate(WITHOUT_ROOM))
+        assert page.locator(".slide > h2:only-child, .slide img:not([alt]), .slide img[alt='']").count() == 0
     page.close()
 
 
@@ -75,6 +79,15 @@ def test_the_slides_of_every_lesson_have_room(browser, tmp_path):
     list(build(tmp_path, "0", "1"))  # the lessons alone
     assert len(list((tmp_path / "slides").glob("*.html"))) == len(lessons_of_the_package())
     assert list(crowded(browser, tmp_path)) == []
+
+
+def test_a_question_stands_with_its_program_and_homework_is_marked():
+    lesson = next(each for each in lessons_of_the_package() if each.stem.startswith("14a"))
+    texts = [re.sub("<.*?>", "", each) for each in slides(lesson)]
+    question, answer = [each for each in texts if "0.5625" in each or "1.25   slope: 0.6" in each]
+    assert "lambda a, y: a / y" in question and "Predict" in question and "Graph.backward(y)" in answer
+    at_home = [("row_slopes" in each, ", at home" in each) for each in texts if each.startswith("Exercise ")]
+    assert at_home == [(False, False), (False, False), (True, True)]
 
 
 def test_keys_go_through_the_slides(site, browser):

@@ -18,7 +18,8 @@
     refused: (told) => `It cannot be had from there (${told}).`,
     none: (name) => `This needs ${name || "a tool"}, which this page cannot have.`,
     own: 'On your own machine: pip install "naive-graph[all]", then naive-graph lessons.',
-    run: "Run", change: "Change", was: "As it was", hint: "Hint", solution: "Solution", all: "Run all", stop: "Stop", reset: "Begin anew", passed: "✓ right",
+    run: "Run", change: "Change", was: "As it was", hint: "Hint", solution: "Solution", all: "Run all", stop: "Stop", reset: "Begin anew", hand: "Download with my answers",
+    lost: (told) => `The notebook could not be fetched: ${told}`, passed: "✓ right",
   };
   const { make, HOME } = shared, room = document.getElementById("python"), facts = room.dataset;
   const button = (text, act) => { const made = make("button", { type: "button" }, text); made.addEventListener("click", act); return made; };
@@ -205,9 +206,24 @@
     state(told);
   }
 
+  // --- the notebook with what was typed, to be handed in ---
+  const NOTEBOOK = location.pathname.split("/").at(-1).replace(/\.html$/, ".ipynb");
+  async function handIn() {
+    try {
+      const answer = await fetch(NOTEBOOK);
+      if (!answer.ok) throw new Error(answer.statusText);
+      const notebook = await answer.json(), programs = notebook.cells.filter((each) => each.cell_type === "code");
+      if (programs.length !== cells.length) throw new Error("it is of another version than this page");
+      programs.forEach((each, index) => { each.source = typed[cells[index].key] ?? each.source; });
+      const link = make("a", { download: NOTEBOOK, href: URL.createObjectURL(new Blob([`${JSON.stringify(notebook, null, 1)}\n`])) });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    } catch (error) { state(WORDS.lost(error.message)); }
+  }
+
   const stopper = button(WORDS.stop, () => halt(WORDS.stopped));
   stopper.disabled = true;
-  const tools = make("div", { className: "tools" }, button(WORDS.all, () => run(cells.at(-1))), stopper, button(WORDS.reset, forget));
+  const tools = make("div", { className: "tools" }, button(WORDS.all, () => run(cells.at(-1))), stopper, button(WORDS.reset, forget), button(WORDS.hand, handIn));
   room.replaceChildren(tools, status, right, full);
   state(WORDS.begin);
   keep();
