@@ -17,7 +17,7 @@ from ..exercise import Exercise
 
 def share(
     plan: Any, *, as_written: str = "", leaves_alike: str = "", any_order: str = "", names_only: str = "",
-    row_before: str = "",
+    row_before: str = "", none_alike: str = "",
 ) -> Any:  # fmt: skip
     """Return for each row the first row that computes the same: its own number, if there is none before.
 
@@ -25,6 +25,8 @@ def share(
     rows that it reads. Two rows compute the same if they have the same name and
     read, in the same order, what computes the same. A leaf is like no other row.
     """
+    if none_alike:
+        return list(range(len(plan)))
     first: dict[Any, int] = {}
     same: list[int] = []
     for row, (name, *operands) in enumerate(plan):

@@ -16,8 +16,8 @@ def at_work(
     """Return what each stage works on in a cycle: a list with the number of a sample, or None, for each stage.
 
     There are so many stages; the first in the list is stage 0. The samples are
-    numbered from 1. Stage 0 begins sample 1 in cycle 1. In each cycle, every
-    sample goes on to the next stage.
+    numbered from 1. Stage 0 begins sample 1 in cycle 1; before, nobody works.
+    In each cycle, every sample goes on to the next stage.
     """
     row: list[Any] = []
     for stage in range(stages):
@@ -109,6 +109,8 @@ def ends(
             if times[worker]:
                 free = times[worker][-1]
                 time = max(time, free) if not waits else _waited(waits, time, free)
+            elif waits == "always_there":
+                time = 0.0
             time += takes if not in_step else max(minutes)
             times[worker].append(time)
     if beginnings:
