@@ -91,10 +91,11 @@ def _saved(page: Any, path: Path, cells: int) -> Any:
     raise AssertionError("not every cell was executed")
 
 
-# A drawn graph is an image that its script replaces by the drawing itself.
+# A drawn graph is an image that its script replaces by the drawing itself, a film's stills are replaced by the film.
 PICTURES = """
 () => [...document.querySelectorAll('.jp-Notebook .jp-OutputArea-output :is(img, .ng-picture)')]
-    .filter(each => !each.closest('[data-ng-still]') && !each.parentElement.closest('.ng-picture'))
+    .filter(each => !each.closest('[data-ng-still], .ng-begun > .ng-stills'))
+    .filter(each => !each.parentElement.closest('.ng-picture'))
     .map(each => each.matches('img') ? each : each.querySelector('svg, img'))
     .map(each => each && each.getBoundingClientRect().width > 0 && (each.matches('svg') || each.naturalWidth > 0))
 """
