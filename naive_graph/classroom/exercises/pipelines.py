@@ -109,7 +109,7 @@ def ends(
             if times[worker]:
                 free = times[worker][-1]
                 time = max(time, free) if not waits else _waited(waits, time, free)
-            elif waits == "always_there":
+            elif waits == "alone":
                 time = 0.0
             time += takes if not in_step else max(minutes)
             times[worker].append(time)
@@ -123,7 +123,7 @@ def _all_done(times: list[list[float]]) -> float:
 
 
 def _waited(waits: str, arrives: float, free: float) -> float:
-    told = {"adds_up": arrives + free, "always_free": arrives, "always_there": free}
+    told = {"adds_up": arrives + free, "always_free": arrives, "always_there": free, "alone": free}
     return told[waits]
 
 
