@@ -179,6 +179,7 @@ def write_languages(lesson: Path) -> Iterator[Path]:
         for text in (each for each in texts if known(each) is None):
             print(f"note: lessons/{language}/{lesson.stem}.po lacks {text[:60]!r}", file=sys.stderr)
         target = lesson.parent / language / lesson.name
+        target.parent.mkdir(exist_ok=True)
         target.write_bytes(in_language(lesson, language))
         yield target
 
