@@ -32,7 +32,7 @@ from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
-from .results import Pick, PickEach, all_finite, as_list, picks
+from .results import PickEach, ResultPick, all_finite, as_list, picks
 
 Found = tuple[list[Any], list[Any], bool]
 
@@ -176,7 +176,7 @@ class CodeBackend(ReferenceBackend):
 
     batched: frozenset[int] = frozenset()
     patience = 0
-    picks: Sequence[Pick | PickEach]
+    picks: Sequence[ResultPick | PickEach]
 
     def __call__(self, inputs: Inputs) -> Found:
         with self.tables.lock:

@@ -26,7 +26,7 @@ from ..engines.tape.rows import flat_of_tables
 from ..engines.tape.windows import WINDOW, WindowTape, windows
 from .backends import Backend, CodeBackend, CompiledBackend, Found, Query, ReferenceBackend, backend_for
 from .inputs import Inputs
-from .results import Pick
+from .results import ResultPick
 
 LEAST_ROWS = 4096  # of a plan that goes by windows
 MOST_ROWS = 2_500_000  # of one that goes through the passes: some 1.2 us and 300 bytes for each
@@ -40,7 +40,7 @@ class WindowBackend(CodeBackend):
     def __init__(self, asked: Query, tape: WindowTape) -> None:
         super().__init__(asked)
         self.placeholders = tape.fed_rows
-        self.picks = [Pick(0, slice(0, 1)), *([Pick(0, slice(1, 1 + len(asked.wrt)))] if asked.wrt else [])]
+        self.picks = [ResultPick(0, slice(0, 1)), *([ResultPick(0, slice(1, 1 + len(asked.wrt)))] if asked.wrt else [])]
         self.tape = self.idle = tape
 
     @cached_property

@@ -14,7 +14,7 @@ from ..engines.tape.flat import NONE, Flat, Sample
 from .inputs import as_slice
 
 
-class Pick(NamedTuple):
+class ResultPick(NamedTuple):
     """Where results lie: single numbers among all that code hands out (group 0), or whole lines of a group of samples.
 
     where: a slice if they lie side by side, else their places.
@@ -39,7 +39,7 @@ class PickEach(NamedTuple):
     spread: of each whether it is wanted for every sample, though all have the same: a slope by what is fed.
     """
 
-    picks: list[Pick]
+    picks: list[ResultPick]
     spread: Sequence[bool]
 
     def reader(self, code: Any) -> Callable[[], Any]:
@@ -53,7 +53,7 @@ class PickEach(NamedTuple):
         return read
 
 
-def picks(flat: Flat, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bool]) -> list[Pick | PickEach]:
+def picks(flat: Flat, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bool]) -> list[ResultPick | PickEach]:
     """What takes the outputs' values, and then each output's slopes, out of what code hands out.
 
     fed: of each slope of an output whether it is by a PlaceHolder of a batch, and so has an entry for each sample.
@@ -67,11 +67,11 @@ def picks(flat: Flat, code: Any, asked: list[Sample], outputs: int, fed: Sequenc
     return [_pick(found[:outputs], [False] * outputs), *(_pick(found[k : k + len(fed)], fed) for k in firsts)]
 
 
-def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> Pick | PickEach:
+def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> ResultPick | PickEach:
     groups = {group for group, _ in places}
     if len(groups) > 1 or (any(spread) and 0 in groups):
-        return PickEach([Pick(group, slice(place, place + 1)) for group, place in places], spread)
-    return Pick(groups.pop(), as_slice([place for _, place in places]))
+        return PickEach([ResultPick(group, slice(place, place + 1)) for group, place in places], spread)
+    return ResultPick(groups.pop(), as_slice([place for _, place in places]))
 
 
 def all_finite(found: Any) -> bool:

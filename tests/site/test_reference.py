@@ -95,7 +95,7 @@ def test_the_derivatives_that_a_row_shows_are_the_gradient(path):
     names = [SLOPE.match(each)[1] for each in slopes]
     point = {name: number_in(*row.domain) for name in names}
     leaves = [LeafNode.parameter([value]) for value in point.values()]
-    row(*leaves).sum().backward()
+    row(*leaves, **row.examples[0].properties).sum().backward()  # as the page shows it
     due = [each.gradient().item() for each in leaves]
     assert list(shown_slopes(slopes, point).values()) == pytest.approx(due, rel=1e-9, abs=1e-12)
 

@@ -196,7 +196,7 @@ def test_what_is_not_there_is_said(opened: Any) -> None:
     seen.press("/")
     seen.view.keyboard.type("nobody.grad")
     seen.press("Enter")
-    assert seen.sentence.startswith("Nothing is called nobody.grad. Try ")
+    assert seen.sentence.startswith("Nothing is called nobody.grad. Try: ")
 
 
 @pytest.mark.browser
