@@ -33,8 +33,6 @@ OF_PACKAGE = _table(
     ("permute", "naive_graph.tensor.transpose(t, axes)"),
     ("plot", "history = History(), history.record(y=y) in the loop, and history.plot()"),
     ("manual_seed seed", "numpy.random.default_rng(0), where you make the numbers: nothing else is drawn by chance"),
-)
-OF_PACKAGE |= _table(
     ("c_code to_c codegen export_c javascript", 'node.code("c"), or node.code("javascript")'),
     ("lr learning_rate", "the rate of a trainer, as in AdamTrainer(model, learning_rate=0.001)"),
     ("jacrev jacfwd", "jacobian(ys, xs)"),

@@ -19,7 +19,6 @@ from .nodes import Constant, Node, build, rows_of
 def unary_function_frame(node: Any, operator: str) -> Any:
     """Apply the operator of that name to one operand.
 
-    >>> from naive_graph import Graph
     >>> from naive_graph import Graph, unary_function_frame
     >>> y = unary_function_frame(Graph.Variable(0.0), "cos")
     >>> Graph.forward(y)

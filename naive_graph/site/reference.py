@@ -243,9 +243,9 @@ def _applied(function: Any) -> tuple[Any, list[Variable]]:
 
 
 def _example(operator: Any) -> Any:
-    return (
-        ExampleCall(operator, operator.examples[0]).results[0] if isinstance(operator, Row) else _applied(operator)[0]
-    )
+    if isinstance(operator, Row):
+        return ExampleCall(operator, operator.examples[0]).results[0]
+    return _applied(operator)[0]
 
 
 def _folded(title: str, thing: Any) -> str:
