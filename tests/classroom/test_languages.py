@@ -18,6 +18,7 @@ from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError, NaiveGraphError
 from naive_graph.views.pieces import PAGE, texts_of
+from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import COUNT, HOW
 from naive_graph.views.steps.columns import SPEAKING
 from naive_graph.views.steps.describe import WORDS
@@ -270,6 +271,7 @@ def test_a_walk_is_told_in_the_language_and_keeps_its_names(chinese: None) -> No
         steps = step(x * x)
         said = [each.sentence for each in steps]
         header, _ = unpacked(steps.walk().blob)
+        assert '<html lang="zh"' in page(steps.walk())
     assert said[0] == "前向传播开始。" and "给定 rate = 3。" in said
     assert "x * x" not in said and any("（它的左操作数）" in each for each in said)
     assert header["tongue"]["▶ play"] == "▶ 播放" and header["words"]["read"] == "给定 {said}。"
@@ -280,6 +282,7 @@ def test_a_walk_in_english_brings_no_other_texts(monkeypatch: Any) -> None:
     with Graph.scratch():
         steps = step(Graph.Variable(3.0, name="x") * 2.0)
         assert steps[0].sentence == "Forward begins." and unpacked(steps.walk().blob)[0]["tongue"] == {}
+        assert '<html lang="en"' in page(steps.walk())
 
 
 def test_what_a_beginner_forgets_is_said_in_the_language(chinese: None) -> None:

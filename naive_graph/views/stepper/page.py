@@ -8,7 +8,7 @@ from html import escape
 
 from ..drawing.engine import packed_code
 from ..look import page_style
-from ..pieces import packed, piece
+from ..pieces import in_words, packed, piece
 from ..policy import policy
 from ..steps.packing import PackedWalk
 
@@ -47,6 +47,7 @@ def page(walk: PackedWalk) -> str:
     """The page as text."""
     whole = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
     return piece("stepper/page.html").format(
+        language=in_words("en"),  # a catalogue says which language it is
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
         dot=packed_code(),
