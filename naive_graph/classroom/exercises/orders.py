@@ -27,11 +27,11 @@ def kahn(
     nodes: Any, *, arrows: str = "", waits: str = "", ready: str = "", stops: str = "", leaves: str = "",
     cycle: str = "", result: str = "",
 ) -> Any:  # fmt: skip
-    """Return a list of all nodes in which every operand stands before its consumers; None if there is a cycle.
+    """Return a list of all nodes in which every operand stands before its users; None if there is a cycle.
 
     nodes: the nodes in any order. A node is ready when all its operands have
     been listed. node.last: its operands, one entry for each position.
-    node.next: its consumers, one entry for each position that it fills.
+    node.next: its users, one entry for each position that it fills.
     """
     if result:
         return SHORTCUTS[result](nodes)

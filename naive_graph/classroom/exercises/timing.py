@@ -15,7 +15,7 @@ def is_order(
     nodes: Any, order: Any, *, misses_missing: str = "", misses_double: str = "", backwards: str = "",
     first_operand: str = "", any_operand: str = "", neighbours: str = "", counts: str = "",
 ) -> Any:  # fmt: skip
-    """Return True if order lists all nodes, each once, and every operand before its consumers; else False.
+    """Return True if order lists all nodes, each once, and every operand before its users; else False.
 
     nodes: the nodes of a graph. order: a list of some of them. node.last: the
     operands of a node.
