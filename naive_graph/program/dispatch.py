@@ -1,7 +1,7 @@
 """The choice of the backend that answers a query; and the backends for large plans, which run as they stand.
 
 Most Programs gain from the passes of a tape: they find samples, layers and
-shared work. A large graph that never does the same thing twice gains nothing,
+shared work, and loops. A large graph that never does the same thing twice gains nothing,
 and a very large one has not the time and the room for them, whatever it is. It
 goes window by window; or, where windows cannot have it, right on the tables, by
 the direct engine.
@@ -21,6 +21,7 @@ from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.tape.isomorphism import repeats
+from ..engines.tape.loops import looped
 from ..engines.tape.powers import powers
 from ..engines.tape.rows import flat_of_tables
 from ..engines.tape.windows import WINDOW, WindowTape, windows
@@ -97,7 +98,7 @@ def by_windows(asked: Query) -> WindowBackend | None:
     if len(flat) < LEAST_ROWS:
         return None
     flat, _ = powers(flat, rows)
-    if is_borne(asked, len(flat)) and repeats(flat):
+    if is_borne(asked, len(flat)) and (repeats(flat) or looped(flat)):
         return None
     if (np.diff(chosen) < 0).any():  # an edge was drawn by hand, and the rows changed places
         return None

@@ -43,11 +43,13 @@ class StraightCode:
     the functions of one number, and of a register.
     """
 
+    writer, checked = Straight, True  # checked: whether there is that last place
+
     def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool) -> None:
         self.flat, self.count = flat, len(wanted)
         declared: dict[str, str] = {}
         self.alone, self.many = (Module(width, declared) for width in (1, LANES))
-        self.code = Straight(self.alone, "run.all", whole=len(flat.operands) <= MOST_WHOLE)
+        self.code = self.writer(self.alone, "run.all", whole=len(flat.operands) <= MOST_WHOLE)
         self.results: dict[int, list[int]] = {}  # rows that are yet to be handed out, and their places there
         for place, row in enumerate(wanted):
             self.results.setdefault(row, []).append(place)
@@ -63,7 +65,8 @@ class StraightCode:
         for row in list(self.results):  # leaves
             self._hand_out(row)
             self.code.breathe()
-        self.code.store("adjoints", self.count, self._amiss)
+        if self.checked:
+            self.code.store("adjoints", self.count, self._amiss)
 
     @property
     def instructions(self) -> int:
@@ -147,7 +150,7 @@ class StraightCode:
     def _hand_out(self, row: int) -> None:
         for place in self.results.pop(row, ()):
             self.code.store("adjoints", place, self.registers[row])
-            if self.count <= FEW:
+            if self.checked and self.count <= FEW:
                 difference = self.code.apply(SUB, [self.registers[row], self.registers[row]])
                 self._amiss = self.code.apply(ADD, [self._amiss, difference])
 

@@ -7,9 +7,9 @@ products), `isomorphism` and `lanes` (samples hidden in an unrolled graph), `adj
 `stand_ins`, `templates` and `terms` (the reverse sweep appends rows), `cse` (nothing is
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
-share operands), `runs` and `scalars` (the rest, by operator: order and loop), `blocks` (where lanes
-live), `kernels`, `sums` and `operators` (the loops), `memory` and `tape` (all of it),
-`report` (what the passes did, in words) and `listing` (where each row went).
+share operands), `loops` (bodies that come again and again), `runs` and `scalars` (the
+rest, by operator: order and loop), `blocks` (where lanes live), `kernels`, `sums` and
+`operators` (what the instructions do), `memory` and `tape` (all of it), `report` (what the passes did, in words) and `listing` (where each row went).
 
 A large plan that never repeats itself (`isomorphism`) goes another, shorter way: it is
 run as it stands, in `windows`, and the reverse sweep goes back over the same

@@ -78,20 +78,19 @@ class Shape(NamedTuple):
     def name(self) -> str:
         return f"{name_of(self.kind)}{self.arity}"
 
+    def addresses(self) -> tuple[int, ...]:
+        """Its line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
+        if self.arity == ANY_NUMBER:
+            return (0,) * ENTRIES
+        at = kernels(self).address
+        return at("run"), at("one"), at("of_one") if self.arity == 1 else 0, at("lanes"), 0, 0
+
 
 @once
 def kernels(shape: Shape) -> Library:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
     ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
     return compiled(lambda: text(shape), key=f"{sources()} {shape.name}" if ours else None, optimised=True)
-
-
-def addresses(shape: Shape) -> tuple[int, ...]:
-    """A shape's line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
-    if shape.arity == ANY_NUMBER:
-        return (0,) * ENTRIES
-    at = kernels(shape).address
-    return at("run"), at("one"), at("of_one") if shape.arity == 1 else 0, at("lanes"), 0, 0
 
 
 def text(shape: Shape) -> str:

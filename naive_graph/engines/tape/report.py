@@ -6,8 +6,10 @@ from typing import Any
 
 from ..llvm.typed import LANES
 from .flat import Flat
+from .loops import Bodies
 from .lowering import PASSES, Lowering, PassResult
 from .memory import FLOAT
+from .runs import Runs
 from .sections import Section
 from .tape import Tape
 from .tiles import DenseTile, Outer
@@ -41,11 +43,17 @@ def _tape(flat: Flat, tape: Tape) -> list[str]:
     lines = []
     for section in tape.sections:
         if section.group == 0:
-            runs = tape.runs[section.stage]
-            lines.append(f"scalars: {len(section.rows)} rows in {len(runs.starts) - 1} runs")
+            lines += _scalars(section, tape.runs[section.stage])
         else:
             lines.append(_lanes(flat, tape, section))
     return [*lines, _bound(flat, tape)]
+
+
+def _scalars(section: Section, parts: list[Runs | Bodies]) -> list[str]:
+    found = [each for each in parts if isinstance(each, Bodies)]
+    many = sum(len(each.starts) - 1 for each in parts if not isinstance(each, Bodies))
+    looped = "".join(f", and a body of {each.size} rows {len(each.taken)} times" for each in found)
+    return [f"scalars: {len(section.rows)} rows in {many} runs{looped}"]
 
 
 def _lanes(flat: Flat, tape: Tape, section: Section) -> str:

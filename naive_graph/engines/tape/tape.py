@@ -15,10 +15,11 @@ from . import kernels
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
 from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, LoopCount, Numbers, TapeTables
+from .loops import Bodies, BodyKernel, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side
-from .operators import Shape, addresses
-from .runs import Runs, Shapes, runs
-from .scalars import InstructionTables, write
+from .operators import Shape
+from .runs import Runs, Shapes
+from .scalars import HOWS, MANY, InstructionTables, write
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
@@ -71,15 +72,15 @@ class Tape(Memory):
             if flat.groups[row]:
                 lines = self.exported[flat.groups[row]]
                 lines.setdefault(row, len(lines))
-        self.runs: dict[int, Runs] = {}
+        self.runs: dict[int, list[Runs | Bodies]] = {}
         shapes = Shapes()
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
         order: list[Any] = [others]
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
-                self.runs[part.stage] = runs(flat, rows, shapes)
-                rows = self.runs[part.stage].order
+                self.runs[part.stage] = along(flat, rows, shapes, wanted)
+                rows = np.concatenate([each.order for each in self.runs[part.stage]])
             else:
                 rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
             order.append(rows)
@@ -87,7 +88,7 @@ class Tape(Memory):
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[[*found]] = [*found.values()]
         self.slots[placed] = self.leaves.count + np.arange(len(placed))
-        self.kernels = shapes.since()
+        self.kernels: list[Shape | BodyKernel] = [*shapes.since()]
         self.nothing = self.leaves.count + len(placed)
 
     def _scalars(self) -> Array:
@@ -113,7 +114,8 @@ class Tape(Memory):
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
             if part.group == 0:
-                self._runs(self.runs[part.stage])
+                for each in self.runs[part.stage]:
+                    self._bodies(each) if isinstance(each, Bodies) else self._runs(each)
             else:
                 exports = [*self.exported[part.group]] if last[part.group] == part.stage else []
                 self._lanes(part, exports, part.group in begun)
@@ -151,13 +153,20 @@ class Tape(Memory):
         self._indexed(index[:entries])
         self._part(0, [SECTION, first, size, base, base + size])
 
+    def _bodies(self, found: Bodies) -> None:
+        first, entries, base = int(self.slots[found.order[0]]), self.slots[found.taken].ravel(), self._sizes["index"]
+        what = HOWS * self._kernel(found.kernel) + MANY
+        self._indexed([what, len(found.order), len(entries)])
+        self._indexed(entries)
+        self._part(0, [SECTION, first, 3, base, base + 3])
+
     def _gathered(self) -> dict[int, int]:
         """The leaves whose lanes are scalars, and from where on the index says which; lanes behind repeat the last."""
         found = {}
         for row, line in self.leaves.lines.items():
             found[row] = self._sizes["index"]
             places = [*map(self.leaves.place, line.sources, line.numbers)]
-            self._indexed(np.array([*places, *places[-1:] * (-len(places) % LANES)], np.int32))
+            self._indexed([*places, *places[-1:] * (-len(places) % LANES)])
         return found
 
     def _lanes(self, part: Section, exports: list[int], begun: bool) -> None:
@@ -174,7 +183,7 @@ class Tape(Memory):
         self._part(group, made.code)
         self.most_slots[group] = max(self.most_slots[group], made.slots)
 
-    def _kernel(self, shape: Shape) -> int:
+    def _kernel(self, shape: Shape | BodyKernel) -> int:
         if shape not in self.kernels:
             self.kernels.append(shape)
         return self.kernels.index(shape)
@@ -182,11 +191,11 @@ class Tape(Memory):
     def _scalar(self, what: int, to: int, entries: Any) -> None:
         """An instruction over some entries of the index."""
         base = self._sizes["index"]
-        self._indexed(np.asarray(entries, np.int32))
+        self._indexed(entries)
         self._part(0, [what, to, self._sizes["index"] - base, base, 0])
 
-    def _indexed(self, entries: Array) -> None:
-        self._index.append(entries)
+    def _indexed(self, entries: Any) -> None:
+        self._index.append(np.asarray(entries, np.int32))
         self._sizes["index"] += len(entries)
 
     def _part(self, group: int, code: Any) -> None:
@@ -200,7 +209,7 @@ class Tape(Memory):
             self._parts.append([group, begin, end])
 
     def _addresses(self) -> Array:
-        found = [each for shape in progress(self.kernels, label="kernels") for each in addresses(shape)]
+        found = [each for shape in progress(self.kernels, label="kernels") for each in shape.addresses()]
         return np.array(found or [0], np.int64)
 
     # --- running ---

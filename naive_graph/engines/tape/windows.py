@@ -56,7 +56,7 @@ from .backward import backward, suits
 from .flat import NONE, Array, Flat, arrays
 from .kernels import amiss
 from .memory import Face
-from .operators import Shape, addresses
+from .operators import Shape
 from .runs import Shapes, runs
 from .scalars import (
     ANY_NUMBER,
@@ -166,7 +166,7 @@ class WindowTape(Face):
 
 
 def _addresses(shape: Shape) -> tuple[int, ...]:
-    found = addresses(shape)
+    found = shape.addresses()
     if shape.arity == ANY_NUMBER:
         return found
     back = backward(shape).address
