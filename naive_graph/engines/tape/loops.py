@@ -14,9 +14,10 @@
 
 Eight steps are one body here, for three rows alone are too few. A body is compiled
 once, as straight-line code (`straight.code`), so neither compiling nor the code
-grows with the steps, and what a body computes for itself stays in registers. What it takes from elsewhere, from the step before say, it
-finds among the scalars, by an index; what others need of it goes there. So bodies
-need only be alike in their operators; a step may look back as far as it likes.
+grows with the steps, and what a body computes for itself stays in registers. What
+it takes from elsewhere, from the step before say, it finds among the scalars, by
+an index; what others need of it goes there. So bodies need only be alike in their
+operators; a step may look back as far as it likes.
 
 Which rows are a body is seen from the operators alone: where they are the same as
 some rows before, for long enough, the distance is the body's size. Where that many rows
