@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from spoken import spoken
 
-from naive_graph import Graph, step
+from naive_graph import Graph, History, step
 from naive_graph.classroom import language
 from naive_graph.classroom.language import HOLE, in_language, languages, messages, paragraphs, read, told
 from naive_graph.classroom.lessons import lessons_of_the_package, without_outputs
@@ -275,6 +276,19 @@ def test_a_walk_is_told_in_the_language_and_keeps_its_names(chinese: None) -> No
     assert said[0] == "前向传播开始。" and "给定 rate = 3。" in said
     assert "x * x" not in said and any("（它的左操作数）" in each for each in said)
     assert header["tongue"]["▶ play"] == "▶ 播放" and header["words"]["read"] == "给定 {said}。"
+
+
+def test_a_film_speaks_the_language_and_its_pictures_english(chinese: None) -> None:
+    pytest.importorskip("matplotlib")
+    history = History()
+    for at in range(3):
+        history.record(w=0.1 * at)
+    film = history.film(lambda step, x, y: step["w"] * x + y, [(0, 1, 1), (1, -1, -1)])
+    shown = film._repr_mimebundle_()[0]["text/html"]
+    facts = json.loads(unescape(re.search('data-film="(.*?)"', shown)[1]))  # type: ignore[index]
+    assert facts["moments"][2][0] == "第 2 步：w = 0.2，判对 2 个，共 2 个"
+    assert json.dumps("播放") in shown and '"play"' not in shown.partition("<script>")[2]
+    assert "step 2: w = 0.2" in str(film.told)
 
 
 def test_a_walk_in_english_brings_no_other_texts(monkeypatch: Any) -> None:

@@ -24,7 +24,7 @@ from ...core.number import listed, number
 from ...core.progress import progress
 from ...errors import HistoryError
 from ..look import COLD, LIGHT, SERIES, WARM, heat, page_style, shown
-from ..pieces import packed
+from ..pieces import in_words, packed
 from .animate import chosen
 from .surface import LARGEST
 from .trail import Living
@@ -34,6 +34,8 @@ TINT = 0.75  # of the colour where the answer is farthest from 0, so that points
 BANDS = 10  # of colour in a still picture
 STILLS = (0.0, 0.05, 0.3, 1.0)  # how much of the film is behind in the four pictures: it moves most at its beginning
 KINDS = ((True, "o", "gradient"), (False, "^", "queued"))  # whether a label is above 0, its mark and its colour
+TOLD = "step {step}: {name} = {value}, {right} of {count} right"
+UNTOLD = "step {step}: {right} of {count} right"  # where the series has no value
 
 Answer = Callable[[dict[str, float], float, float], Any]
 
@@ -43,7 +45,8 @@ class Moment:
     """What the answer is at one step, over the whole plane and at each point."""
 
     step: int
-    text: str
+    text: str  # as a picture says it, whose fonts may know English only
+    told: str  # as a page does
     answers: Any  # an array, lowest row first
     wrong: list[int]  # places among the points
 
@@ -116,7 +119,10 @@ class Film(Living):
         )
 
     def script(self) -> str:
-        return f"{{{packed('plots/moments.js')}}}"
+        code = packed("plots/moments.js")
+        for text in ("play", "pause", "step"):
+            code = code.replace(f'"{text}"', json.dumps(in_words(text)))
+        return f"{{{code}}}"
 
     def _box(self, which: int = 0) -> tuple[float, float, float, float]:
         """A panel in pixels: left, top, width, height."""
@@ -138,7 +144,7 @@ class Film(Living):
 
     def _told(self, moment: Moment) -> list[Any]:
         """A moment as a page is told it: its words, its image, the line of 0, what is wrong, and where it stands."""
-        return [moment.text, _image(self.plane.colours(moment.answers, self.most)[::-1]), self._zero(moment.answers),
+        return [moment.told, _image(self.plane.colours(moment.answers, self.most)[::-1]), self._zero(moment.answers),
                 moment.wrong, self._now(moment.step)]  # fmt: skip
 
     def _zero(self, answers: Any) -> str:
@@ -214,8 +220,10 @@ def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> M
     answers = np.array([[said(x, y) for x in across] for y in up])
     wrong = [place for place, (x, y, label) in enumerate(plane.points) if not said(x, y) * label > 0]
     count = len(plane.points)
-    value = "" if step.get(name) is None else f"{name} = {shown(step[name], 4)}, "
-    return Moment(at, f"step {at:,}: {value}{count - len(wrong):,} of {count:,} right", answers, wrong)
+    facts = {"step": f"{at:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
+    text = UNTOLD if step.get(name) is None else TOLD
+    facts["value"] = "" if text == UNTOLD else shown(step[name], 4)
+    return Moment(at, text.format(**facts), in_words(text).format(**facts), answers, wrong)
 
 
 def _stills(plane: Plane, moments: list[Moment], most: float) -> Plot:
