@@ -118,6 +118,28 @@ def test_what_goes_side_by_side_is_no_loop():
         assert not found(compiled(sum(each * each for each in u), leaves))
 
 
+def recurrent(wide, steps=40):
+    """Three numbers carried on, and at each step so many new ones."""
+    rows = [[Variable(math.sin(3 * row + at) / wide) for at in range(3 + wide)] for row in range(3)]
+    h, loss = [Variable(0.1 * row) for row in range(3)], 0.0
+    for step in range(steps):
+        new = [Variable(math.cos(step * at)) for at in range(wide)]
+        h = [sum(w * x for w, x in zip(row, [*h, *new], strict=True)).tanh() for row in rows]
+        loss = (loss + h[0] * h[1]).sin()
+    return loss, rows[0]
+
+
+def test_a_wide_body_is_no_loop():
+    """It would take LLVM long, or too long: then no engine but the reference one could have the program."""
+    with Graph.scratch():
+        assert len(found(compiled(*recurrent(wide=5)))) == 2
+        wide = compiled(*recurrent(wide=150))
+        assert len(found(wide)) == 1  # what goes back is narrow
+        value, *slopes = answers(wide)
+        right, exact = Program(*recurrent(wide=150), engine="reference")()
+        assert [value, *slopes] == pytest.approx([right, *exact], rel=1e-9, abs=1e-12)
+
+
 def test_a_body_that_looks_back_differently_each_time_is_still_a_loop():
     with Graph.scratch():
         dice, seen = random.Random(3), [Variable(0.5)]

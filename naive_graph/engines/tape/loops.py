@@ -43,7 +43,8 @@ from .runs import Runs, Shapes, runs
 from .scalars import ENTRIES
 
 LEAST = 8  # times that a body comes
-SHORT, LARGE = 16, 600  # rows of a body: of a shorter one, some are taken together; a larger one takes long to compile
+SHORT, LARGE = 16, 600  # rows of a body: of a shorter one, some are taken together
+MOST_TAKEN = 600  # operands of a body: LLVM takes some 0.1 s for as many
 WINDOW = 8  # rows whose operators are looked for again
 ASIDE = 16  # rows that run side by side, by which a loop over bodies is beaten
 MOST = 100_000  # rows of a plan that goes through the passes for its loops
@@ -195,9 +196,11 @@ class Bodies(NamedTuple):
 
 
 def bodies(flat: Flat, rows: Array, loop: RowLoop, wanted: Array) -> Bodies | None:
-    """The loop over these bodies; None if they are more different than their operators say."""
+    """The loop over these bodies; None if they are wide, or more different than their operators say."""
     of_body = rows[loop.first : loop.end].reshape(loop.times, loop.size)
     degrees = np.diff(flat.starts)[of_body[0]]
+    if degrees.sum() > MOST_TAKEN:
+        return None
     row_of = np.repeat(np.arange(loop.size), degrees)  # of each operand of a body
     edges = flat.starts[of_body][:, row_of] + np.arange(len(row_of)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
     operands, place = flat.operands[edges], np.full(len(flat) + 1, -loop.size, np.int32)
