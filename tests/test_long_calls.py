@@ -49,7 +49,7 @@ CALLS = {
     "kernels": "Program(y + x * 2.0, wrt=[x], engine='tape')()",
     "minimize": "Program(y, wrt=[x]).minimize(0.001, 100_000)",
     "load": "model.load(path)",
-    "windows": """dispatch.LEAST_ROWS = 10
+    "windows": """dispatch.LEAST_ROWS, y = 10, x
 for digit in bin(7**100)[2:]:  # in no order, so there is no loop to be found
     y = (y + x).sin() if digit == "1" else y.cos()
 Program(y + x.exp(), wrt=[x])()""",
