@@ -54,6 +54,7 @@ class Result(NamedTuple):
     late: bool | None = None
     ungraded: str = ""  # why there is no result
     lost: float = 0.0  # the share of the points that lateness takes
+    untimed: bool = False  # there was a time for it, and nobody knows when it came
 
     @property
     def points(self) -> float:
@@ -85,10 +86,25 @@ def grade_all(course: Course, tell: Told) -> list[Result]:
             pool.shutdown(cancel_futures=True)
             raise
     results.sort(key=lambda each: each[:2])
+    for line in untimed(results):
+        tell(line)
     rows = marks_rows(((_name(each.student), each.lesson, each.answers) for each in results), marks)
     if rows:
         write_whole(course.folder / BY_HAND, _csv(rows).encode(), LessonError)
     return results
+
+
+def untimed(results: list[Result]) -> list[str]:
+    """Of each lesson whose time ended whose answers bear no time, and how to give them one."""
+    who: dict[str, list[str]] = {}
+    for each in results:
+        if each.untimed:
+            who.setdefault(each.lesson, []).append(readable(each.student))
+    return [
+        f"{lesson}: whether it came late is not known of {', '.join(names)}, so nothing is taken off. Write the time "
+        f"to submitted/STUDENT/{lesson}/timestamp.txt, such as 2027-01-31 18:00:00 UTC, and grade again."
+        for lesson, names in who.items()
+    ]
 
 
 class SetLesson(NamedTuple):
@@ -149,6 +165,7 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
         rest = lesson.points, [answer for _, answer in asked], course.limits, __version__, task.by_hand, own, named
         handed_in = _notebook(folder)
         digest = sha256(handed_in + repr(rest).encode()).hexdigest() if handed_in else ""
+        result = result._replace(untimed=bool(handed_in and lesson.due) and days is None)
         if (kept := _kept(place, digest)) is not None:
             return lambda: result._replace(answers=kept)
         verdicts, others, shapes = _verdicts(course, handed_in, asked, task)

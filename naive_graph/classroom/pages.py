@@ -15,7 +15,7 @@ from ..views.look import page_style
 from ..views.policy import policy
 from .by_hand import WAITS
 from .exercises import EXERCISES
-from .grading import Result, readable
+from .grading import Result, readable, untimed
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">{policy}
@@ -71,7 +71,7 @@ def class_page(results: list[Result]) -> str:
     """What the class has not understood, most frequent first; how each exercise and each student went."""
     body = ["<h1>The class</h1>", f"<p>{len({each.student for each in results})} students. {_points(results)}</p>"]
     ungraded = [f"{readable(each.student)}, {each.lesson}: {each.ungraded}" for each in results if each.ungraded]
-    body += [f"<p><b>{escape(each)}</b></p>" for each in ungraded]
+    body += [f"<p><b>{escape(each)}</b></p>" for each in [*ungraded, *untimed(results)]]
     body += ["<h2>What is not understood, most frequent first</h2>"]
     body += [_misconceptions(results, lambda name: name not in BREAKS and not name.startswith(NAMELESS))]
     body += ["<h2>Wrong answers without a name, by what they do</h2>", HOW]

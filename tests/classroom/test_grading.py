@@ -115,6 +115,26 @@ def test_points_and_dates_are_those_of_the_course_file(course):
     ]
 
 
+@pytest.mark.parametrize("told", [None, "yesterday evening"])
+def test_a_submission_without_a_time_is_named_once_with_the_way_to_mend_it(course, capsys, told):
+    text = (course / "course.toml").read_text()
+    (course / "course.toml").write_text(text.replace("# due = 2027-01-31", "due = 2027-01-31T18:00:00+00:00"))
+    for student, stamp in ("ada", "2027-01-31 17:00:00 UTC"), ("bob", told), ("eve", told):
+        place = hand_in(course, student, RIGHT)
+        if stamp:
+            place.with_name("timestamp.txt").write_text(stamp)
+    (course / "submitted" / "zoe").mkdir()
+    graded(course)
+    graded(course)
+    said = f"{LESSON}: whether it came late is not known of bob, eve, so nothing is taken off. Write the time to"
+    assert capsys.readouterr().out.count(said) == 2
+    assert (course / "results" / "class.html").read_text(encoding="utf-8").count(said) == 1
+    for student in "bob", "eve":
+        (course / "submitted" / student / LESSON / "timestamp.txt").write_text("2027-01-31 18:00:00 UTC")
+    graded(course)
+    assert "not known" not in capsys.readouterr().out
+
+
 def test_each_day_begun_after_the_time_takes_its_share(course):
     text = (course / "course.toml").read_text().replace("kahn = 1, slope = 1", "slope = 2")
     text = text.replace("# due = 2027-01-31", "due = 2027-01-31T18:00:00+00:00").replace("# late", "late")
