@@ -11,9 +11,11 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from html import escape
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import errors
 from ..core.compositions import COMPOSITIONS
 from ..core.guesses import GUESSES
 from ..core.rooms import public
@@ -176,7 +178,9 @@ class PublicName:
 
 def messages(name: str) -> list[str]:
     """What an error says, as the source has it: with ... where a name or a number is put in."""
-    said = [_said(call) for file, text in _sources().items() if f"{name}(" in text for call in _calls(file, name)]
+    kind = getattr(errors, name)
+    calls = ((file, call) for file, text in _sources().items() if name in text for call in _calls(file, name))
+    said = (" ".join(text.split()) for file, call in calls for text in _said(kind, file, call))
     return sorted({each for each in said if re.search(r"\w+ \w+", each)})
 
 
@@ -185,10 +189,25 @@ def _sources() -> dict[Path, str]:
     return {file: file.read_text("utf-8") for file in sorted(Path(__file__).parents[1].rglob("*.py"))}
 
 
-def _calls(file: Path, name: str) -> Iterator[ast.Call]:
+def _calls(file: Path, name: str) -> Iterator[list[ast.expr]]:
+    """What each call that makes an error gives; where a function of the file makes it, its code and what it says."""
+    makers = {each.name: [at.arg for at in each.args.args] for each in _functions(file) if _gives(each, name)}
     for part in ast.walk(_parsed(file)):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name and part.args:
-            yield part
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.args:
+            given = dict(zip(makers.get(part.func.id, ()), part.args))
+            if part.func.id == name:
+                yield part.args
+            elif "says" in given:
+                yield [given.get("code", part.func), given["says"]]
+
+
+@cache
+def _functions(file: Path) -> list[ast.FunctionDef]:
+    return [each for each in ast.walk(_parsed(file)) if isinstance(each, ast.FunctionDef)]
+
+
+def _gives(function: ast.FunctionDef, name: str) -> bool:
+    return isinstance(function.returns, ast.Name) and function.returns.id == name
 
 
 @cache
@@ -196,10 +215,23 @@ def _parsed(file: Path) -> ast.Module:
     return ast.parse(_sources()[file])
 
 
-def _said(call: ast.Call) -> str:
-    parts = call.args[0].values if isinstance(call.args[0], ast.JoinedStr) else [call.args[0]]
-    texts = [str(part.value) if isinstance(part, ast.Constant) else "..." for part in parts]
-    return " ".join("".join(texts).split())
+def _said(kind: type[Exception], file: Path, given: list[ast.expr]) -> Iterator[str]:
+    """The error's text; one that puts it together from what it is given does so."""
+    if "__str__" not in vars(kind):
+        return _texts(given[0], file)
+    parts = [[Printed(text) for text in _texts(each, file)] for each in given[:4]]  # then comes a place in a text
+    return (str(kind(*each)) for each in product(*parts))
+
+
+def _texts(part: ast.expr, file: Path) -> Iterator[str]:
+    """What is written there; what a function of the file returns, if it is asked for it."""
+    made = [each for each in _functions(file) if isinstance(part, ast.Call) and each.name == ast.unparse(part.func)]
+    for each in (inner for function in made for inner in ast.walk(function)):
+        if isinstance(each, ast.Return) and each.value:
+            yield from _texts(each.value, file)
+    if not made:
+        parts = part.values if isinstance(part, ast.JoinedStr) else [part]
+        yield "".join(str(each.value) if isinstance(each, ast.Constant) else "..." for each in parts)
 
 
 def _signature(thing: Any) -> str:
