@@ -29,6 +29,7 @@ mutants    small changes of a program
 near       answers that do what the solution does with a slip
 checking   whether the cases of an exercise tell its mistakes apart
 by_hand    cells that a person marks
+collecting  a ZIP of all submissions, put where they are graded
 grading    a folder of notebooks, graded
 pages      what is told of it, to each student and to the teacher
 """

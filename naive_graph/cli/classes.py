@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.checking import check_cases, untold_mutants, untold_switches
+from ..classroom.collecting import collect
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.grading import Result, grade_all, set_lesson, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
@@ -56,7 +57,7 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
     submitted = folder / "submitted"
     submitted.mkdir(exist_ok=True)
     print(f"next: edit {folder / FILE}, hand out {folder / 'release'},")
-    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb,")
+    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb (naive-graph class collect ZIP {submitted}),")
     print(f"      naive-graph class grade {submitted}")
     return 0
 
@@ -92,9 +93,7 @@ def _listed(course: Course) -> list[str]:
 
 def grade(folder: Path, trust: bool) -> int:
     """Grade what lies in a folder, and write a table and the pages beside it."""
-    if folder.resolve().name != "submitted":
-        raise CommandError(f"{folder} is not called submitted. Give the folder of that name in a course.")
-    course = read_course(folder.resolve().parent)
+    course = _course_of(folder)
     course = course._replace(limits=course.limits._replace(enclosed=not trust))
     if not trust and sys.platform != "linux":
         raise LessonError(
@@ -107,6 +106,17 @@ def grade(folder: Path, trust: bool) -> int:
         print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
         raise
     return 0 if _write_results(course, results) and not any(each.ungraded for each in results) else 1
+
+
+def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:
+    """Put what Moodle or Canvas gives as one ZIP where it is graded: 1 if something could not be taken."""
+    return 0 if collect(_course_of(folder), file, lesson, renew, print) else 1
+
+
+def _course_of(submitted: Path) -> Course:
+    if submitted.resolve().name != "submitted":
+        raise CommandError(f"{submitted} is not called submitted. Give the folder of that name in a course.")
+    return read_course(submitted.resolve().parent)
 
 
 def check_exercise(file: Path) -> int:

@@ -120,6 +120,7 @@ and the folders, too. How to: notes/README.md in the course.
 
 examples:
   naive-graph class new course 01 02
+  naive-graph class collect homework.zip course/submitted --lesson 02
   naive-graph class grade course/submitted
   naive-graph class new-exercise course/exercises/mean.py
   naive-graph class check-exercise course/exercises/mean.py
@@ -229,12 +230,14 @@ def _run(words: list[str]) -> int:
 
         return make_site(options.output, options.serve, options.port, options.browser, options.playground, options.lite)
     if options.command == "class":
-        from .classes import check_exercise, grade, new, start_exercise
+        from .classes import check_exercise, collect_zip, grade, new, start_exercise
 
         if options.part == "new":
             return new(options.folder, options.lessons, options.renew, options.assessed)
         if options.part in ("new-exercise", "check-exercise"):
             return {"new-exercise": start_exercise, "check-exercise": check_exercise}[options.part](options.file)
+        if options.part == "collect":
+            return collect_zip(options.file, options.folder, options.lesson, options.renew)
         return grade(options.folder, options.trust)
     if options.command == "tiny":
         from .tiny import check, start
@@ -367,6 +370,11 @@ def command_line() -> argparse.ArgumentParser:
     )
     new.add_argument("--renew", action="store_true", help="write notebooks and notes anew, also where you changed them")
     new.add_argument("--assessed", action="store_true", help="hand out no hint and no solution")
+    taken = command("collect", "put a ZIP of all submissions, from Moodle or Canvas, where they are graded", "", parts)
+    taken.add_argument("file", type=Path, metavar="ZIP", help="as it was downloaded")
+    taken.add_argument("folder", type=Path, help="the folder 'submitted' of a course")
+    taken.add_argument("--lesson", default="", metavar="NAME", help="which one (default: by the names of the files)")
+    taken.add_argument("--renew", action="store_true", help="take it also where another lies")
     grade = command("grade", "grade the notebooks in DIR/submitted/STUDENT/LESSON", "", parts)
     grade.add_argument("folder", type=Path, help="the folder 'submitted' of a course")
     grade.add_argument("--trust", action="store_true", help="run them without walls, with all your rights")

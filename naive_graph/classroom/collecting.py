@@ -1,0 +1,225 @@
+"""All submissions in one ZIP, as Moodle and Canvas give them, put where they are graded.
+
+Of a path in the ZIP only names are used, so none leads elsewhere. All is made
+beside its place and moved at the end: what fails leaves the folder as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from unicodedata import normalize
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from ..core.imports import uninterrupted
+from ..errors import LessonError
+from .course import Course
+from .grading import MOST_BYTES
+
+MOODLE = re.compile(r"(?:.*/)?([^/]+)_(\d{1,18})_assignsubmission_file(?:_?/(?:.*/)?|_)([^/]+)")
+CANVAS = re.compile(r"(?:.*/)?([^/]+?)(_LATE)?_(\d{1,18})_(\d{1,18})_([^/]+)")
+AGAIN = re.compile(r"-(\d{1,9})(?=\.\w+$)")  # the number of a resubmission
+MOST_LETTERS, MOST_ENTRIES, MOST_IN_ALL = 1000, 100_000, 1 << 32
+STAMP = "timestamp.txt"
+
+
+class Submission(NamedTuple):
+    """A notebook in the ZIP. came: by the ZIP's clock. late: as Canvas says it, else None. order: the newest last."""
+
+    student: str
+    number: str
+    file: str
+    entry: ZipInfo
+    came: datetime | None
+    late: bool | None
+    order: tuple[float, ...]
+
+
+def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable[[str], Any]) -> bool:
+    """Put everybody's newest notebook where it is graded; whether all could be taken. After an error nothing changed.
+
+    wished: the lesson, by the beginning of its name; if empty, the files' names say it. renew: take it also where
+    another lies. Raises LessonError.
+    """
+    submitted = course.folder / "submitted"
+    try:
+        submitted.mkdir(exist_ok=True)
+        with ZipFile(file) as archive, TemporaryDirectory(prefix=".collecting-", dir=submitted) as beside:
+            return _collected(course, archive, Path(beside), _wished(course, wished), renew, tell)
+    except LessonError:
+        raise
+    except (BadZipFile, OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
+        told = f"{file} cannot be collected: {error}. Nothing was changed. Is it the ZIP as it was downloaded?"
+        raise LessonError(told) from None
+
+
+def _collected(
+    course: Course, archive: ZipFile, beside: Path, wished: str, renew: bool, tell: Callable[[str], Any]
+) -> bool:
+    newest, whole, moves = _newest(course, submissions(archive), wished), True, []
+    if not newest:
+        raise LessonError(f"{archive.filename} holds no notebook named as Moodle or Canvas name them. Collect by hand.")
+    if sum(min(each.entry.file_size, MOST_BYTES) for each in newest.values()) > MOST_IN_ALL:
+        raise LessonError(f"{archive.filename} unfolds to more than 4 GB. Divide it.")
+    for (student, lesson), each in sorted(newest.items()):
+        place, made = course.folder / "submitted" / student / lesson, beside / "new" / student / lesson
+        with archive.open(each.entry) as opened:
+            text = opened.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            tell(f"not taken: {student}, {lesson}: it is larger than {MOST_BYTES >> 20} MB.")
+            whole = False
+            continue
+        _make(made, place, text, _stamp(course, lesson, each))
+        if not place.exists() or (renew and not _same(made, place)):
+            moves.append((made, place))
+        elif not _same(made, place):
+            tell(f"kept as it is: {place} (--renew takes what the ZIP holds)")
+        if each.late:
+            tell(f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {place / STAMP}")
+    (beside / "old").mkdir()
+    with uninterrupted():
+        _move(moves, beside / "old")
+    tell(f"collected: {len(moves)} new of {len(newest)} notebooks, in {course.folder / 'submitted'}")
+    return whole
+
+
+# --- what is in the ZIP ---------------------------------------------------------
+
+
+def submissions(archive: ZipFile) -> Iterator[Submission]:
+    """The notebooks in a ZIP, each by who handed it in. Students of one name are told apart by their numbers."""
+    entries = archive.infolist()
+    if len(entries) > MOST_ENTRIES:
+        raise LessonError(f"{archive.filename} has {len(entries):,} entries, and at most {MOST_ENTRIES:,} are read.")
+    found = [each for place, entry in enumerate(entries) for each in _read(entry, place)]
+    numbers = defaultdict(set)
+    for each in found:
+        numbers[each.student.casefold()].add(each.number)
+    for each in found:
+        alone = len(numbers[each.student.casefold()]) == 1
+        yield each if alone else each._replace(student=f"{each.student}_{each.number}")
+
+
+def _read(entry: ZipInfo, place: int) -> Iterator[Submission]:
+    """The submission that an entry is, by its name; nothing for another file."""
+    name = _name(entry)
+    if len(name) > MOST_LETTERS or not name.endswith(".ipynb") or name.startswith("__MACOSX/"):
+        return
+    came = _came(entry)
+    if found := MOODLE.fullmatch(name):
+        who, number, file = found.groups()
+        yield Submission(_cleaned(who), number, file, entry, came, None, (came.timestamp() if came else 0.0, place))
+    elif found := CANVAS.fullmatch(name):
+        who, late, number, upload, file = found.groups()
+        again = AGAIN.search(file)
+        order = float(upload), float(again[1]) if again else 0.0, place
+        yield Submission(_cleaned(who), number, AGAIN.sub("", file), entry, came, bool(late), order)
+
+
+def _name(entry: ZipInfo) -> str:
+    """The path as letters: some tools write UTF-8, and do not say so."""
+    name = entry.filename
+    if not entry.flag_bits & 0x800:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return normalize("NFC", name.replace("\\", "/"))
+
+
+def _cleaned(who: str) -> str:
+    """A name that is a folder's on every system, and stays in its folder."""
+    return re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", who).strip(" .")[:55] or "_"  # 255 bytes with a number
+
+
+def _came(entry: ZipInfo) -> datetime | None:
+    """When a file was handed in, by the clock that wrote the ZIP: its local time, which has no year before 1980."""
+    try:
+        return datetime(*entry.date_time).astimezone(UTC) if entry.date_time > (1980, 1, 2) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+# --- whose and which ------------------------------------------------------------
+
+
+def _wished(course: Course, wished: str) -> str:
+    names = [each for each in course.lessons if each == wished] or [
+        each for each in course.lessons if wished and each.startswith(wished)
+    ]
+    if wished and len(names) != 1:
+        raise LessonError(f"{wished!r} is not one lesson. Set are: {', '.join(course.lessons)}. Name one.")
+    return names[0] if names else ""
+
+
+def _newest(course: Course, found: Iterator[Submission], wished: str) -> dict[tuple[str, str], Submission]:
+    """Of each student and lesson the submission that came last."""
+    newest: dict[tuple[str, str], Submission] = {}
+    for each in sorted(found, key=lambda each: each.order):
+        newest[each.student, wished or _lesson(course, each.file)] = each
+    return newest
+
+
+def _lesson(course: Course, file: str) -> str:
+    """The lesson by whose name a file is called; Canvas writes names small. The only one needs no name."""
+    named = [each for each in course.lessons if file.casefold().startswith(each.casefold())]
+    if not named and len(course.lessons) != 1:
+        raise LessonError(
+            f"Which lesson {file!r} answers is not known. Say it: --lesson NAME. Set are: {', '.join(course.lessons)}."
+        )
+    return max(named or course.lessons, key=len)
+
+
+def _stamp(course: Course, lesson: str, each: Submission) -> str:
+    """The time for nbgrader's file. Canvas stamps its ZIP when it is downloaded, and says late by a word alone."""
+    due = course.lessons[lesson].due
+    came = each.came if each.late is None else due and (due + timedelta(seconds=1) if each.late else due)
+    return f"{came.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC\n" if came else ""
+
+
+# --- to its place ---------------------------------------------------------------
+
+
+def _make(made: Path, place: Path, text: bytes, stamp: str) -> None:
+    """A student's folder as it is to be: what else lies there stays."""
+    if place.is_dir():
+        shutil.copytree(place, made, symlinks=True)
+    made.mkdir(parents=True, exist_ok=True)
+    for name, data in (f"{place.name}.ipynb", text), (STAMP, stamp.encode()):
+        (made / name).unlink(missing_ok=True)  # it may be a link
+        if data:
+            (made / name).write_bytes(data)
+
+
+def _same(made: Path, place: Path) -> bool:
+    """Whether what would be written lies there."""
+    names = f"{place.name}.ipynb", STAMP
+    there = [
+        [file.read_bytes() if (file := folder / each).is_file() else b"" for each in names] for folder in (made, place)
+    ]
+    return there[0] == there[1]
+
+
+def _move(moves: list[tuple[Path, Path]], old: Path) -> None:
+    """All of it or nothing: what stood there goes beside, and comes back where something fails."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for made, place in moves:
+            place.parent.mkdir(exist_ok=True)
+            for before, after in [(place, old / str(len(done)))] * place.exists() + [(made, place)]:
+                os.rename(before, after)
+                done.append((before, after))
+    except BaseException:
+        for before, after in reversed(done):
+            os.rename(after, before)
+        for _, place in moves:
+            with suppress(OSError):
+                place.parent.rmdir()  # what is not empty stays
+        raise
