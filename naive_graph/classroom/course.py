@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from ..errors import LessonError
 from .exercise import Exercise
-from .exercises import EXERCISES
+from .exercises import ALL_EXERCISES
+from .exercises.tiny import graded_part
 from .judging import exercise_named
 from .notebook import predictions
 from .own import on_the_shelves, open_course, own_exercise
@@ -84,6 +85,8 @@ class Course(NamedTuple):
 
     def exercise(self, name: str, student: str) -> Exercise:
         """An exercise as a student is asked it: with cases of their own, if they are random."""
+        if part := graded_part(name):
+            return part
         own = {file.stem: file for file in on_the_shelves()}
         known = exercise_named(name)
         return own_exercise(own[name], self.seed_of(student)) if known.asking else known
@@ -125,7 +128,7 @@ def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     _known(file, told, ("due", "late", "points", "variants"), name)
     late = _number(file, told, "late", name, least=0) if "late" in told else 0.0
     points = _table(file, told, "points", name)
-    exercises = [each.name for each in EXERCISES] + [each.stem for each in on_the_shelves()]
+    exercises = [each.name for each in ALL_EXERCISES[:-1]] + [each.stem for each in on_the_shelves()]
     _known(file, points, [*exercises, *(PREDICT + each for each in predictions())], f"{name}.points")
     worth = {each: _number(file, points, each, f"{name}.points", least=0) for each in points}
     return Lesson(name, worth, _due(file, told, name), late, _variants(file, told, name, worth))

@@ -32,6 +32,7 @@ from .by_hand import FILE as BY_HAND
 from .by_hand import hand_answers, hand_cells, marked, marks_rows, read_marks
 from .course import PREDICT, Course, Lesson
 from .exercise import Exercise
+from .exercises.tiny import as_cell, graded_part
 from .handout import cell_texts, checked
 from .judging import Verdict
 from .notebook import predicted
@@ -135,6 +136,7 @@ def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
             return SetLesson(lesson, {}, {})
         raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
     found = {exercise.name: ast.unparse(answer) for _, exercise, answer in checked(cells)}
+    found |= {name: "" for name in lesson.points if graded_part(name)}  # which are asked of a file beside it
     foretold = {PREDICT + str(call.args[0].value) for cell in cells for call in calls(cell, "predict")}
     for name in (each for each in lesson.points if each not in found.keys() | foretold):
         number = name.removeprefix(PREDICT)
@@ -163,18 +165,22 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
         own = [(inspect.getsource(each.solve), each.told, each.asking) for each, _ in asked if each.asking]
         named = _read(there) if (there := course.folder / "exercises" / NAMED).exists() else b""
         rest = lesson.points, [answer for _, answer in asked], course.limits, __version__, task.by_hand, own, named
-        handed_in = _notebook(folder)
-        digest = sha256(handed_in + repr(rest).encode()).hexdigest() if handed_in else ""
-        result = result._replace(untimed=bool(handed_in and lesson.due) and days is None)
+        handed_in, tiny = _notebook(folder), _tiny(folder) if any(graded_part(name) for name in names) else b""
+        digest = sha256(handed_in + tiny + repr(rest).encode()).hexdigest() if handed_in or tiny else ""
+        result = result._replace(untimed=bool((handed_in or tiny) and lesson.due) and days is None)
         if (kept := _kept(place, digest)) is not None:
             return lambda: result._replace(answers=kept)
+        parts = [each for each in asked if graded_part(each[0].name)]
+        asked = [each for each in asked if each not in parts]
         verdicts, others, shapes = _verdicts(course, handed_in, asked, task)
+        verdicts += _verdicts_of_tiny(course, tiny, [part for part, _ in parts])
+        names = [*(each.name for each, _ in asked), *lesson.predictions, *(each.name for each, _ in parts)]
     except (LessonError, OSError) as error:
         told = str(error)
         return lambda: result._replace(ungraded=f"not graded: {told}")
 
     def finish() -> Result:  # not in the thread that judged: only one at a time draws
-        answers = [_answer(each, lesson, verdict) for each, verdict in zip([*names, *lesson.predictions], verdicts)]
+        answers = [_answer(each, lesson, verdict) for each, verdict in zip(names, verdicts)]
         for answer, shape in zip(answers, shapes):
             answer["shape"] = shape
         answers += others
@@ -198,10 +204,24 @@ def _verdicts(
         return _all_of("What was handed in is no notebook.", asked, task), hand_answers(task.by_hand, {"cells": []}), []
     if not handed_in:
         return _all_of("Not handed in.", asked, task), others, []
-    hide = [str(course.folder / each) for each in ("source", "release", "submitted", "results", "exercises")]
-    verdicts = sandbox.grade(cells, asked, course.limits, hide) if asked else []
+    verdicts = sandbox.grade(cells, asked, course.limits, _hidden(course)) if asked else []
     verdicts += [predicted(cells, name.removeprefix(PREDICT)) for name in task.lesson.predictions]
     return verdicts, others, [_shape(cells, *each) for each in asked]
+
+
+def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -> list[Verdict]:
+    """Of the learner's own engine, tiny.py beside the notebook, the verdicts on these parts."""
+    if not handed_in or not parts:
+        return [Verdict(False, "Not handed in.")] * len(parts)
+    try:
+        cells, answer = as_cell(handed_in.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return [Verdict(False, "The tiny.py that was handed in is no text in UTF-8.")] * len(parts)
+    return sandbox.grade(cells, [(part, answer) for part in parts], course.limits, _hidden(course))
+
+
+def _hidden(course: Course) -> list[str]:
+    return [str(course.folder / each) for each in ("source", "release", "submitted", "results", "exercises")]
 
 
 def _all_of(told: str, asked: list[tuple[Exercise, str]], task: SetLesson) -> list[Verdict]:
@@ -261,6 +281,11 @@ def _notebook(folder: Path) -> bytes:
     found = [each for each in folder.glob("*.ipynb") if _is_here(each)]
     named = [each for each in found if each.stem == folder.name] or found
     return _read(named[0]) if len(named) == 1 else b""
+
+
+def _tiny(folder: Path) -> bytes:
+    file = folder / "tiny.py"
+    return _read(file) if os.path.lexists(file) and _is_here(file) else b""
 
 
 def _is_here(file: Path) -> bool:

@@ -32,6 +32,7 @@ from .sandbox_child import ANSWER, ROOM, WORK
 
 HOUSE = Path(__file__).resolve().parents[1]
 EXERCISES = HOUSE / "classroom" / "exercises"
+TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 DEEPEST = 40  # lists inside lists
@@ -115,7 +116,7 @@ def _absent_files() -> list[str]:
     found = [
         place.parent.glob(each) for place in places for each in (f"{place.name}.py", f"__pycache__/{place.name}.*")
     ]
-    return [str(each) for each in [*filter(Path.is_dir, places), *chain(*found)]]
+    return [str(each) for each in [*filter(Path.is_dir, places), *chain(*found), TINY_REFERENCE]]
 
 
 def _folders() -> list[str]:

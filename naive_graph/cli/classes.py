@@ -12,6 +12,7 @@ from typing import Any
 from ..classroom.checking import check_cases, untold_mutants, untold_switches
 from ..classroom.collecting import collect
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
+from ..classroom.exercises.tiny import graded_part
 from ..classroom.grading import Result, grade_all, set_lesson, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
@@ -43,8 +44,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
         if name in read:
             _write_once(source, _text(teachers(read[name], lesson.points)), renew)
         elif not source.exists():
-            asked = [each for each in lesson.points if each not in lesson.predictions]
-            if not asked:
+            asked = [each for each in lesson.points if each not in lesson.predictions and not graded_part(each)]
+            if not lesson.points.keys() - {*lesson.predictions}:
                 known = ", ".join(read)
                 hint = f"There are: {known}. Or give points to exercises, and a notebook is made of them."
                 raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")

@@ -10,8 +10,11 @@ import sys
 import pytest
 from handing_in import KAHN_BY_VALUE, LESSON, RIGHT, WRONG, hand_in, new_course, no_walls, notebook, walled  # noqa: F401
 
+from naive_graph.classroom.exercise import texts
 from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.exercises.tiny import tiny_text
 from naive_graph.classroom.handout import cell_texts
+from naive_graph.classroom.sandbox import TINY_REFERENCE
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 
@@ -305,3 +308,46 @@ def test_elsewhere_than_on_linux_it_refuses_without_trust_and_says_why(course, c
     monkeypatch.setattr(sys, "platform", "darwin")
     assert main(["class", "grade", str(course / "submitted")]) == 1
     assert "Only Linux has the walls" in capsys.readouterr().err
+
+
+def test_the_parts_of_a_tiny_py_are_graded_beside_the_notebook(course):
+    file = course / "course.toml"
+    file.write_text(file.read_text().replace("kahn = 1, slope = 1", "slope = 1, tiny_nodes = 2, tiny_order = 3"))
+    mistake = next(iter(texts()["tiny_order"]["changes"]))
+    handed_in = {
+        "ada": tiny_text(2), "bob": tiny_text(2, (mistake,), "tiny_order"), "cat": "def (", "dan": "\xff",
+        "eve": "", "fay": "class Tiny: ...\ndef order(y):\n    return 'operands first, 1 nodes'\n",
+    }  # fmt: skip
+    for student, text in handed_in.items():
+        place = hand_in(course, student, RIGHT).with_name("tiny.py")
+        place.write_bytes(text.encode("latin-1")) if text else None
+    (course / "submitted" / "ada" / LESSON / f"{LESSON}.ipynb").unlink()
+    _, lines = graded(course)
+    points = {line[:3:2]: line[3] for line in lines}
+    assert [points["ada", each] for each in ("slope", "tiny_nodes", "tiny_order")] == ["0", "2", "3"]
+    assert [points["bob", each] for each in ("slope", "tiny_nodes", "tiny_order")] == ["1", "2", "0"]
+    assert [line[5] for line in lines if line[0] == "bob" and line[2] == "tiny_order"] == [mistake]
+    for student in "cat", "dan", "eve", "fay":
+        assert [points[student, each] for each in ("slope", "tiny_nodes", "tiny_order")] == ["1", "0", "0"]
+    before = verdicts(course)
+    graded(course)
+    assert verdicts(course) == before
+    place = course / "submitted" / "bob" / LESSON / "tiny.py"
+    place.write_text(tiny_text(2), encoding="utf-8")
+    assert ("bob", LESSON, "tiny_order", "3", "3", "", "") in graded(course)[1]
+
+
+@walled
+def test_a_tiny_py_sees_neither_its_reference_nor_its_mistakes(course):
+    file = course / "course.toml"
+    file.write_text(file.read_text().replace("kahn = 1, slope = 1", "tiny_nodes = 2, tiny_order = 3"))
+    hand_in(course, "ada", RIGHT).with_name("tiny.py").write_text(tiny_text(2), encoding="utf-8")
+    for number, steals in enumerate(
+        (
+            f"exec(open({str(TINY_REFERENCE)!r}).read())",
+            "from naive_graph.classroom.exercises.tiny import REFERENCE\nexec(REFERENCE)",
+            "from naive_graph.classroom import start_tiny, working_tiny\nglobals().update(vars(working_tiny(2)))",
+        )
+    ):
+        hand_in(course, f"thief{number}", RIGHT).with_name("tiny.py").write_text(steals)
+    assert [line[3] for line in graded(course, trust=False)[1]] == ["2", "3", *["0"] * 6]

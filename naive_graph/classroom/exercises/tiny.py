@@ -7,7 +7,9 @@ the places stand beside the sentences, in tiny.toml.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from inspect import getsource
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -53,7 +55,7 @@ def run_tiny(answer: CodeType, arguments: tuple[str, ...]) -> Any:
 def _order_told(nodes: Any, result: Any) -> Any:
     """What is to be said of an order; several are right."""
     if not isinstance(nodes, list):
-        return nodes
+        return [nodes] if isinstance(nodes, str) else nodes  # nobody says for themselves that it is right
     due, place = {result: None}, {node: i for i, node in enumerate(nodes)}
     waiting = [result]
     for node in waiting:
@@ -98,3 +100,34 @@ TINY = [
     *(_part(name, lesson) for name, lesson in texts()["tiny"]["parts"].items()),
     _part("tiny_library", 10, LIBRARY),
 ]
+
+
+# --- behind walls -----------------------------------------------------------------
+
+ASKING = """
+from __future__ import annotations
+from functools import cache
+from types import CodeType
+from typing import Any
+from naive_graph.classroom.cases import ExerciseCall, ExerciseCase
+{functions}
+def case(program, count):
+    return ExerciseCase(program.replace("\\n", "\\n    "), lambda real: ExerciseCall((program,), [None] * count))
+OWN = Exercise({name!r}, lambda: [case(*each) for each in {cases}], lambda file, given: run_tiny(file(), given))
+"""
+
+
+@cache
+def graded_part(name: str) -> Exercise | None:
+    """A part as a class is graded: what asks has its programs, and no reference. None for what is no part."""
+    part = next((each for each in TINY[:-1] if each.name == name), None)
+    if part is None:
+        return None
+    cases = [(each.arguments[0], len(each.nodes)) for each in (case.ask(True) for case in part.cases)]
+    functions = "\n".join(getsource(each) for each in (_code.__wrapped__, run_tiny, _order_told))
+    return replace(part, asking=ASKING.format(functions=functions, name=name, cases=cases))
+
+
+def as_cell(file: str) -> tuple[list[str], str]:
+    """A learner's file as the cell of a notebook, and what is asked of it: an answer is called, and gives its code."""
+    return [f"tiny = compile({file!r}, 'tiny.py', 'exec')"], "tiny.replace"
