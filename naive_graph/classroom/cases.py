@@ -302,7 +302,7 @@ def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
     users = [{place for place in places if i in operands[place]} for i in places] if recipe.size < 100 else []
     told = {
         "a node stands twice among the operands of one node": any(len(set(each)) < len(each) for each in operands),
-        "a node has two consumers": any(len(each) > 1 for each in users),
+        "a node has two users": any(len(each) > 1 for each in users),
         "a node has more than one operand": any(len(set(each)) > 1 for each in operands),
         "there is an operator": bool(recipe.operators),
         "an operator stands on another operator": any(i >= len(recipe.leaves) for each in operands for i in each),

@@ -111,7 +111,7 @@ def _ordered(case: ExerciseCase, value: Any) -> str | None:
         return told
     place = {each["node"]: i for i, each in enumerate(value)}
     late = {place[operand] > place[node] for node in place for operand in recipe.operands(node)}
-    told = "every consumer stands before its operands" if False not in late else "a consumer stands before its operand"
+    told = "every user stands before its operands" if False not in late else "a user stands before its operand"
     return told if True in late else None
 
 
