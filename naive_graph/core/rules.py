@@ -209,13 +209,18 @@ def operator(
     kink: a function of the operands that is 0 where the slope jumps.
     symbol, tex: how drawings and TeX show it; `{0}`, `{1}` stand for operands.
 
-    It becomes a method of nodes as well: `x.name(y)`. Raises OperatorNameError
-    if the name is taken; operators().forget(name) frees it.
+    It becomes a method of nodes as well: `x.name(y)`. check_operator tells a wrong
+    partial. Raises OperatorNameError if the name is taken; operators().forget(name)
+    frees it. OperandError: no function, or a partial that does not take the operands
+    and the result. When it is called, ArityError, or NumberError for what it gives.
 
     >>> import naive_graph as ng
     >>> cube = ng.operator("cubed_example", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
-    >>> cube(2.0)
-    8.0
+    >>> cube(2.0), bool(ng.check_operator(cube, [(2.0,), (-1.0,)]))
+    (8.0, True)
+    >>> x = ng.Variable(2.0, name="x")
+    >>> ng.gradients(x.cubed_example(), x).formula()
+    '3*(x*x)'
     """
     _check_name(name)
     if not callable(value):
