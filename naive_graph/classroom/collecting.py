@@ -23,17 +23,18 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from ..core.imports import uninterrupted
 from ..errors import LessonError
 from .course import Course
+from .exercises.tiny import graded_part
 from .grading import MOST_BYTES
 
 MOODLE = re.compile(r"(?:.*/)?([^/]+)_(\d{1,18})_assignsubmission_file(?:_?/(?:.*/)?|_)([^/]+)")
 CANVAS = re.compile(r"(?:.*/)?([^/]+?)(_LATE)?_(\d{1,18})_(\d{1,18})_([^/]+)")
 AGAIN = re.compile(r"-(\d{1,9})(?=\.\w+$)")  # the number of a resubmission
 MOST_LETTERS, MOST_ENTRIES, MOST_IN_ALL = 1000, 100_000, 1 << 32
-STAMP = "timestamp.txt"
+STAMP, TINY = "timestamp.txt", "tiny.py"
 
 
 class Submission(NamedTuple):
-    """A notebook in the ZIP. came: by the ZIP's clock. late: as Canvas says it, else None. order: the newest last."""
+    """A file in the ZIP that is graded. came: by its clock. late: as Canvas says it, else None. order: newest last."""
 
     student: str
     number: str
@@ -68,28 +69,33 @@ def _collected(
     newest, whole, moves = _newest(course, submissions(archive), wished), True, []
     if not newest:
         raise LessonError(f"{archive.filename} holds no notebook named as Moodle or Canvas name them. Collect by hand.")
-    if sum(min(each.entry.file_size, MOST_BYTES) for each in newest.values()) > MOST_IN_ALL:
+    if sum(min(each.entry.file_size, MOST_BYTES) for some in newest.values() for each in some.values()) > MOST_IN_ALL:
         raise LessonError(f"{archive.filename} unfolds to more than 4 GB. Divide it.")
-    for (student, lesson), each in sorted(newest.items()):
+    for (student, lesson), some in sorted(newest.items()):
         place, made = course.folder / "submitted" / student / lesson, beside / "new" / student / lesson
-        with archive.open(each.entry) as opened:
-            text = opened.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            tell(f"not taken: {student}, {lesson}: it is larger than {MOST_BYTES >> 20} MB.")
+        files = {name: _bytes(archive, each) for name, each in some.items()}
+        if large := [name for name, data in files.items() if len(data) > MOST_BYTES]:
+            tell(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
             whole = False
             continue
-        _make(made, place, text, _stamp(course, lesson, each))
-        if not place.exists() or (renew and not _same(made, place)):
+        files[STAMP] = max(_stamp(course, lesson, each) for each in some.values()).encode()
+        _make(made, place, files)
+        if not place.exists() or (renew and not _same(files, place)):
             moves.append((made, place))
-        elif not _same(made, place):
+        elif not _same(files, place):
             tell(f"kept as it is: {place} (--renew takes what the ZIP holds)")
-        if each.late:
+        if any(each.late for each in some.values()):
             tell(f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {place / STAMP}")
     (beside / "old").mkdir()
     with uninterrupted():
         _move(moves, beside / "old")
-    tell(f"collected: {len(moves)} new of {len(newest)} notebooks, in {course.folder / 'submitted'}")
+    tell(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
     return whole
+
+
+def _bytes(archive: ZipFile, each: Submission) -> bytes:
+    with archive.open(each.entry) as opened:
+        return opened.read(MOST_BYTES + 1)
 
 
 # --- what is in the ZIP ---------------------------------------------------------
@@ -101,6 +107,7 @@ def submissions(archive: ZipFile) -> Iterator[Submission]:
     if len(entries) > MOST_ENTRIES:
         raise LessonError(f"{archive.filename} has {len(entries):,} entries, and at most {MOST_ENTRIES:,} are read.")
     found = [each for place, entry in enumerate(entries) for each in _read(entry, place)]
+    found = [each for each in found if each.file == TINY or each.file.endswith(".ipynb")]
     numbers = defaultdict(set)
     for each in found:
         numbers[each.student.casefold()].add(each.number)
@@ -112,7 +119,7 @@ def submissions(archive: ZipFile) -> Iterator[Submission]:
 def _read(entry: ZipInfo, place: int) -> Iterator[Submission]:
     """The submission that an entry is, by its name; nothing for another file."""
     name = _name(entry)
-    if len(name) > MOST_LETTERS or not name.endswith(".ipynb") or name.startswith("__MACOSX/"):
+    if len(name) > MOST_LETTERS or not name.endswith((".ipynb", ".py")) or name.startswith("__MACOSX/"):
         return
     came = _came(entry)
     if found := MOODLE.fullmatch(name):
@@ -159,18 +166,23 @@ def _wished(course: Course, wished: str) -> str:
     return names[0] if names else ""
 
 
-def _newest(course: Course, found: Iterator[Submission], wished: str) -> dict[tuple[str, str], Submission]:
-    """Of each student and lesson the submission that came last."""
-    newest: dict[tuple[str, str], Submission] = {}
+def _newest(course: Course, found: Iterator[Submission], wished: str) -> dict[tuple[str, str], dict[str, Submission]]:
+    """Of each student and lesson what came last, by the name of the file that it becomes."""
+    newest: dict[tuple[str, str], dict[str, Submission]] = defaultdict(dict)
     for each in sorted(found, key=lambda each: each.order):
-        newest[each.student, wished or _lesson(course, each.file)] = each
+        if lesson := wished or _lesson(course, each.file):
+            newest[each.student, lesson][TINY if each.file == TINY else f"{lesson}.ipynb"] = each
     return newest
 
 
 def _lesson(course: Course, file: str) -> str:
-    """The lesson by whose name a file is called; Canvas writes names small. The only one needs no name."""
+    """The lesson by whose name a file is called; Canvas writes names small. The only one needs no name. Empty for none."""
     named = [each for each in course.lessons if file.casefold().startswith(each.casefold())]
-    if not named and len(course.lessons) != 1:
+    if file == TINY:
+        named = [name for name, each in course.lessons.items() if any(map(graded_part, each.points))]
+        if not named:
+            return ""  # it is worth nothing
+    if (file == TINY and len(named) > 1) or (not named and len(course.lessons) != 1):
         raise LessonError(
             f"Which lesson {file!r} answers is not known. Say it: --lesson NAME. Set are: {', '.join(course.lessons)}."
         )
@@ -187,24 +199,21 @@ def _stamp(course: Course, lesson: str, each: Submission) -> str:
 # --- to its place ---------------------------------------------------------------
 
 
-def _make(made: Path, place: Path, text: bytes, stamp: str) -> None:
+def _make(made: Path, place: Path, files: dict[str, bytes]) -> None:
     """A student's folder as it is to be: what else lies there stays."""
     if place.is_dir():
         shutil.copytree(place, made, symlinks=True)
     made.mkdir(parents=True, exist_ok=True)
-    for name, data in (f"{place.name}.ipynb", text), (STAMP, stamp.encode()):
+    for name, data in files.items():
         (made / name).unlink(missing_ok=True)  # it may be a link
         if data:
             (made / name).write_bytes(data)
 
 
-def _same(made: Path, place: Path) -> bool:
+def _same(files: dict[str, bytes], place: Path) -> bool:
     """Whether what would be written lies there."""
-    names = f"{place.name}.ipynb", STAMP
-    there = [
-        [file.read_bytes() if (file := folder / each).is_file() else b"" for each in names] for folder in (made, place)
-    ]
-    return there[0] == there[1]
+    there = {name: place / name for name in files}
+    return {name: file.read_bytes() if file.is_file() else b"" for name, file in there.items()} == files
 
 
 def _move(moves: list[tuple[Path, Path]], old: Path) -> None:

@@ -201,3 +201,23 @@ def test_the_lesson_is_that_of_the_files_name_or_is_asked_for(course, collect):
     assert collect((f"Bob_1_{MOODLE}/x.ipynb", RIGHT), words=["--lesson", "02_small_a"])[0] == 0
     assert os.listdir(course / "submitted" / "Bob") == ["02_small_again"]
     assert collect((f"Bob_1_{MOODLE}/x.ipynb", RIGHT), words=["--lesson", "02"])[0] == 1
+
+
+def test_a_tiny_py_comes_along_where_it_is_worth_something(course, collect):
+    entries = (
+        (f"Ada_1_{MOODLE}/tiny.py", b"class Tiny: ..."),
+        ("lebob_1_2_tiny-1.py", b"new"),
+        ("lebob_1_2_tiny.py", b""),
+    )
+    file, both = (
+        course / "course.toml",
+        (*entries, (f"Ada_1_{MOODLE}/02_small.ipynb", RIGHT), ("zoe_1_2_other.py", b"")),
+    )
+    text = file.read_text() + "\n[lessons.later]\npoints = { slope = 1 }\n"
+    file.write_text(text)
+    collect(*both)
+    assert [each for each in held(course) if each.endswith(".py")] == []
+    file.write_text(text.replace("kahn = 1", "tiny_nodes = 1"))
+    collect(*both, words=["--renew"])
+    tiny = {name.split(os.sep)[0]: data for name, data in held(course).items() if name.endswith("tiny.py")}
+    assert tiny == {"Ada": b"class Tiny: ...", "lebob": b"new"} and answers(course) == {"Ada": RIGHT}
