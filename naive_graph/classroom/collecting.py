@@ -158,6 +158,7 @@ def _came(entry: ZipInfo) -> datetime | None:
 
 
 def _wished(course: Course, wished: str) -> str:
+    wished = wished.zfill(2) if wished.isdecimal() else wished  # 2 is lesson 02
     names = [each for each in course.lessons if each == wished] or [
         each for each in course.lessons if wished and each.startswith(wished)
     ]
@@ -176,7 +177,7 @@ def _newest(course: Course, found: Iterator[Submission], wished: str) -> dict[tu
 
 
 def _lesson(course: Course, file: str) -> str:
-    """The lesson by whose name a file is called; Canvas writes names small. The only one needs no name. Empty for none."""
+    """The lesson by whose name a file is called (Canvas writes it small), or the only one; empty: none."""
     named = [each for each in course.lessons if file.casefold().startswith(each.casefold())]
     if file == TINY:
         named = [name for name, each in course.lessons.items() if any(map(graded_part, each.points))]

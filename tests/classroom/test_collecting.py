@@ -203,6 +203,11 @@ def test_the_lesson_is_that_of_the_files_name_or_is_asked_for(course, collect):
     assert collect((f"Bob_1_{MOODLE}/x.ipynb", RIGHT), words=["--lesson", "02"])[0] == 1
 
 
+def test_a_lessons_number_names_it(course, collect):
+    assert collect((f"Bob_1_{MOODLE}/x.ipynb", RIGHT), words=["--lesson", "2"])[0] == 0
+    assert os.listdir(course / "submitted" / "Bob") == [LESSON]
+
+
 def test_a_tiny_py_comes_along_where_it_is_worth_something(course, collect):
     entries = (
         (f"Ada_1_{MOODLE}/tiny.py", b"class Tiny: ..."),
