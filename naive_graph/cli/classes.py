@@ -58,7 +58,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -
     submitted = folder / "submitted"
     submitted.mkdir(exist_ok=True)
     print(f"next: edit {folder / FILE}, hand out {folder / 'release'},")
-    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb (naive-graph class collect ZIP {submitted}),")
+    print(f"      naive-graph class collect ZIP {submitted}")
+    print(f"      (or put each notebook at {submitted}/STUDENT/LESSON/LESSON.ipynb),")
     print(f"      naive-graph class grade {submitted}")
     return 0
 
