@@ -1,6 +1,7 @@
 """Imports go down the floors, never in a circle; the core needs the standard library alone."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ FLOORS = [
 # Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
 DOORS = {"__init__", "core/rooms", "engines/choice", "tensor/evaluation/arrays"}
 BY_NAME = ("import_module", "__import__")
+COMMANDS = "cli/main"  # imports what its table names, and nothing else by name; that counts as any import
+TABLE = (HOUSE / "cli" / "commands.toml").read_text(encoding="utf-8")
 HANDED_OUT = ("handed_out", "_handed_out")  # by a package, from its files
 FILES = {
     file.relative_to(HOUSE).with_suffix("").as_posix().removesuffix("/__init__"): file for file in HOUSE.rglob("*.py")
@@ -24,6 +27,9 @@ def imported(name):
     """The files of this package that a file imports: at its top, in a function, for the type checker, or by name."""
     file = FILES[name]
     folder = file.relative_to(HOUSE).parent.parts
+    by_name = () if name == COMMANDS else BY_NAME
+    if name == COMMANDS:
+        yield from (f"cli/{each}" for each in re.findall(r'^runs = "(\w+)\.\w+"$', TABLE, re.MULTILINE))
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "naive_graph"):
             words = (node.module or "").split(".") if node.module else []
@@ -35,11 +41,11 @@ def imported(name):
             for alias in node.names:
                 if alias.name.split(".")[0] == "naive_graph":
                     yield "/".join(alias.name.split(".")[1:]) or "__init__"
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in BY_NAME:
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in by_name:
             yield from named(node.args[0], folder)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in HANDED_OUT and len(node.args) > 1:
             yield from ("/".join([*folder, *key.value.split(".")]) for key in node.args[1].keys)
-        elif getattr(node, "id", getattr(node, "attr", "")) in BY_NAME:
+        elif getattr(node, "id", getattr(node, "attr", "")) in by_name:
             yield "import_module"
 
 
@@ -70,6 +76,8 @@ def test_imports_go_down_the_floors():
 
 def test_imports_by_name_are_followed():
     assert "engines/direct/engine" in USES["engines/choice"]
+    assert {"cli/tour", "cli/classes"} <= USES[COMMANDS] and TABLE.count("runs = ") == 17
+    assert FILES[COMMANDS].read_text(encoding="utf-8").count("import_module(") == 1
     assert "training/loop" in USES["training"] & USES["__init__"]
     there = {*FILES, *(stub.relative_to(HOUSE).with_suffix("").as_posix() for stub in HOUSE.rglob("*.pyi"))}
     assert [target for name, targets in USES.items() for target in targets - there if name not in DOORS] == []

@@ -15,7 +15,7 @@ from .sequential import text_of
 ARRAYS, SAVED = (".npy",), (".npz",)
 
 
-def show_altitudes(path: Path, given: Sequence[str], data: Path | None, output: Path, opened: bool = False) -> int:
+def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: Path, opened: bool) -> int:
     """Write the page of a network from elsewhere (.onnx), of a saved one (.npz), or of one that is written as text.
 
     data: samples, a .npy file, or a .npz file with the arrays `data` and `labels`.
@@ -23,7 +23,7 @@ def show_altitudes(path: Path, given: Sequence[str], data: Path | None, output: 
     check_suffix(output, (".html", ".htm"))
     with door("Altitudes need", "tensor"):
         from ..views.heights.altitudes import altitudes
-    page = altitudes(_model(path, given), *(_samples(data) if data is not None else ()))
+    page = altitudes(_model(file, size), *(_samples(data) if data is not None else ()))
     print(page.told)
     page.save(output)
     written(output, opened)

@@ -23,7 +23,7 @@ from ..core.files import write_whole
 from ..errors import CommandError, LessonError
 
 
-def new(folder: Path, names: Sequence[str], renew: bool, marked: bool = False) -> int:
+def new(folder: Path, names: Sequence[str], renew: bool, marked: bool) -> int:
     """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
     if folder.exists() and not folder.is_dir():
         raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")

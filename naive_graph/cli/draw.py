@@ -18,13 +18,13 @@ from .expression import read
 from .serving import browse
 
 
-def draw_expression(text: str, given: Sequence[str], output: Path, opened: bool = False, **wishes: Any) -> int:
+def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
     """Read, evaluate, differentiate, draw as is wished; print the formula, the value and the gradients."""
     check_suffix(output)
-    values = numbers(given)
+    known = numbers(values)
     with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
-        f = read(text, values)
+        f = read(expression, known)
         Graph.forward(f)
         if not isinstance(f, Constant):
             Graph.backward(f)

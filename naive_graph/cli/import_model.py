@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 
 
-def import_model(path: Path, given: Sequence[str], output: Path, opened: bool = False, **wishes: Any) -> int:
+def import_model(file: Path, size: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
     """Print what a file holds, and draw it as is wished.
 
     Raises ImportModelError, after printing, for what is not supported.
@@ -25,8 +25,8 @@ def import_model(path: Path, given: Sequence[str], output: Path, opened: bool = 
     from ..views.drawing.draw import draw
 
     check_suffix(output)
-    sizes = sizes_of(given)
-    network = (_frozen if path.suffix.lower() in FROZEN else _onnx)(path, sizes)
+    sizes = sizes_of(size)
+    network = (_frozen if file.suffix.lower() in FROZEN else _onnx)(file, sizes)
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
     picture = draw(*network.with_sizes().outputs.values(), grads=False, **wishes)
     print()

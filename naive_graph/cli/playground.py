@@ -10,14 +10,14 @@ from ..views.playground.folder import write_playground
 from .serving import serve
 
 
-def playground(output: Path | None, given: Path | None, port: int | None, opened: bool = True) -> int:
+def playground(output: Path | None, parts: Path | None, port: int | None, opened: bool) -> int:
     """Write the playground's files, or serve them to this machine's browser until Ctrl-C."""
     if output is not None:
-        write_playground(output, given)
+        write_playground(output, parts)
         print(f"written: {output / 'index.html'}")
         print(wrapped("Any web server hands it out. A browser does not run it from the disk: it wants http or https."))
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        write_playground(Path(folder), given)
+        write_playground(Path(folder), parts)
         serve(Path(folder), port, "playground", opened)
     return 0

@@ -20,7 +20,7 @@ res = sequential (data, label) (4) {
 """
 
 
-def show_sequential(name: str, check_only: bool, expand: bool = False, output: Path | None = None) -> int:
+def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -> int:
     """Print the networks of a file, or of the input for "-"; 1 and the place of the mistake if there is one.
 
     expand: print and draw the program before and after each network is replaced by its composite.
@@ -29,8 +29,8 @@ def show_sequential(name: str, check_only: bool, expand: bool = False, output: P
 
     if output is not None:
         check_suffix(output)
-    text = text_of(name)
-    shown = "input" if name == "-" else name
+    text = text_of(file)
+    shown = "input" if file == "-" else file
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         try:
@@ -48,7 +48,7 @@ def show_sequential(name: str, check_only: bool, expand: bool = False, output: P
         network = program[result]
         head = f"\n{result}, from {network.streams.data} and {network.streams.labels}:"
         print(wrapped(f"{head}\n{network.summary()}"))
-        if not check_only and not expand:
+        if not check and not expand:
             print(wrapped(f"\n{network.expand().text()}"))
     if expand:
         main = program.expand()

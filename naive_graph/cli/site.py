@@ -11,21 +11,16 @@ from .serving import serve
 
 
 def make_site(
-    folder: Path,
-    served: bool,
-    port: int | None,
-    opened: bool = True,
-    playground: str | bool | None = None,
-    lite: bool = False,
+    output: Path, playground: str | bool | None, lite: bool, served: bool, port: int | None, opened: bool
 ) -> int:
-    """Write the site into the folder; serve it to this machine alone, if that is wished, until Ctrl-C."""
+    """Write the site into a folder; serve it to this machine alone, if that is wished, until Ctrl-C."""
     parts = Path(playground) if isinstance(playground, str) else None
     if lite:
-        write_lab(folder / "lite", parts)
+        write_lab(output / "lite", parts)
     if playground:
-        write_playground(folder / "playground", parts)  # first: pages lead there if it is there
-    count = sum(1 for _ in build(folder))
-    print(f"written: {count} pages. Open {folder / 'index.html'}, or put the folder '{folder}' on any web server.")
+        write_playground(output / "playground", parts)  # first: pages lead there if it is there
+    count = sum(1 for _ in build(output))
+    print(f"written: {count} pages. Open {output / 'index.html'}, or put the folder '{output}' on any web server.")
     if served:
-        serve(folder, port, "site", opened)
+        serve(output, port, "site", opened)
     return 0

@@ -26,21 +26,21 @@ KEYS = {
 
 
 def step_expression(
-    text: str, given: Sequence[str], mode: str, save: Path | None, listing: bool, opened: bool = False
+    expression: str, values: Sequence[str], mode: str, output: Path | None, listed: bool, opened: bool
 ) -> int:
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
-    values = numbers(given)
-    if save is not None:
-        check_suffix(save, (".html", ".htm"))
+    known = numbers(values)
+    if output is not None:
+        check_suffix(output, (".html", ".htm"))
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        f = read(text, values)
+        f = read(expression, known)
         if f.name is None and not isinstance(f, Constant):
             f.name = "f"
         steps = step(f, mode="forward" if isinstance(f, Constant) else mode)
-        if save is not None:
-            written(steps.save(save, text), opened)
-        elif listing or not sys.stdin.isatty() or not sys.stdout.isatty():
+        if output is not None:
+            written(steps.save(output, expression), opened)
+        elif listed or not sys.stdin.isatty() or not sys.stdout.isatty():
             events = told(steps)
             print(wrapped("\n".join(f"{place:5}  {_sentence(each)}" for place, each in enumerate(events))))
         else:

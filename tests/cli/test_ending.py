@@ -1,6 +1,8 @@
 """How every command ends: 2 for words that mean nothing, 1 for what is understood and cannot be done."""
 
 import argparse
+import inspect
+from importlib import import_module
 
 import pytest
 
@@ -60,6 +62,14 @@ def test_every_command_is_tried_here():
     assert sorted(commands(command_line())) == sorted(FEWEST)
     tried = {" ".join(words.split()[: 1 + words.startswith(("class ", "tiny "))]) for words in UNDONE}
     assert tried == FEWEST.keys() - {"operators"}  # which reads nothing and writes nothing
+
+
+@pytest.mark.parametrize("name", FEWEST)
+def test_a_command_runs_a_function_that_takes_its_options(name):
+    given = vars(command_line().parse_args([*name.split(), *FEWEST[name]]))
+    file, function = given["runs"].split(".")
+    takes = inspect.signature(getattr(import_module(f"naive_graph.cli.{file}"), function))
+    takes.bind(**{each: given[each] for each in given.keys() - {"command", "part", "parser", "runs"}})
 
 
 @pytest.mark.parametrize("name", FEWEST)
