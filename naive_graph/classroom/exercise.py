@@ -7,7 +7,7 @@ import math
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from inspect import getsource, signature
@@ -37,15 +37,13 @@ class Exercise:
     """What is asked, what is right, and what people do instead.
 
     solve: with no switch set it is the solution; its docstring is the
-    statement. make_cases: gives cases, or the arguments of one each; features:
-    what is special about such arguments, each with when it is. complaint: what
-    is wrong with a value, or None, where several are right. call: how an answer
-    is asked. is_class: whether solve makes the answer, instead of being it.
+    statement. make_cases: gives cases, or the arguments of one each. complaint:
+    what is wrong with a value, or None, where several are right. call: how an
+    answer is asked. is_class: whether solve makes the answer, instead of being it.
     """
 
     solve: Callable[..., Any]
     make_cases: Callable[[], Iterable[ExerciseCase | Sequence[Any]]]
-    features: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     is_class: bool = False
@@ -55,7 +53,7 @@ class Exercise:
     shared: Exercise | None = None  # with the first cases alone, which everybody is asked, where some are asked others
 
     def __post_init__(self) -> None:
-        for fact, told in {"parts": [], **(self.told or texts()[self.name])}.items():
+        for fact, told in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
             object.__setattr__(self, fact, told)
         for switch, told in self.switches.items():
             self.switches[switch] = told if isinstance(told, dict) else {switch: told}
@@ -64,6 +62,7 @@ class Exercise:
     rule: str = field(init=False)
     hints: list[str] = field(init=False)
     parts: list[str] = field(init=False)  # what a right value is made of, if it has parts
+    features: dict[str, Any] = field(init=False)  # what may be special about arguments, each with when it is
     switches: dict[str, dict[str, str]] = field(init=False)  # for each switch its mistakes, each with a sentence
 
     @property
@@ -82,8 +81,19 @@ class Exercise:
     def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
         """A case over these arguments, which have the names that they have in the solution."""
         text = arguments_text(signature(self.solve).parameters, arguments)
-        told = ";".join(told for told, holds in self.features.items() if holds(*arguments))
+        told = ";".join(told for told, holds in self._special.items() if holds(*arguments))
         return plain_case(text, *arguments, features=told)
+
+    @cached_property
+    def _special(self) -> dict[str, Callable[..., Any]]:
+        """The features. A file of ours writes an expression of the arguments, which are None if they are left out."""
+        solve: Any = self.solve
+        positional = [each for each in signature(solve).parameters.values() if each.kind is not each.KEYWORD_ONLY]
+        head = ", ".join(f"{each.name}=None" for each in positional)
+        return {
+            told: eval(f"lambda {head}: {holds}", solve.__globals__) if isinstance(holds, str) else holds
+            for told, holds in self.features.items()
+        }
 
     @cached_property
     def wanted(self) -> list[AnswerOutcome]:

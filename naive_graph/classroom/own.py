@@ -104,7 +104,7 @@ def _made(file: Path, written: str, sentences: str, seed: str) -> Exercise:
     """The same file makes the same exercise; when it is changed, another one."""
     scope = _run(file, written)
     solve, cases = _function(file, scope, file.stem), _function(file, scope, "cases")
-    told = _sentences(file, solve, ast.literal_eval(sentences))
+    told = _sentences(file, solve, ast.literal_eval(sentences)) | {"features": scope.get("FEATURES", {})}
     complaint = _complaint(_function(file, scope, "complaint")) if "complaint" in scope else None
     takes = bool(inspect.signature(cases).parameters)
     make: Any = (lambda: drawn(cases, seed)) if takes else cases
@@ -112,7 +112,7 @@ def _made(file: Path, written: str, sentences: str, seed: str) -> Exercise:
     make_text = f"lambda: drawn(cases, {seed!r})" if takes else "cases"
     ask = f"{_asking(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
     ask += f"OWN = Exercise({file.stem!r}, {make_text})"
-    return Exercise(solve, make, scope.get("FEATURES", {}), complaint, told=told, asking=ask, shared=shared)
+    return Exercise(solve, make, complaint, told=told, asking=ask, shared=shared)
 
 
 def _run(file: Path, written: str) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class _Asking(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.Call:
         if not isinstance(node.func, ast.Name) or node.func.id != "Exercise":
             return node
-        given = dict(zip(("solve", "make_cases", "features", "complaint", "call"), node.args))
+        given = dict(zip(("solve", "make_cases", "complaint", "call"), node.args))
         given |= {each.arg: each.value for each in node.keywords if each.arg}
         name = ast.Constant(ast.unparse(given["solve"]))
         call = [ast.keyword("call", given["call"])] if "call" in given else []

@@ -50,6 +50,7 @@ def _of_exercises(lessons: Container[str] | None) -> Iterator[str]:
         yield from (" ".join(each.split()) for each in exercise.statement.split("\n\n") if each)
         told = texts()[exercise.name]
         yield from (told["rule"], *told["hints"], *told.get("parts", ()))
+        yield from told.get("features", ())
         yield from _strings(told["switches"])
     yield from texts()["tiny"]["special"]
     yield from _strings(tomllib.loads((ROOM / "slips.toml").read_text(encoding="utf-8")))

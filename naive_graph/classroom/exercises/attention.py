@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from operator import mul
 from typing import Any
 
 from ..exercise import Exercise
@@ -203,20 +202,6 @@ def _scores() -> Iterator[tuple[Any, ...]]:
         yield ([[round(chance.gauss(0, 2), 2) for _ in range(size)] for _ in range(size)],)
 
 
-QUERY_FEATURES = {
-    "there is one key": lambda query, keys: len(keys) == 1,
-    "the query has one entry": lambda query, keys: len(query) == 1,
-    "the query has several entries": lambda query, keys: len(query) > 1,
-    "a score is 1000 or more in size": lambda query, keys: any(abs(sum(map(mul, query, key))) >= 1000 for key in keys),
-}
-PULLBACK_FEATURES = {
-    "there is one weight": lambda weights, incoming: len(weights) == 1,
-    "there are more than two weights": lambda weights, incoming: len(weights) > 2,
-    "all that comes in is equal": lambda weights, incoming: len(set(incoming)) == 1,
-}
-MASK_FEATURES = {
-    "there is more than one word": lambda scores: len(scores) > 1,
-}
-ATTEND = Exercise(attend, _queries, QUERY_FEATURES)
-SOFTMAX_PULLBACK = Exercise(softmax_pullback, _pullbacks, PULLBACK_FEATURES)
-CAUSAL = Exercise(causal, _scores, MASK_FEATURES)
+ATTEND = Exercise(attend, _queries)
+SOFTMAX_PULLBACK = Exercise(softmax_pullback, _pullbacks)
+CAUSAL = Exercise(causal, _scores)

@@ -126,29 +126,7 @@ def _descents() -> Iterator[tuple[Any, ...]]:
         yield chance.random(), [4 * chance.random() - 2 for _ in range(count)], 0.25
 
 
-FIRE_FEATURES = {
-    "every stream that is read holds a sample": lambda waiting, takes, gives: all(waiting[each] for each in takes),
-    "some streams that are read are empty, and some are not": lambda waiting, takes, gives: (
-        any(waiting[each] for each in takes) and not all(waiting[each] for each in takes)
-    ),
-    "two streams are read": lambda waiting, takes, gives: len(takes) > 1,
-    "several samples wait in a stream that is read": lambda waiting, takes, gives: any(
-        len(waiting[each]) > 1 for each in takes
-    ),
-    "something waits in a stream that is written": lambda waiting, takes, gives: any(waiting[each] for each in gives),
-    "two streams are written": lambda waiting, takes, gives: len(gives) > 1,
-}
-LAYER_FEATURES = {
-    "it is the first layer": lambda layer, layers: layer == 1,
-    "it is the last layer": lambda layer, layers: layer == layers,
-    "there is a layer before it": lambda layer, layers: layer > 1,
-    "there is a layer behind it": lambda layer, layers: layer < layers,
-}
-BUFFER_FEATURES = {
-    "there is a second group": lambda start, slopes, rate: len(slopes) > 1,
-    "there is a third group": lambda start, slopes, rate: len(slopes) > 2,
-}
 LAYERS = [(layer, layers) for layers in range(1, 5) for layer in range(1, layers + 1)]
-FIRE = Exercise(fire, _streams, FIRE_FEATURES)
-LAYER_STREAMS = Exercise(layer_streams, lambda: LAYERS, LAYER_FEATURES)
-TWO_BUFFERS = Exercise(two_buffers, _descents, BUFFER_FEATURES)
+FIRE = Exercise(fire, _streams)
+LAYER_STREAMS = Exercise(layer_streams, lambda: LAYERS)
+TWO_BUFFERS = Exercise(two_buffers, _descents)

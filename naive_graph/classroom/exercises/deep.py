@@ -69,15 +69,5 @@ def _layers() -> Iterator[tuple[Any, ...]]:
         yield [round(chance.gauss(1, 2), 2) for _ in range(size)], 0.125
 
 
-CHAIN_FEATURES = {
-    "there are no operators": lambda partials: not partials,
-    "there is more than one operator": lambda partials: len(partials) > 1,
-    "a local slope is 0": lambda partials: 0.0 in partials,
-}
-LAYER_FEATURES = {
-    "there is one number": lambda xs, tiny: len(xs) == 1,
-    "all numbers are equal": lambda xs, tiny: len(set(xs)) == 1,
-    "the mean is 0": lambda xs, tiny: sum(xs) == 0,
-}
-DEPTH_SLOPES = Exercise(depth_slopes, _chains, CHAIN_FEATURES)
-NORMALISE = Exercise(normalise, _layers, LAYER_FEATURES)
+DEPTH_SLOPES = Exercise(depth_slopes, _chains)
+NORMALISE = Exercise(normalise, _layers)

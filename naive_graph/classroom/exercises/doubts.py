@@ -73,14 +73,5 @@ def _tried() -> Iterator[tuple[Any, ...]]:
     yield Formula("log(x)"), 2.0, 0.5, [1e-15, 1.0, 1e-5]
 
 
-STEP_FEATURES = {
-    "h is very small": lambda f, x, h: h < 1e-9,
-    "h is not small": lambda f, x, h: h > 1e-9,
-}
-TRIES_FEATURES = {
-    "there is more than one h": lambda f, x, right, tries: len(tries) > 1,
-    "the smallest h stands first": lambda f, x, right, tries: tries[0] == min(tries),
-    "an h is below 1e-7": lambda f, x, right, tries: min(tries) < 1e-7,
-}
-COMPLEX_STEP = Exercise(complex_step, _complex_functions, STEP_FEATURES)
-BEST_H = Exercise(best_h, _tried, TRIES_FEATURES)
+COMPLEX_STEP = Exercise(complex_step, _complex_functions)
+BEST_H = Exercise(best_h, _tried)

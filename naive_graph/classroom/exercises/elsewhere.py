@@ -112,28 +112,6 @@ def _stacks() -> Iterator[tuple[Any, ...]]:
     yield ([(7, 2), (3, 2), (3, 1), (3, 1), (3, 2)],)
 
 
-CHANNELS_LAST = Exercise(
-    channels_last,
-    _pictures,
-    {
-        "there are several channels": lambda picture: len(picture) > 1,
-        "the picture is not square": lambda picture: len(picture[0]) != len(picture[0][0]),
-    },
-)
-SAME_PADS = Exercise(
-    same_pads,
-    _lines,
-    {
-        "the stride is more than 1": lambda size, kernel, stride: stride > 1,
-        "the kernel is even": lambda size, kernel, stride: kernel % 2 == 0,
-        "the stride is more than the kernel": lambda size, kernel, stride: stride > kernel,
-    },
-)
-FIELD_OF_VIEW = Exercise(
-    field_of_view,
-    _stacks,
-    {
-        "there are several layers": lambda layers: len(layers) > 1,
-        "a layer moves by more than 1": lambda layers: any(stride > 1 for _, stride in layers),
-    },
-)
+CHANNELS_LAST = Exercise(channels_last, _pictures)
+SAME_PADS = Exercise(same_pads, _lines)
+FIELD_OF_VIEW = Exercise(field_of_view, _stacks)

@@ -93,13 +93,5 @@ def _fixed_points() -> Iterator[tuple[Any, ...]]:
             yield *(Formula(each, "x, a") for each in (text, by_x, by_a)), x, a, steps
 
 
-DIRECTION_FEATURES = {
-    "there is more than one number": lambda gradient, x, v, h: len(x) > 1,
-    "v is not all ones": lambda gradient, x, v, h: set(v) != {1.0},
-}
-FIXED_FEATURES = {
-    "there is one step": lambda f, f_x, f_a, x, a, steps: steps == 1,
-    "there are many steps": lambda f, f_x, f_a, x, a, steps: steps > 9,
-}
-HESSIAN_TIMES = Exercise(hessian_times, _gradients, DIRECTION_FEATURES)
-FIXED_POINT = Exercise(fixed_point, _fixed_points, FIXED_FEATURES)
+HESSIAN_TIMES = Exercise(hessian_times, _gradients)
+FIXED_POINT = Exercise(fixed_point, _fixed_points)

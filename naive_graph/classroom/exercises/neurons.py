@@ -86,15 +86,5 @@ def _scores() -> Iterator[tuple[Any, ...]]:
         yield [round(chance.gauss(0, 1.5), 2) for _ in range(size)], [chance.choice([1, -1]) for _ in range(size)]
 
 
-NEURON_FEATURES = {
-    "there are no inputs": lambda weights, inputs, incoming: not inputs,
-    "there is more than one input": lambda weights, inputs, incoming: len(inputs) > 1,
-    "incoming is 1": lambda weights, inputs, incoming: incoming == 1,
-}
-HINGE_FEATURES = {
-    "there is more than one score": lambda scores, labels: len(scores) > 1,
-    "a label is -1": lambda scores, labels: -1 in labels,
-    "a score is right by more than 1": lambda scores, labels: any(s * t > 1 for s, t in zip(scores, labels)),
-}
-NEURON_SLOPES = Exercise(neuron_slopes, _neurons, NEURON_FEATURES)
-HINGE = Exercise(hinge, _scores, HINGE_FEATURES)
+NEURON_SLOPES = Exercise(neuron_slopes, _neurons)
+HINGE = Exercise(hinge, _scores)

@@ -121,6 +121,10 @@ def _dual_case(names: str, row: tuple[float, ...]) -> ExerciseCase:
     )
 
 
+def _call(answer: Any, arguments: tuple[Any, ...]) -> Any:
+    return _values(answer(*arguments))
+
+
 def _values(given: Any) -> Any:
     """What dual numbers stand for."""
     if isinstance(given, (list, tuple)):
@@ -163,21 +167,7 @@ def _claims() -> Iterator[ExerciseCase]:
             yield plain_case(text, Formula(f), Formula(df), x, h, features=what)
 
 
-BOTH_PARTIALS = Exercise(
-    both_partials,
-    lambda: _with_duals("a b y", _operands()),
-    {"a is not 0": lambda a, b, y: a != 0, "b is not 1": lambda a, b, y: b != 1},
-    call=lambda answer, arguments: _values(answer(*arguments)),
-)
-ROBUST_SLOPE = Exercise(
-    robust_slope,
-    lambda: _with_duals("adjoint x scale", _entries()),
-    {"scale is not 1": lambda adjoint, x, scale: scale != 1},
-    call=lambda answer, arguments: _values(answer(*arguments)),
-)
-ROW_SLOPES = Exercise(
-    row_slopes,
-    _tables,
-    {"x has several rows": lambda d, x, b: len(x) > 1, "b has several entries": lambda d, x, b: len(b) > 1},
-)
+BOTH_PARTIALS = Exercise(both_partials, lambda: _with_duals("a b y", _operands()), call=_call)
+ROBUST_SLOPE = Exercise(robust_slope, lambda: _with_duals("adjoint x scale", _entries()), call=_call)
+ROW_SLOPES = Exercise(row_slopes, _tables)
 DISAGREEMENT = Exercise(disagreement, _claims)

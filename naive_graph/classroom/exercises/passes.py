@@ -197,19 +197,13 @@ def _filled() -> Iterator[tuple[Any, ...]]:
         yield plan, [0.5 + 1.25 * place for place in range(plan.count(LEAF))]
 
 
-def _run_cases() -> Iterator[ExerciseCase]:
+def _run_cases() -> Iterator[tuple[Any, ...]]:
     for text in ("", "m", "mm", "ma", "mma", "maa", "mam", "mmaam", "aaaa", "mammaaam", "ssmas", "ammmsaam", "tsmlea"):
         names = [{"m": "mul", "a": "add", "s": "sin", "t": "tanh", "l": "log", "e": "exp"}[letter] for letter in text]
-        special = ["the list is empty" * (not text), "there are several runs" * (len(set(text)) > 1)]
-        yield plain_case(f"names = {names}", names, features=";".join(special))
+        yield (names,)
 
 
-FILLED_FEATURES = {
-    "there is an operator": lambda plan, leaves: len(plan) > len(leaves),
-    "there are several leaves": lambda plan, leaves: len(leaves) > 1,
-    "a leaf stands behind an operator": lambda plan, leaves: LEAF in plan[len(leaves) :],
-}
-RUN_PLAN = Exercise(run_plan, _filled, FILLED_FEATURES)
+RUN_PLAN = Exercise(run_plan, _filled)
 SHARE = Exercise(share, _plan_cases)
 LAST_USES = Exercise(last_uses, _plan_cases)
 SLOTS = Exercise(slots, _plan_cases)

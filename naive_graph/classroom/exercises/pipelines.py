@@ -149,33 +149,8 @@ def _kitchens() -> Iterator[tuple[Any, ...]]:
             yield [float(1 + int(chance.random() * 9)) for _ in range(workers)], samples
 
 
-WORK_FEATURES = {
-    "there are several stages": lambda stages, samples, cycle: stages > 1,
-    "the first sample has not reached the last stage yet": lambda stages, samples, cycle: cycle < stages,
-    "the last sample has left stage 0": lambda stages, samples, cycle: cycle > samples,
-    "all stages have work": lambda stages, samples, cycle: stages <= cycle <= samples,
-    "nobody has work": lambda stages, samples, cycle: not 0 < cycle < samples + stages,
-}
-VERSION_FEATURES = {
-    "no backward has written yet": lambda distance, iteration: iteration <= distance,
-    "the first backward writes": lambda distance, iteration: iteration == distance + 1,
-    "a backward writes": lambda distance, iteration: iteration > distance,
-}
-TURN_FEATURES = {
-    "the stage is not stage 0": lambda group, size, stage: stage > 0,
-    "the group is not group 0": lambda group, size, stage: group > 0,
-    "the group is even": lambda group, size, stage: group % 2 == 0,
-    "the group is odd": lambda group, size, stage: group % 2 == 1,
-}
-KITCHEN_FEATURES = {
-    "there are no samples": lambda minutes, samples: not samples,
-    "there are several workers": lambda minutes, samples: len(minutes) > 1,
-    "there are several samples": lambda minutes, samples: samples > 1,
-    "a worker is slower than the one before": lambda minutes, samples: minutes != sorted(minutes, reverse=True),
-    "a worker is faster than the one before": lambda minutes, samples: minutes != sorted(minutes),
-}
 VERSIONS = [(distance, iteration) for distance in (1, 2, 4, 6) for iteration in range(1, 12)]
-AT_WORK = Exercise(at_work, _cycles, WORK_FEATURES)
-VERSIONS_READ = Exercise(versions_read, lambda: VERSIONS, VERSION_FEATURES)
-TURN = Exercise(turn, _turns, TURN_FEATURES)
-ENDS = Exercise(ends, _kitchens, KITCHEN_FEATURES)
+AT_WORK = Exercise(at_work, _cycles)
+VERSIONS_READ = Exercise(versions_read, lambda: VERSIONS)
+TURN = Exercise(turn, _turns)
+ENDS = Exercise(ends, _kitchens)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..cases import Formula
+from ..cases import ExerciseCase, Formula, plain_case
 from ..exercise import Exercise
 
 
@@ -45,11 +45,12 @@ def _value(operator: str, a: float, b: float) -> float:
     return computed[operator] if operator in computed else math.log(a)
 
 
-def _operators() -> Iterator[tuple[Any, ...]]:
+def _operators() -> Iterator[ExerciseCase]:
     for a, b in ((3.0, 2.0), (-1.5, 4.0), (2.0, -0.5), (0.25, 3.0)):
-        yield from ((operator, [a, b]) for operator in ("add", "sub", "mul", "div"))
-        yield from ((operator, [a]) for operator in ("sin", "exp"))
-        yield "log", [abs(a)]
+        for operator in ("add", "sub", "mul", "div", "sin", "exp", "log"):
+            values = [a, b] if operator in ("add", "sub", "mul", "div") else [abs(a) if operator == "log" else a]
+            text, told = f"operator = {operator!r}, values = {values}", f"the operator is {operator}"
+            yield plain_case(text, operator, values, features=told)
 
 
 def along_paths(
@@ -158,22 +159,7 @@ def _measured() -> Iterator[tuple[Any, ...]]:
         yield 10.0, 1.5, loads, [round(12 + 2 * load + chance.gauss(0, 1), 1) for load in loads]
 
 
-OPERATOR_FEATURES = {
-    f"the operator is {name}": lambda operator, values, name=name: operator == name
-    for name in ("add", "sub", "mul", "div", "sin", "exp", "log")
-}
-PATH_FEATURES = {
-    "there are no paths": lambda paths: not paths,
-    "there are several paths": lambda paths: len(paths) > 1,
-    "a path has several edges": lambda paths: any(len(path) > 1 for path in paths),
-    "a path has no edge": lambda paths: [] in paths,
-}
-HILL_FEATURES = {
-    "the slope is 0": lambda f, df, x, rate: df(x) == 0,
-    "the rate is too large": lambda f, df, x, rate: f(x - rate * df(x)) >= f(x) and df(x) != 0,
-}
-LINE_FEATURES = {"there are several measurements": lambda rest, stretch, loads, lengths: len(loads) > 1}
-LOCAL_SLOPES = Exercise(local_slopes, _operators, OPERATOR_FEATURES)
-ALONG_PATHS = Exercise(along_paths, _paths, PATH_FEATURES)
-HALVING = Exercise(halving, _hills, HILL_FEATURES)
-LINE_LOSS = Exercise(line_loss, _measured, LINE_FEATURES)
+LOCAL_SLOPES = Exercise(local_slopes, _operators)
+ALONG_PATHS = Exercise(along_paths, _paths)
+HALVING = Exercise(halving, _hills)
+LINE_LOSS = Exercise(line_loss, _measured)

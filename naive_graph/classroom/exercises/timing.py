@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from ..cases import ROADS, ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -103,12 +103,5 @@ def _diamonds(count: int) -> tuple[Any, ...]:
     return dict.fromkeys(needs, 2.0), needs
 
 
-TIME_FEATURES = {
-    f"{2**30:,} {ROADS} 91 steps": lambda minutes, needs: len(minutes) > 90,
-    "there are no steps": lambda minutes, needs: not minutes,
-    "a step needs another": lambda minutes, needs: any(needs.values()),
-    "a step needs several": lambda minutes, needs: any(len(each) > 1 for each in needs.values()),
-    "there are several steps": lambda minutes, needs: len(minutes) > 1,
-}
 IS_ORDER = Exercise(is_order, _order_cases)
-FINISH_TIMES = Exercise(finish_times, _recipes, TIME_FEATURES)
+FINISH_TIMES = Exercise(finish_times, _recipes)
