@@ -30,7 +30,7 @@ from .index import Shape, place
 from .nodes import LeafNode
 from .operators.examples import Example, example
 from .operators.kinds import entry
-from .operators.properties import Axis, Kind, KnownPlaces, Maybe, MaybeWhole, Tensor, Wrong
+from .operators.properties import Axis, KnownPlaces, Maybe, MaybeWhole, Tensor, one_of
 from .operators.row import Row
 from .operators.table import tensor_operator
 from .reduce import log_softmax, mean, sum
@@ -39,14 +39,8 @@ REDUCTIONS = ("none", "sum", "mean_by_weight", "mean_by_nonzero_weight_count")
 DEFAULT = REDUCTIONS[3]
 
 
-def _reduction(value: Any) -> str:
-    way = value.lower() if isinstance(value, str) else value
-    if way not in REDUCTIONS:
-        raise Wrong
-    return str(way)
-
-
-Reduce = Annotated[str, Kind(f"one of {', '.join(map(repr, REDUCTIONS))}", _reduction)]
+_WAY = one_of(*REDUCTIONS)
+Reduce = Annotated[str, _WAY._replace(take=lambda value: _WAY.take(str(value).lower()))]
 
 
 def loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str, entries: Shape | None = None) -> Shape:

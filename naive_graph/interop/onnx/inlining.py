@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError, UnknownOperatorError
@@ -204,26 +204,14 @@ def needed(steps: Sequence[Application], given: set[str], wanted: Iterable[str])
 
 
 def _sorted(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
-    waits = [len({makers[each] for each in step.inputs if each in makers}) for step in steps]
-    users: list[list[int]] = [[] for _ in steps]
-    for at, step in enumerate(steps):
-        for maker in {makers[each] for each in step.inputs if each in makers}:
-            users[maker].append(at)
-    ready = deque(at for at, count in enumerate(waits) if not count)
-    order: list[int] = []
-    while ready:
-        at = ready.popleft()
-        order.append(at)
-        for user in users[at]:
-            waits[user] -= 1
-            if not waits[user]:
-                ready.append(user)
-    if len(order) < len(steps):
-        circle = [steps[at].label for at, count in enumerate(waits) if count]
-        raise ImportModelError(f"These nodes wait for each other in a circle: {', '.join(circle[:5])}.")
-    if all(makers[each] < at for at, step in enumerate(steps) for each in step.inputs if each in makers):
+    before = [{makers[each] for each in step.inputs if each in makers} for step in steps]
+    if all(maker < at for at, some in enumerate(before) for maker in some):
         return list(steps)  # as it was written
-    return [steps[at] for at in order]
+    try:
+        return [steps[at] for at in TopologicalSorter(dict(enumerate(before))).static_order()]
+    except CycleError as error:
+        circle = ", ".join(steps[at].label for at in sorted({*error.args[1]})[:5])
+        raise ImportModelError(f"These nodes wait for each other in a circle: {circle}.") from None
 
 
 def check_known(steps: Iterable[Application], supported: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError
@@ -132,32 +133,8 @@ def ordered(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[Graph
             if name not in needed:
                 needed[name] = None
                 waiting.append(name)
-    readers: dict[str, list[str]] = {name: [] for name in needed}
-    missing = {}
-    for name in needed:
-        sources = {source for source, _ in steps[name].inputs}
-        missing[name] = len(sources)
-        for source in sources:
-            readers[source].append(name)
-    ready = deque(name for name in steps if missing.get(name) == 0)
-    order = []
-    while ready:
-        order.append(steps[name := ready.popleft()])
-        for reader in readers[name]:
-            missing[reader] -= 1
-            if not missing[reader]:
-                ready.append(reader)
-    if len(order) < len(needed):
-        raise ImportModelError(f"The graph runs in a circle: {_circle(steps, {n for n, c in missing.items() if c})}.")
-    return order
-
-
-def _circle(steps: Mapping[str, GraphStep], stuck: set[str]) -> str:
-    """One of the circles among steps that wait for each other, written out."""
-    at, seen = next(iter(stuck)), dict[str, None]()
-    while at not in seen:
-        seen[at] = None
-        at = next(name for name, _ in steps[at].inputs if name in stuck)
-    path = [*seen]
-    path = path[path.index(at) :][::-1]
-    return listed([*path, path[0]])
+    sources = {name: [source for source, _ in steps[name].inputs] for name in steps if name in needed}
+    try:
+        return [steps[name] for name in TopologicalSorter(sources).static_order()]
+    except CycleError as error:
+        raise ImportModelError(f"The graph runs in a circle: {listed(error.args[1])}.") from None

@@ -8,7 +8,7 @@ makes one of a learner's own. A parameter that has no kind is an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,11 +31,19 @@ class Kind(NamedTuple):
         return Kind(f"{self.what}, or {other.what}", lambda value: _first([self, other], value))
 
 
+Taken = TypeVar("Taken")
 LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
 
 
 class Wrong(Exception):
     """Raised by a kind whose values need no message of their own."""
+
+
+def fitting(value: Taken, fits: object) -> Taken:
+    """The value, if it fits. Raises Wrong."""
+    if not fits:
+        raise Wrong
+    return value
 
 
 class Operand(NamedTuple):
@@ -64,9 +72,7 @@ def between(low: float, high: float, open_low: bool = False) -> Kind:
 
     def take(value: Any) -> float:
         result = number(known(value))
-        if not (low < result if open_low else low <= result) or result > high:
-            raise Wrong
-        return result
+        return fitting(result, (low < result if open_low else low <= result) and result <= high)
 
     return Kind(
         f"a number {'above' if open_low else 'from'} {low} {'and up' if high == np.inf else f'to {high}'}", take
@@ -79,21 +85,13 @@ def whole(value: Any) -> int:
         value = known(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not -LARGEST <= value <= LARGEST:
-        raise Wrong
-    return int(value)
+    fitting(value, isinstance(value, (int, np.integer)) and not isinstance(value, bool))
+    return int(fitting(value, -LARGEST <= value <= LARGEST))
 
 
 def from_on(least: int) -> Kind:
     """A whole number of at least this."""
-
-    def take(value: Any) -> int:
-        result = whole(value)
-        if result < least:
-            raise Wrong
-        return result
-
-    return Kind(f"a whole number from {least} on", take)
+    return Kind(f"a whole number from {least} on", lambda value: fitting(found := whole(value), found >= least))
 
 
 def wholes(value: Any) -> tuple[int, ...]:
@@ -103,18 +101,6 @@ def wholes(value: Any) -> tuple[int, ...]:
     if isinstance(value, np.ndarray):
         value = [*value.reshape(-1)]
     return tuple(map(whole, value)) if isinstance(value, (list, tuple, range)) else (whole(value),)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise Wrong
-    return bool(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise Wrong
-    return value
 
 
 def one_of(*choices: Any) -> Kind:
@@ -135,25 +121,19 @@ def several(count: int, least: int) -> Kind:
     def take(value: Any) -> tuple[int, ...]:
         found = wholes(value)
         found = found * count if len(found) == 1 else found
-        if len(found) != count or min(found) < least:
-            raise Wrong
-        return found
+        return fitting(found, len(found) == count and min(found) >= least)
 
     return Kind(f"a whole number from {least} on, or {count} of them", take)
 
 
 def _any_wholes(value: Any) -> tuple[int, ...]:
     found = wholes(value)
-    if len(set(found)) < len(found):
-        raise Wrong
-    return found
+    return fitting(found, len(set(found)) == len(found))
 
 
 def _shape(value: Any) -> tuple[int, ...]:
     found = wholes(value) if not (isinstance(value, (list, tuple)) and not value) else ()
-    if found.count(-1) > 1 or min(found, default=1) < -1 or 0 in found:
-        raise Wrong
-    return found
+    return fitting(found, found.count(-1) <= 1 and min(found, default=1) >= -1 and 0 not in found)
 
 
 def _places(value: Any) -> Any:
@@ -165,13 +145,7 @@ def _places(value: Any) -> Any:
     table = np.asarray(value)
     if table.dtype.kind == "f" and (table == np.floor(table)).all() and np.isfinite(table).all():
         table = table.astype(np.int64)  # tensors hold whole numbers as floats
-    if table.dtype.kind not in "iu" or not table.size:
-        raise Wrong
-    return table.astype(np.int64)
-
-
-def _known_places(value: Any) -> Any:
-    return _places(known(value) if isinstance(value, TensorNode) else value)
+    return fitting(table, table.dtype.kind in "iu" and table.size).astype(np.int64)
 
 
 def _mask(value: Any) -> Any:
@@ -179,30 +153,22 @@ def _mask(value: Any) -> Any:
     if isinstance(value, TensorNode):
         return value
     table = np.asarray(value)
-    if table.dtype.kind not in "iufb":
-        raise Wrong
-    return table.astype(np.float64)
+    return fitting(table, table.dtype.kind in "iufb").astype(np.float64)
 
 
 def _padding(value: Any) -> Any:
     if isinstance(value, str):
-        if value not in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"):
-            raise Wrong
-        return value
+        return fitting(value, value in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"))
     found = wholes(value)
     found = found * 4 if len(found) == 1 else found
-    if len(found) != 4 or min(found) < 0:
-        raise Wrong
-    return found
+    return fitting(found, len(found) == 4 and min(found) >= 0)
 
 
-def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+def _pairs(value: Any) -> tuple[tuple[int, ...], ...]:
     """Pairs of whole numbers: [[a, b], [c, d]]."""
     value = known(value)
     found = tuple(tuple(map(int if isinstance(value, np.ndarray) else whole, pair)) for pair in value)
-    if any(len(pair) != 2 for pair in found):
-        raise Wrong
-    return found  # type: ignore[return-value]
+    return fitting(found, all(len(pair) == 2 for pair in found))
 
 
 def _first(kinds: Iterable[Kind], value: Any) -> Any:
@@ -216,9 +182,10 @@ def _first(kinds: Iterable[Kind], value: Any) -> Any:
 
 REAL = Kind("a real number", lambda value: number(known(value)))
 WHOLE = Kind("a whole number", whole)
-FLAG = Kind("True or False", _flag)
-TEXT = Kind("a text", _text)
+FLAG = Kind("True or False", lambda value: bool(fitting(value, isinstance(value, (bool, np.bool_)))))
+TEXT = Kind("a text", lambda value: fitting(value, value and isinstance(value, str)))
 WHOLES = Kind("a list of whole numbers", wholes)
+KNOWN = Kind("an array of whole numbers that is known when the node is built", lambda value: _places(known(value)))
 PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)
 
 PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT, float | None: REAL | None}
@@ -241,7 +208,7 @@ MaybeReal = Annotated[Any, REAL | None]
 MaybeWhole = Annotated[Any, WHOLE | None]
 Shape = Annotated[Any, Kind("a list of whole numbers from 1 on, of which one may be -1", _shape)]
 Places = Annotated[Any, Kind("an array of whole numbers", _places)]
-KnownPlaces = Annotated[Any, Kind("an array of whole numbers that is known when the node is built", _known_places)]
+KnownPlaces = Annotated[Any, KNOWN]
 Mask = Annotated[Any, Kind("an array of 0 and 1, or a tensor", _mask)]
 Pairs = Annotated[Any, Kind("a pair of whole numbers for each axis", _pairs)]
 Positive = Annotated[float, between(0.0, np.inf, open_low=True)]
