@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from html import escape
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -17,24 +18,6 @@ from .by_hand import WAITS
 from .exercises import EXERCISES
 from .grading import Result, readable, untimed
 
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">{policy}
-<meta name="viewport" content="width=device-width"><title>{title}</title>
-<style>{style}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: var(--ng-ink); background: var(--ng-ground); }}
-table {{ border-collapse: collapse; }}
-th, td {{ text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; }}
-tr {{ border-bottom: 1px solid var(--ng-line); }}
-td.number {{ text-align: right; white-space: nowrap; }}
-section {{ border-left: 4px solid var(--ng-wrong); padding-left: 1rem; margin: 1.5rem 0; }}
-section.right {{ border-color: var(--ng-right); }}
-pre {{ white-space: pre-wrap; background: var(--ng-panel); padding: 0.7rem; }}
-img, svg {{ max-width: 100%; height: auto; }}
-</style></head><body>
-{body}
-</body></html>
-"""
 NUMBERS = {each.name: each.number for each in EXERCISES}
 UNWRITTEN = {"missing", "unfinished"}  # no misconceptions
 BREAKS = {"raises", "never_ends", "calls_itself", "does_not_run", "sets_a_fact"}  # crashes, and no misconceptions
@@ -164,7 +147,8 @@ def _students(results: list[Result]) -> str:
 
 
 def _page(title: str, body: Iterable[str]) -> str:
-    return PAGE.format(title=escape(title), style=page_style(), policy=policy(script()), body="\n".join(body))
+    page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    return page.format(title=escape(title), style=page_style(), policy=policy(script()), body="\n".join(body))
 
 
 def _points(results: list[Result]) -> str:

@@ -169,14 +169,9 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
         whole = json.dumps(task | {"base": base}).encode()
         try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
             told = subprocess.run(
-                command,
-                input=whole,
-                capture_output=True,
-                env=settings,
-                timeout=longest,
+                command, input=whole, capture_output=True, env=settings, timeout=longest, cwd=base,
                 start_new_session=True,
-                cwd=base,
-            )
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise LessonError(f"The sandbox was stopped after {longest} seconds. Grade it again.") from None
     if told.returncode:

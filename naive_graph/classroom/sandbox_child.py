@@ -35,16 +35,8 @@ WORK = "/handed-in"  # a name that no package is installed under
 NOBODY = 65534
 # What Python and the packages that it loads need of a system, where it is there.
 SYSTEM = (
-    "/usr",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/bin",
-    "/etc/ld.so.cache",
-    "/etc/alternatives",
-    "/nix/store",
-    "/gnu/store",
-)
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store", "/gnu/store",
+)  # fmt: skip
 Tell = Callable[[str], Any]
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
@@ -99,15 +91,8 @@ def _build(base: str, show: list[str], hide: list[str]) -> None:
         elif os.path.exists(jail + place):
             _call("mount", "/dev/null", jail + place, None, BIND, None)
     attributes = (ctypes.c_uint64 * 4)(READ_ONLY, 0, 0, 0)
-    _call(
-        "syscall",
-        MOUNT_SETATTR,
-        HERE,
-        os.fsencode(base),
-        RECURSIVE,
-        ctypes.byref(attributes),
-        ctypes.sizeof(attributes),
-    )
+    given = ctypes.byref(attributes), ctypes.sizeof(attributes)
+    _call("syscall", MOUNT_SETATTR, HERE, os.fsencode(base), RECURSIVE, *given)
     _call("mount", "tmpfs", jail + WORK, "tmpfs", NOSUID | NODEV, "size=16m,nr_inodes=1000,mode=1777")
     os.chdir(base)
     _call("pivot_root", ".", ".")

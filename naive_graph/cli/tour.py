@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import tempfile
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -39,7 +40,7 @@ class Problem:
     title: str
     build: Callable[[], tuple[Node, list[Variable]]]
     steps: int
-    known: dict[int, tuple[str, str]]
+    known: dict[int, tuple[str, ...]]
     final: str
     lesson: str
 
@@ -56,37 +57,15 @@ def build_valley() -> tuple[Node, list[Variable]]:
     return 0.5 * x**2 + x * y + 0.5 * y**2 - 2 * x - 2 * y, [x, y]
 
 
-LOG = Problem(
-    "log",
-    "log((x - 7)² + 10)",
-    build_log,
-    2000,
-    {
-        0: ("2.39789527279837", "6"),
-        1: ("2.39756494025811", "6.00181818181818"),
-        10: ("2.39463594939414", "6.01806018174899"),
-        100: ("2.36941453705804", "6.16865699596908"),
-        999: ("2.30460373270384", "6.85784942720524"),
-        1999: ("2.30262202780666", "6.98078139060464"),
-    },
-    "6.98081982640378",
-    "The steps shrink as the slope does: the minimum log(10) at x = 7 comes near and is not reached.",
-)
-VALLEY = Problem(
-    "valley",
-    "x²/2 + xy + y²/2 - 2x - 2y",
-    build_valley,
-    1000,
-    {
-        0: ("48", "6"),
-        1: ("46.02", "5.9"),
-        10: ("31.3803985877547", "5.08536403443773"),
-        100: ("-1.12060266971392", "1.66309777947377"),
-        999: ("-2.00000000000000", "1.00000000858657"),
-    },
-    "1.00000000841484",
-    "The minimum is a whole line, x + y = 2; the walk ends at the point of it that lies straight downhill.",
-)
+def _problem(build: Callable[[], tuple[Node, list[Variable]]]) -> Problem:
+    """The problem of the function that this builds, with what `tour.toml` knows of it."""
+    facts = tomllib.loads(Path(__file__).with_name("tour.toml").read_text(encoding="utf-8"))
+    name = build.__name__.removeprefix("build_")
+    known = {int(step): tuple(values) for step, values in facts[name].pop("known").items()}
+    return Problem(name, build=build, known=known, **facts[name])
+
+
+LOG, VALLEY = map(_problem, (build_log, build_valley))
 
 
 def tour(out: Path) -> int:

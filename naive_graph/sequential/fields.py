@@ -99,15 +99,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def demand(holds: object, code: str, asked: str) -> None:
+    """Raise WrongArgument unless it holds."""
+    if not holds:
+        raise WrongArgument(code, asked)
+
+
 def whole(least: int) -> Callable[[Any], int]:
     """A whole number of at least `least`."""
     asked = f"a whole number of at least {least}"
 
     def fit(value: Any) -> int:
-        if not is_whole(value):
-            raise WrongArgument("ARG_TYPE", asked)
-        if value < least:
-            raise WrongArgument("ARG_RANGE", asked)
+        demand(is_whole(value), "ARG_TYPE", asked)
+        demand(value >= least, "ARG_RANGE", asked)
         return int(value)
 
     return fit
@@ -119,10 +123,8 @@ def pair(least: int) -> Callable[[Any], tuple[int, int]]:
 
     def fit(value: Any) -> tuple[int, int]:
         both = value if isinstance(value, tuple) else (value, value)
-        if len(both) != 2 or not all(map(is_whole, both)):
-            raise WrongArgument("ARG_TYPE", asked)
-        if min(both) < least:
-            raise WrongArgument("ARG_RANGE", asked)
+        demand(len(both) == 2 and all(map(is_whole, both)), "ARG_TYPE", asked)
+        demand(min(both) >= least, "ARG_RANGE", asked)
         return int(both[0]), int(both[1])
 
     return fit
@@ -130,19 +132,16 @@ def pair(least: int) -> Callable[[Any], tuple[int, int]]:
 
 def flag(value: Any) -> int:
     """0 or 1; in Python also False and True."""
-    if not isinstance(value, Integral) and type(value).__name__ not in ("bool", "bool_"):  # NumPy's, by its two names
-        raise WrongArgument("ARG_TYPE", "0 or 1")
-    if value not in (0, 1):
-        raise WrongArgument("ARG_RANGE", "0 or 1")
+    truth = type(value).__name__ in ("bool", "bool_")  # NumPy's, by its two names
+    demand(truth or isinstance(value, Integral), "ARG_TYPE", "0 or 1")
+    demand(value in (0, 1), "ARG_RANGE", "0 or 1")
     return int(value)
 
 
 def share(value: Any) -> float:
     """A number over 0 and up to 1."""
-    if not is_number(value):
-        raise WrongArgument("ARG_TYPE", "a number over 0 and up to 1")
-    if not 0 < value <= 1:
-        raise WrongArgument("ARG_RANGE", "a number over 0 and up to 1")
+    demand(is_number(value), "ARG_TYPE", "a number over 0 and up to 1")
+    demand(0 < value <= 1, "ARG_RANGE", "a number over 0 and up to 1")
     return float(value)
 
 
@@ -151,30 +150,26 @@ def one_of(*names: str) -> Callable[[Any], str]:
     asked = "one of " + ", ".join(f'"{name}"' for name in names)
 
     def fit(value: Any) -> str:
-        if not isinstance(value, str):
-            raise WrongArgument("ARG_TYPE", asked)
-        if value not in names:
-            raise WrongArgument("BAD_VALUE", asked)
-        return value
+        demand(isinstance(value, str), "ARG_TYPE", asked)
+        demand(value in names, "BAD_VALUE", asked)
+        return str(value)
 
     return fit
 
 
 def word(value: Any) -> str:
     """A name as the language writes them."""
-    if not isinstance(value, str) or not (value.isidentifier() and value.isascii()):
-        raise WrongArgument("BAD_VALUE", "a name of letters, digits and _, as of a variable")
-    return value
+    asked = "a name of letters, digits and _, as of a variable"
+    demand(isinstance(value, str) and value.isidentifier() and value.isascii(), "BAD_VALUE", asked)
+    return str(value)
 
 
 def shape(value: Any) -> tuple[int, ...]:
     """One extent, or (height, width, channels)."""
     asked = "a whole number of at least 1, or three as (height, width, channels)"
     extents = value if isinstance(value, tuple) else (value,)
-    if len(extents) not in (1, 3) or not all(map(is_whole, extents)):
-        raise WrongArgument("ARG_TYPE", asked)
-    if min(extents) < 1:
-        raise WrongArgument("ARG_RANGE", asked)
+    demand(len(extents) in (1, 3) and all(map(is_whole, extents)), "ARG_TYPE", asked)
+    demand(min(extents) >= 1, "ARG_RANGE", asked)
     return tuple(map(int, extents))
 
 
@@ -188,13 +183,9 @@ def initializer(value: Any) -> Initializer:
     if is_number(value):
         return float(value)
     name, *given = value if isinstance(value, tuple) and value else (value,)
-    if not isinstance(name, str) or not all(map(is_number, given)):
-        raise WrongArgument("ARG_TYPE", asked)
-    if name not in METHODS or len(given) > len(METHODS[name]):
-        raise WrongArgument("BAD_VALUE", asked)
+    demand(isinstance(name, str) and all(map(is_number, given)), "ARG_TYPE", asked)
+    demand(name in METHODS and len(given) <= len(METHODS[name]), "BAD_VALUE", asked)
     numbers = (*map(float, given), *METHODS[name][len(given) :])
-    if (name == "gaussRandom" and numbers[1] < 0) or (name == "uniformRandom" and numbers[0] > numbers[1]):
-        raise WrongArgument(
-            "ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)"
-        )
+    wrong = (name == "gaussRandom" and numbers[1] < 0) or (name == "uniformRandom" and numbers[0] > numbers[1])
+    demand(not wrong, "ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)")
     return (name, *numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 
 from ..errors import NaiveGraphError
@@ -24,6 +25,11 @@ def packed(name: str) -> str:
     """A file of ours without indents and lines that only explain: it is in every output of a notebook."""
     lines = map(str.strip, piece(name).splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
+
+
+def page_of_its_own(title: str, body: str, policy: str) -> str:
+    """A page that needs no network."""
+    return piece("own.html").format(title=escape(title), body=body, policy=policy)
 
 
 def in_words(text: str) -> str:

@@ -100,9 +100,8 @@ FRAMES = {
     "views/stepper/page.html",
     "views/playground/running.py",
     "views/plots/film.html",
-    "views/plots/trail.py",
-    "views/drawing/picture.py",
-    "classroom/pages.py",
+    "views/own.html",
+    "classroom/page.html",
     # Of several files that a server hands out: test_playground and tests/site look at them.
     "site/templates/frame.html",
     "views/playground/index.html",

@@ -199,23 +199,11 @@ VALUES: dict[str, Callable[..., Array]] = {
     "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
     "exp_below": exp_below,
-    **{
-        each.__name__: each
-        for each in (
-            where,
-            relu,
-            heaviside,
-            erf,
-            logsumexp,
-            softmax_share,
-            pow_log,
-            pow_slope,
-            hypot_share,
-            inverse_radius,
-            precedence,
-        )
-    },
 }
+_WRITTEN = (
+    where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, pow_slope, hypot_share, inverse_radius, precedence,
+)  # fmt: skip
+VALUES |= {each.__name__: each for each in _WRITTEN}
 # The library's own function, under the name that all four share.
 for _name, _theirs in {
     "square": "square", "sqrt": "sqrt", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin",

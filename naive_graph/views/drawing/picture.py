@@ -18,7 +18,7 @@ from ...core import files
 from ...core.files import path_of
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..look import LEAST, SMALL, page_style
-from ..pieces import packed
+from ..pieces import packed, page_of_its_own
 from ..policy import policy
 from .alive import Alive
 from .dot import dot_text
@@ -146,13 +146,7 @@ class Picture:
     @property
     def page(self) -> str:
         """The picture as a page of its own."""
-        title = escape(self.scene.title or self.name)
-        return (
-            f'<!doctype html><html lang="en" class="ng-own"><head><meta charset="utf-8">'
-            f"{policy(script(self.living), dot=True)}<title>{title}</title>"
-            '<meta name="viewport" content="width=device-width"><style>:root { color-scheme: light dark }</style>'
-            f"</head><body><main><h1>{title}</h1>{self.html}</main></body></html>\n"
-        )
+        return page_of_its_own(self.scene.title or self.name, self.html, policy(script(self.living), dot=True))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as its suffix says: .svg, .png, .pdf, .dot or .html. It is there whole or not at all."""

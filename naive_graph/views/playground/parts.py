@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -13,22 +14,9 @@ from pathlib import Path
 
 from ...core.files import users_folder, write_whole
 from ...errors import FolderError, MissingToolError
+from ..pieces import piece
 
-# Each package, as npm names it; of its archive the files that are taken, with their SHA-256.
-PARTS: Mapping[str, Mapping[str, str]] = {
-    "pyodide@314.0.7": {
-        "pyodide.mjs": "6f1d60f7bf529beb300f0f47983c921d3982363640ba20af0e38efdddbc66109",
-        "pyodide.asm.mjs": "f7cdc8ece80678ceb712f8e65ebe6d3a83203a180c399865f49612a051693635",
-        "pyodide.asm.wasm": "cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6",
-        "python_stdlib.zip": "fa1957e5777068fc4f7437f96d860ae2fbe9c19732ba06c84e004ec16dd7dd7a",
-        "pyodide-lock.json": "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010",
-    },
-    "codemirror@5.65.21": {
-        "lib/codemirror.js": "e98aac5ffa07bae58acd4ff07c4293059f8921c0ae0eba506929d8c6f41c9288",
-        "lib/codemirror.css": "eb494ea972d2661ef86f7f6ac656dd6786d721e49c9c1b46e1eb967e4b6f9bf3",
-        "mode/python/python.js": "19a59ca387addb04e95002c9adbe2b8c231427ce49369ac537107e3088a6947c",
-    },
-}
+PARTS: Mapping[str, Mapping[str, str]] = tomllib.loads(piece("playground/parts.toml"))
 PATIENCE = 300  # seconds for npm
 HOW = f"On any machine with npm, `npm pack {' '.join(PARTS)}` writes two archives: --parts FOLDER takes the folder."
 

@@ -97,17 +97,9 @@ class Comparison:
         return "\n".join(aligned([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
 
     def _line(self, path: Path) -> list[str]:
-        (x, y), distance = path.points[-1], path.distance(self.ground)
+        distance, ends = path.distance(self.ground), [*path.points[-1], path.heights[-1]]
         far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
-        return [
-            path.name,
-            _rate(path),
-            str(len(path.points) - 1),
-            f"{x:.5g}",
-            f"{y:.5g}",
-            f"{path.heights[-1]:.5g}",
-            far,
-        ]
+        return [path.name, _rate(path), str(len(path.points) - 1), *(f"{each:.5g}" for each in ends), far]
 
     def plot(self, title: str = "", save: Save = None) -> Plot:
         """Each walk on contours of its own, so that none hides another, and the height of all at each step."""

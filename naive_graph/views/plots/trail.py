@@ -12,7 +12,7 @@ from ...graph.nodes import Node
 from ...graph.registry import CURRENT
 from ..drawing.alive import Alive, alive
 from ..look import page_style
-from ..pieces import packed
+from ..pieces import packed, page_of_its_own
 from ..policy import policy
 
 MOST_POINTS = 400  # of the walk, that a page is given
@@ -32,12 +32,7 @@ class Living:
 
     def page(self, image: str, size: tuple[float, float], title: str) -> str:
         """A page of its own, which needs no network."""
-        return (
-            f'<!doctype html><html lang="en" class="ng-own"><head><meta charset="utf-8">{policy(self.script())}'
-            f'<title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
-            "<style>:root { color-scheme: light dark }</style></head>"
-            f"<body><main><h1>{escape(title)}</h1>{self.html(image, size)}</main></body></html>\n"
-        )
+        return page_of_its_own(title, self.html(image, size), policy(self.script()))
 
 
 @dataclass(frozen=True)

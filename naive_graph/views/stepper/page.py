@@ -14,19 +14,9 @@ from ..steps.packing import PackedWalk
 
 DRAWN = ("engine", "stage", "axes", "compute", "steer")  # shared with pictures
 SCRIPTS = (
-    "figures",
-    "columns",
-    "words",
-    "sweeps",
-    "flow",
-    "closeup",
-    "marks",
-    "picture",
-    "charts",
-    "panel",
-    "live",
+    "figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "live",
     "stepper",
-)
+)  # fmt: skip
 
 
 @cache

@@ -34,14 +34,8 @@ def surface_of(log: StepLog) -> dict[str, Any] | None:
     except (NaiveGraphError, ValueError, OverflowError, IndexError):
         return None  # of a graph that needs to be fed, or a walk that leaves the finite numbers
     shown = [None if height != height else float(f"{height:.6g}") for height in heights]
-    return {
-        "rows": rows,
-        "names": [cast.called(row) for row in rows],
-        "ends": ends,
-        "size": size,
-        "heights": shown,
-        "levels": levels,
-    }
+    names = [cast.called(row) for row in rows]
+    return {"rows": rows, "names": names, "ends": ends, "size": size, "heights": shown, "levels": levels}
 
 
 def _values_of(run: Run, row: int) -> Iterator[float]:
