@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any
 
+from .fields import copied
 from .typed import NotInSubset, is_fixed
 
 
@@ -26,7 +26,9 @@ def written_out(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.Function
     for each in tree.args.args:
         if is_fixed(each) and each.arg not in names:
             raise NotInSubset(f"{tree.name}: the parameter {each.arg} is Fixed, and what it is given is not known.")
-    made = unrolling.visit(deepcopy(tree))
+    if not any(isinstance(each, ast.ListComp) or getattr(each, "id", "") == "unrolled" for each in ast.walk(tree)):
+        return tree
+    made = unrolling.visit(copied(tree))
     assert isinstance(made, ast.FunctionDef)
     return made
 
@@ -41,7 +43,7 @@ def whole_number(node: ast.expr, names: Mapping[str, Any]) -> int | None:
             return None
     if not all(isinstance(each, int) for each in known.values()):
         return None
-    found = eval(compile(ast.Expression(ast.fix_missing_locations(deepcopy(node))), "<fixed>", "eval"), {}, known)
+    found = eval(compile(ast.Expression(ast.fix_missing_locations(node)), "<fixed>", "eval"), {}, known)
     return found if isinstance(found, int) else None
 
 
@@ -91,7 +93,7 @@ class _Unrolled(ast.NodeTransformer):
         """Copies of the nodes with the number in place of the name, written out."""
         made = []
         for node in nodes:
-            found = self.visit(_Fixed(name, number).visit(deepcopy(node)))
+            found = self.visit(_Fixed(name, number).visit(copied(node)))
             made += found if isinstance(found, list) else [found]
         return made
 
