@@ -5,16 +5,19 @@ import math
 import numpy as np
 
 from naive_graph.engines.llvm.fields import flattened
+from naive_graph.engines.llvm.machine import addresses
 
 
 def check_same(function, *arguments):
-    """The compiled function and the plain one give the same result, and leave the same in their arrays."""
-    ours, plain = ([_copied(each) for each in arguments] for _ in range(2))
+    """The function, compiled quickly or optimised, and the plain one give the same, and leave the same in arrays."""
+    plain = [_copied(each) for each in arguments]
     with np.errstate(all="ignore"):
         expected = function.python(*plain)
-    assert same(function(*ours), expected)
-    for one, other in zip(flattened(ours), flattened(plain), strict=True):
-        assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    for call in (function, lambda *given: function.compiled(quick=False)(*addresses(given))):
+        ours = [_copied(each) for each in arguments]
+        assert same(call(*ours), expected)
+        for one, other in zip(flattened(ours), flattened(plain), strict=True):
+            assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def _copied(argument):

@@ -21,7 +21,7 @@ FACTOR, DOWN, HALF = 3, -2, 0.5
 @pytest.fixture(autouse=True, scope="module")
 def compiled_first():
     """So that no example waits for the compiler."""
-    library_of(__name__)
+    library_of(__name__), library_of(__name__, True)
 
 
 # --- arithmetic ---------------------------------------------------------------
@@ -195,6 +195,6 @@ def test_what_a_machine_function_is_keeps_its_name_and_its_plain_function():
 def test_a_machine_function_also_takes_its_arguments_packed_in_one_array():
     out = longs(10)
     packed = np.array([2, 3, out.ctypes.data])
-    entry = library_of(__name__).function("whole_numbers.packed", None, [ctypes.c_void_p])
+    entry = library_of(__name__, packed=True).function("whole_numbers.packed", None, [ctypes.c_void_p])
     entry(packed.ctypes.data)
     assert out[:3].tolist() == [5, -1, 6]

@@ -21,7 +21,7 @@ from ..llvm.emit import Opaque, opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.typed import Floats, Ints
+from ..llvm.typed import Callee, Floats, Ints
 from .kernel import ENTRIES
 
 VALUE = """define double @"{name} value"(ptr %xs, i64 %count) {{
@@ -90,7 +90,7 @@ def text(rules: Sequence[Rule]) -> str:
     if any(rule.arity is None for rule in rules):
         for name, (function, arity) in KNOWN.items():
             full = module.define(name, tracing.in_registers(function), arity)
-            program.known[name] = (full, ["double"] * arity, "double")
+            program.known[name] = Callee(full, ["double"] * arity, "double")
     wrapped = [looped(program, rule) if rule.arity is None else written(module, rule) for rule in rules]
     return "\n".join([together(module), str(program), *wrapped])
 

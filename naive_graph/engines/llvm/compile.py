@@ -70,14 +70,17 @@ class Library:
         return function
 
 
-def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised: bool = False) -> Library:
+def compiled(
+    ir_text: str | Callable[[], str], key: str | None = None, optimised: bool = False, quick: bool = False
+) -> Library:
     """The library of this text: from memory, from disk, or compiled now.
 
     ir_text: LLVM's assembly, or a function that writes it when it is needed.
     key: a text that stands for ir_text and is quicker to have; without it,
     ir_text itself. Two texts must never share a key.
     optimised: let LLVM rearrange loops and calls, unless it would take too long for a Ctrl-C to wait for; straight
-    code gains nothing by it. Raises Opaque for a text that takes too long in any case.
+    code gains nothing by it. quick: be done soon; the code takes longer then.
+    Raises Opaque for a text that takes too long in any case.
 
     >>> library = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }")
     >>> library.function("half", ctypes.c_double, [ctypes.c_double])(3.0)
@@ -87,24 +90,24 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
     with _LOCK, uninterrupted():
-        name = sha256(f"{_here()}\n{optimised}\n{key}".encode()).hexdigest() + ".o"
+        name = sha256(f"{_here()}\n{optimised}{quick}\n{key}".encode()).hexdigest() + ".o"
         if name not in _LIBRARIES:
-            _LIBRARIES[name] = _made(name, ir_text, optimised)
+            _LIBRARIES[name] = _made(name, ir_text, optimised, quick)
         return _LIBRARIES[name]
 
 
-def _made(name: str, ir_text: str | Callable[[], str], optimised: bool) -> Library:
+def _made(name: str, ir_text: str | Callable[[], str], optimised: bool, quick: bool) -> Library:
     """The library of that name, from disk or compiled; the oldest ones make room for it."""
     code = cache.read(name)
     if code is None:
-        code = object_code(ir_text if isinstance(ir_text, str) else ir_text(), optimised)
+        code = object_code(ir_text if isinstance(ir_text, str) else ir_text(), optimised, quick)
         cache.write(name, code)
     while len(_LIBRARIES) >= MOST_LIBRARIES:
         del _LIBRARIES[next(iter(_LIBRARIES))]
     return Library(code)
 
 
-def object_code(ir_text: str, optimised: bool = False) -> bytes:
+def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> bytes:
     """The text as machine code, with the addresses still open."""
     llvm = llvmlite()
     check(ir_text)
@@ -113,16 +116,26 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
     if optimised:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
-        passes = llvm.create_pass_builder(_machine(True), options)
+        passes = llvm.create_pass_builder(_machine(2), options)
         with _freed(passes.getModulePassManager()) as manager:
             manager.run(module, passes)
     elif "alwaysinline" in ir_text:
-        with _freed(llvm.create_new_module_pass_manager()) as inlining:
-            with suppress(AttributeError):  # of older versions: then calls stay calls
-                inlining.add_always_inliner_pass()
-            inlining.run(module, llvm.create_pass_builder(_machine(False), llvm.create_pipeline_tuning_options()))
-    code: bytes = _machine(optimised).emit_object(module)
+        with suppress(AttributeError):  # of older versions: then calls stay calls
+            _passed([module], llvm.create_new_module_pass_manager(), "add_always_inliner_pass")
+    if quick:
+        functions = [each for each in module.functions if not each.is_declaration]
+        _passed(functions, llvm.create_new_function_pass_manager(), "add_sroa_pass")
+    code: bytes = _machine(2 if optimised else 0 if quick else 1).emit_object(module)
     return code
+
+
+def _passed(parts: list[Any], passes: Any, name: str) -> None:
+    """Run one pass over modules, or functions."""
+    llvm = llvmlite()
+    with _freed(passes) as manager:
+        getattr(manager, name)()
+        for part in parts:
+            manager.run(part, llvm.create_pass_builder(_machine(1), llvm.create_pipeline_tuning_options()))
 
 
 def _parsed(ir_text: str) -> Any:
@@ -149,7 +162,7 @@ def _freed(manager: Any) -> Iterator[Any]:
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
     with _LOCK, uninterrupted():
-        text: str = _machine(False).emit_assembly(_parsed(ir_text))
+        text: str = _machine(1).emit_assembly(_parsed(ir_text))
     return text
 
 
@@ -182,18 +195,16 @@ def _features() -> str:
 
 
 @once
-def _machine(optimised: bool) -> Any:
+def _machine(effort: int) -> Any:
     """The one that writes code; writing does not use it up."""
-    return _new_machine(optimised)
+    return _new_machine(effort)
 
 
-def _new_machine(optimised: bool = False) -> Any:
+def _new_machine(effort: int = 1) -> Any:
     """This very processor. It fuses no multiplications and additions unasked."""
     llvm = llvmlite()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=_features(), opt=2 if optimised else 1, jit=True
-    )
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=effort, jit=True)
 
 
 @once

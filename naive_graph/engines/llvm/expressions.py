@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .emit import literal
 from .fields import syntax
-from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, FunctionText, Typed, is_fixed, result_type
+from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Callee, FunctionText, Typed, is_fixed, result_type
 from .unrolled import whole_number
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
@@ -24,7 +24,7 @@ INT_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.E
 class Functions(Protocol):
     """The functions that an expression of the subset may call: see `python.Program`."""
 
-    known: dict[str, tuple[str, list[str], str]]
+    known: dict[str, Callee]
     declared: set[str]
 
     def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = ...) -> str:
@@ -203,8 +203,9 @@ class ExpressionTranslator(FunctionText):
             self.program.declared.add(f"declare {VECTOR} @{full}({VECTOR}, {VECTOR}, {VECTOR})")
             return self.call(full, self.operands(name, node.args, [VECTOR] * 3), VECTOR)
         if name in self.program.known:
-            full, kinds, result = self.program.known[name]
-            return self.call(full, self.operands(name, node.args, kinds), result)
+            known = self.program.known[name]
+            self.program.declared.add(known.text)
+            return self.call(known.name, self.operands(name, node.args, known.kinds), known.result)
         function = self.names.get(name)
         function = getattr(function, "python", function)  # what @machine holds
         if not isinstance(function, FunctionType):

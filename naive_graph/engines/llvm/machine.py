@@ -1,8 +1,10 @@
 """`@machine`: this function of the small subset of Python runs as machine code.
 
 The functions of one file are compiled together when the first of them is
-called, and kept on disk. `function.python` is the plain function, which gives
-the same numbers, slowly.
+called, and kept on disk. They are compiled quickly: they run once for a plan, and
+LLVM's optimiser took twenty times as long, and gained a tenth. What runs again and
+again asks for its file's `library_of`. `function.python` is the plain function,
+which gives the same numbers, slowly.
 """
 
 from __future__ import annotations
@@ -17,22 +19,13 @@ from typing import Any
 
 from . import registers
 from .compile import Library, compiled
-from .fields import flattened, syntax
+from .fields import flattened, words
 from .python import TranslatedModule
-from .typed import SCALARS, result_type
-
-# Calls of the kernel at a place of a table of addresses: what each hands on, and what the kernel gives.
-KERNELS = {
-    "call_run": (["ptr", "ptr", "i64", "i64", "i64"], "void"),
-    "call_lanes": (["ptr", "i64", "ptr", "i64", "i64"], "void"),
-    "call_back": (["ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-    "call_value": (["double"], "double"),
-    "call_rule": (["ptr", "i64"], "double"),
-    "call_partials": (["ptr", "i64", "double", "ptr", "ptr"], "void"),
-}
+from .typed import SCALARS, Callee
 
 
-def _call(name: str, kinds: list[str], result: str) -> str:
+def _call(name: str, kinds: list[str], result: str = "void") -> Callee:
+    """A call of the kernel at a place of a table. kinds, result: what it hands on, and what the kernel gives."""
     handed = ", ".join(f"{kind} %x{place}" for place, kind in enumerate(kinds))
     call = f"call {result} %kernel({handed})"
     lines = [
@@ -41,9 +34,20 @@ def _call(name: str, kinds: list[str], result: str) -> str:
         "%kernel = load ptr, ptr %place",
         *([call, "ret void"] if result == "void" else [f"%y = {call}", f"ret {result} %y"]),
     ]
-    return "\n  ".join(lines) + "\n}"
+    return Callee(name, ["ptr", "i64", *kinds], result, "\n  ".join(lines) + "\n}")
 
 
+KERNELS = {
+    each.name: each
+    for each in (
+        _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
+        _call("call_lanes", ["ptr", "i64", "ptr", "i64", "i64"]),
+        _call("call_back", ["ptr", "ptr", "ptr", "i64", "i64", "i64"]),
+        _call("call_value", ["double"], "double"),
+        _call("call_rule", ["ptr", "i64"], "double"),
+        _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),
+    )
+}
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
 _OF_FILE: dict[str, list[Machine]] = {}
 
@@ -63,15 +67,14 @@ class Machine:
         The addresses are asked for here: in a conversion by ctypes a Ctrl-C would become an error of ctypes.
         """
         if self._call is None:
-            self._call = self._function()
+            self._call = self.compiled(quick=True)
         return self._call(*addresses(arguments))
 
-    def _function(self) -> Callable[..., Any]:
-        tree = syntax(self.python)
-        kinds = [str(each.annotation.id) for each in tree.args.args]  # type: ignore[union-attr]
-        types = [C_TYPES[SCALARS[kind]] if kind in SCALARS else ctypes.c_void_p for kind in kinds]
-        library = library_of(self.python.__module__)
-        return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
+    def compiled(self, quick: bool) -> Callable[..., Any]:
+        """The compiled function, which takes `addresses`."""
+        types = [C_TYPES[SCALARS[word]] if word in SCALARS else ctypes.c_void_p for word in words(self.python)]
+        library = library_of(self.python.__module__, quick)
+        return library.function(self.python.__name__, types[-1], types[:-1])
 
 
 def addresses(arguments: Sequence[Any]) -> list[Any]:
@@ -92,34 +95,30 @@ def machine(function: Callable[..., Any]) -> Machine:
 
 
 @once
-def library_of(module: str) -> Library:
-    """The compiled functions of one file."""
+def library_of(module: str, quick: bool = False, packed: bool = False) -> Library:
+    """The compiled functions of one file. packed: under the names of their entries, and no others."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
-    key = f"{sources()} {module}" if ours else None
-    return compiled(lambda: _text(module), key=key, optimised=True)
+    key = f"{sources()} {module} {packed}" if ours else None
+    return compiled(lambda: _text(module, packed), key=key, optimised=not quick, quick=quick)
 
 
-def _text(module: str) -> str:
-    known = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in KERNELS.items()}
-    program = TranslatedModule({**registers.known(), **known})
-    for each in _OF_FILE[module]:
-        program.add(each.python)
-    entries = [_entry(each) for each in _OF_FILE[module]]
-    calls = [_call(name, *kernel) for name, kernel in KERNELS.items()]
-    return "\n".join([*calls, registers.texts(), str(program), *entries])
+def _text(module: str, packed: bool) -> str:
+    program, functions = TranslatedModule({**registers.known(), **KERNELS}), _OF_FILE[module]
+    for each in functions:
+        program.add(each.python, outside=not packed)
+    return "\n".join([str(program), *(map(_entry, functions) if packed else ())])
 
 
 def _entry(function: Machine) -> str:
     """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
-    tree = syntax(function.python)
-    kinds = [SCALARS.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
-    lines = [f'define void @"{tree.name}.packed"(ptr %packed) {{']
+    *kinds, result = (SCALARS.get(word, "ptr") for word in words(function.python))
+    name = function.python.__name__
+    lines = [f'define void @"{name}.packed"(ptr %packed) {{']
     for place, kind in enumerate(kinds):
         lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
         lines.append(f"%a{place} = load {kind}, ptr %p{place}")
     arguments = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(kinds))
-    result = result_type(tree)
-    call = f"call {result} @{tree.name}({arguments})"
+    call = f"call {result} @{name}({arguments})"
     return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
 
 

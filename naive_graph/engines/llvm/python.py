@@ -25,7 +25,7 @@ from typing import Any
 
 from .expressions import ExpressionTranslator
 from .fields import syntax
-from .typed import ELEMENTS, LANES, SCALARS, VECTOR, NotInSubset, Typed, is_fixed, result_type
+from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Callee, NotInSubset, Typed, is_fixed, result_type
 from .unrolled import written_out
 
 NO_NAMES: Mapping[str, int] = {}
@@ -34,15 +34,15 @@ NO_NAMES: Mapping[str, int] = {}
 class TranslatedModule:
     """Functions translated so far, each once, with those that they call.
 
-    known: names that stand for functions of LLVM's: name -> (its full name, the types of its operands, of its result).
+    known: what names stand for that are no functions of Python's.
     """
 
-    def __init__(self, known: dict[str, tuple[str, list[str], str]] | None = None) -> None:
+    def __init__(self, known: dict[str, Callee] | None = None) -> None:
         self.known = known or {}
         self.functions: dict[str, Callable[..., Any]] = {}
         self.texts: dict[str, str] = {}
         self.outside: set[str] = set()  # those that can be called from outside
-        self.declared: set[str] = set()
+        self.declared: set[str] = set()  # and whole functions that others call
 
     def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = NO_NAMES) -> str:
         """The name of the translated function. outside: whether it is called from Python. fixed: parameters' values."""

@@ -6,7 +6,7 @@ under the same name, as the plain Python that it stands for.
 
 from __future__ import annotations
 
-from .typed import LANES, MASK, VECTOR
+from .typed import LANES, MASK, VECTOR, Callee
 
 
 def sum_lanes() -> str:
@@ -123,14 +123,11 @@ end:
 }}"""
 
 
-def known() -> dict[str, tuple[str, list[str], str]]:
-    """The functions of this file: name -> (full name, the types of its operands, of its result)."""
-    return {
-        "sum_lanes": ("sum_lanes", [VECTOR], "double"),
-        "add_first": ("add_first", ["ptr", "i64", "i64", VECTOR, "i64"], "void"),
-        "crosswise": ("crosswise", ["ptr", "ptr", *["i64"] * 5], "void"),
-    }
-
-
-def texts() -> str:
-    return "\n".join(write() for write in (sum_lanes, add_first, crosswise))
+def known() -> dict[str, Callee]:
+    """What the subset of Python may call of this file."""
+    found = (
+        Callee("sum_lanes", [VECTOR], "double", sum_lanes()),
+        Callee("add_first", ["ptr", "i64", "i64", VECTOR, "i64"], "void", add_first()),
+        Callee("crosswise", ["ptr", "ptr", *["i64"] * 5], "void", crosswise()),
+    )
+    return {each.name: each for each in found}

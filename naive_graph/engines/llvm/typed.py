@@ -30,6 +30,15 @@ class Typed(NamedTuple):
     type: str
 
 
+class Callee(NamedTuple):
+    """A function of LLVM's language: its full name, the types of its operands and of its result, and its text."""
+
+    name: str
+    kinds: list[str]
+    result: str
+    text: str = ""
+
+
 class NotInSubset(Exception):
     """The function uses something that does not compile."""
 

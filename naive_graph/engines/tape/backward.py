@@ -25,7 +25,7 @@ from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.typed import LANES, VECTOR
+from ..llvm.typed import LANES, VECTOR, Callee
 from .operators import KNOWN, Shape, scattered
 
 # A register of numbers from one place, leaving 0 there; and a register added to numbers that lie anywhere.
@@ -72,11 +72,11 @@ done:
   ret void
 }}
 """
-ADDING: dict[str, tuple[str, list[str], str]] = {
+ADDING = {
     **KNOWN,
-    "near": ("near", ["ptr", "i64", "i64"], VECTOR),
-    "taken": ("taken", ["ptr", "i64", "i64"], VECTOR),
-    "added": ("added", ["ptr", "ptr", "i64", "i64", VECTOR], "void"),
+    "near": Callee("near", ["ptr", "i64", "i64"], VECTOR),
+    "taken": Callee("taken", ["ptr", "i64", "i64"], VECTOR),
+    "added": Callee("added", ["ptr", "ptr", "i64", "i64", VECTOR], "void"),
 }
 
 
@@ -103,9 +103,9 @@ def text(shape: Shape) -> str:
     try:
         for place in range(arity):
             name = module.define(f"slope{place}", _slope(shape, place), arity + 2)
-            at_hand[f"slope{place}"] = (name, [VECTOR] * (arity + 2), VECTOR)
+            at_hand[f"slope{place}"] = Callee(name, [VECTOR] * (arity + 2), VECTOR)
             alone = single.define(f"slope{place}", _slope(shape, place), arity + 2)
-            at_hand[f"slope{place}_alone"] = (alone, ["double"] * (arity + 2), "double")
+            at_hand[f"slope{place}_alone"] = Callee(alone, ["double"] * (arity + 2), "double")
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
     program = TranslatedModule(at_hand)

@@ -22,7 +22,7 @@ from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.typed import LANES, MASK, VECTOR
+from ..llvm.typed import LANES, MASK, VECTOR, Callee
 from .flat import LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES
 
@@ -63,8 +63,8 @@ def scattered() -> str:
 
 
 KNOWN = {  # what a kernel may call them
-    "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
-    "stored": ("stored", ["ptr", "i64", "i64", VECTOR], "void"),
+    "gathered": Callee("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
+    "stored": Callee("stored", ["ptr", "i64", "i64", VECTOR], "void"),
 }
 
 
@@ -103,9 +103,8 @@ def text(shape: Shape) -> str:
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
     values = {
-        "value": (value, [VECTOR] * shape.arity, VECTOR),
-        "value_alone": (alone, ["double"] * shape.arity, "double"),
-        "one": ("one", ["ptr", "ptr", "i64", "i64", "i64"], "void"),
+        "value": Callee(value, [VECTOR] * shape.arity, VECTOR),
+        "value_alone": Callee(alone, ["double"] * shape.arity, "double"),
     }
     program = TranslatedModule({**KNOWN, **values})
     program.add_source(_run_source(shape.arity))

@@ -48,7 +48,7 @@ class Tape(Memory):
         self.table = self._addresses()
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
-        self.library = library_of(kernels.__name__)
+        self.library = library_of(kernels.__name__, packed=True)
         self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.begin()
 

@@ -151,7 +151,7 @@ class WindowTape(Face):
         constants, values = arrays(flat.constants, np.float64)
         self.scalars[made.slots[constants]] = values
         self.leaf_count, self.loaded, self.reach = len(made.leaves), loaded, int(self.loads.max()) + 1
-        self.call = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
+        self.call = library_of(__name__, packed=True).function("there_and_back.packed", None, [ctypes.c_void_p])
         self.begin()
 
     def begin(self) -> None:
