@@ -16,5 +16,6 @@
 Then `arithmetics`, where the same rules compute other things than floats; and
 what is needed beside: `numpy_protocol` (NumPy's names for our rules), `reserved_names` (names of
 tensor operators), `files` and `imports` (whole, or not there), `rooms` (what
-packages hand out), `guesses` (others' names), `fork_safety` (a fork waits for locks), `progress` (bars), `version`.
+packages hand out), `guesses` (others' names), `fork_safety` (a fork waits for locks), `beside` (what is made while a
+loop runs), `progress` (bars), `version`.
 """

@@ -11,20 +11,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import culprit, reference
+from ..core.beside import Beside
 from ..core.origin import learners_level
 from ..core.plan import Plan, plan_for
 from ..core.tables import Tables
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.straight.line import PATIENCE, StraightLine, fits, pays
+from ..engines.straight.line import PATIENCE, SOON, StraightLine, fits, pays
 from ..engines.tape.flat import Sample
 from ..engines.tape.lowering import Lowering, PassResult
 from ..engines.tape.report import report
@@ -193,7 +194,7 @@ class CodeBackend(ReferenceBackend):
         return (as_list(values), slopes, finite) if finite or inputs.batches else self.replayed(inputs)
 
     def _wait(self) -> None:
-        """Count the runs; after enough of them, replace the code."""
+        """Count the runs; after enough of them have other code made, and run it once it is there."""
         raise NotImplementedError
 
 
@@ -220,6 +221,7 @@ class CompiledBackend(CodeBackend):
         fed = [row in self.batched for row in self.wrt]
         self.picks = picks(self.flat, self.tape, self.asked, len(self.rows), fed)
         self.descent: Any = None  # the last way downhill, kept by who makes them
+        self._coming: Beside | None = None  # straight-line code
 
     @property
     def machine(self) -> CompiledBackend:
@@ -243,22 +245,24 @@ class CompiledBackend(CodeBackend):
     def _code(self, wanted: list[int]) -> StraightLine | Tape:
         if self.straight:
             try:
-                return self._straight_line()
+                return StraightLine(self.flat, wanted)
             except Opaque:  # too long for LLVM; what cannot be compiled at all the tape will meet too
                 self.straight = False
         return Tape(self.flat, wanted)
 
-    def _straight_line(self) -> StraightLine:
-        return StraightLine(self.flat, [at.row for at in self.asked])
-
     def _wait(self) -> None:
-        """Count the runs of the tape; after enough of them, compile straight-line code in its place."""
+        """Count the runs of the tape; after enough of them have straight-line code made beside it, and move there."""
         if self.patience > 1:
             self.patience -= 1
             return
+        coming = self._coming = self._coming or Beside(partial(StraightLine, self.flat, [at.row for at in self.asked]))
+        if not coming.is_there() or self.idle is None:  # None: another call is under way, on the tape
+            self.patience = SOON
+            return
+        self._coming = None
         with suppress(Opaque):  # then the tape goes on
-            self.straight, self.tape = True, self._straight_line()
-            self.idle = self.tape
+            self.tape = self.idle = coming.result()
+            self.straight = True
         self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:

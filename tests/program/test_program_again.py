@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 from graphs import any_graph, build  # noqa: E402 - once it is known that NumPy is there
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from making import finish  # noqa: E402
 
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable, log, mean, relu, total  # noqa: E402
 from naive_graph.errors import FeedError, NumberError, NumericError, NumericWarning, StaleNodeError  # noqa: E402
@@ -291,15 +292,17 @@ def test_threads_that_ask_one_program_get_their_own_answers():
 
 def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch):
     monkeypatch.setattr(backends, "PATIENCE", 12)
+    monkeypatch.setattr(backends, "SOON", 3)
     x = y = Variable(3.0)
     for _ in range(500):
         y = y * 1.0 + 0.0
     program, moved = Program(y, [x]), []
-    for _ in range(14):
+    for _ in range(17):
         assert program().value == 3.0
         (answers,) = program._backends.values()
         moved.append(answers.straight)
-    assert moved == [False] * 11 + [True] * 3
+        finish()
+    assert moved == [False] * 14 + [True] * 3
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,27 +1,64 @@
-"""A Program without lanes starts on the tape, and moves to straight-line code after many runs."""
+"""A Program without lanes starts on the tape; after many runs straight-line code is made beside it, and it moves."""
+
+import os
+import subprocess
+import sys
+from copy import copy
+from threading import Event
 
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
+from graphs import TAME_BINARY, TAME_UNARY, build, recipes
+from hypothesis import HealthCheck, given, settings
+from making import finish
+
 import naive_graph as ng
-from naive_graph import Graph, PlaceHolder, Program, Variable
+from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
+from naive_graph.core.beside import Beside
+from naive_graph.engines.straight import line
 from naive_graph.engines.straight.line import StraightLine
 from naive_graph.engines.tape.tape import Tape
-from naive_graph.errors import EngineWarning
+from naive_graph.errors import EngineWarning, StaleNodeError
 from naive_graph.program import backends, descent
 
 
 @pytest.fixture
 def patience(monkeypatch):
-    """Set how many runs a Program waits, in both places that wait."""
+    """Set how many runs a Program waits, in both places that wait; then it looks at every run."""
 
     def wait(many):
         monkeypatch.setattr(backends, "PATIENCE", many)
+        monkeypatch.setattr(backends, "SOON", 1)
         monkeypatch.setattr(descent, "PATIENCE", many)
 
     return wait
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """The making of straight-line code, held back until it is let go. made: a list with an entry for each."""
+
+    class Compiler:
+        made, free = [], Event()
+
+        def __call__(self, *given, **rest):
+            self.made.append(given)
+            assert self.free.wait(60)
+            return StraightLine(*given, **rest)
+
+        def let_go(self):
+            """Let it be made, and wait until it is."""
+            self.free.set()
+            finish()
+
+    compiler = Compiler()
+    compiler.made, compiler.free = [], Event()
+    monkeypatch.setattr(backends, "StraightLine", compiler)
+    yield compiler
+    compiler.let_go()
 
 
 def recurrence():
@@ -52,6 +89,12 @@ def runs_on(program):
     return type(answers.tape)
 
 
+def idle_of(program):
+    """The code that the next call runs."""
+    (answers,) = program._backends.values()
+    return answers.idle
+
+
 def test_a_program_moves_after_so_many_runs_and_keeps_its_bits(patience):
     patience(4)
     output, weights = recurrence()
@@ -59,7 +102,110 @@ def test_a_program_moves_after_so_many_runs_and_keeps_its_bits(patience):
     for _ in range(6):
         answers.append(repr(program()))
         seen.append(runs_on(program))
-    assert seen == [Tape] * 3 + [StraightLine] * 3 and len(set(answers)) == 1
+        finish()
+    assert seen == [Tape] * 4 + [StraightLine] * 2 and len(set(answers)) == 1
+
+
+def test_the_loop_goes_on_while_the_code_is_made_and_moves_when_it_is_there(patience, compiler):
+    patience(4)
+    output, weights = recurrence()
+    program = Program(output, wrt=weights)
+    answers = {repr(program()) for _ in range(50)}
+    assert runs_on(program) is Tape and len(compiler.made) == 1
+    compiler.let_go()
+    answers |= {repr(program()) for _ in range(5)}
+    assert runs_on(program) is type(idle_of(program)) is StraightLine
+    assert len(compiler.made) == len(answers) == 1
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(recipes(TAME_UNARY, TAME_BINARY, most=30))
+def test_bits_stay_when_a_program_moves(recipe):
+    """Of small graphs as well, which are straight-line code at once otherwise."""
+    with pytest.MonkeyPatch.context() as patch, Graph.scratch():
+        for place in (backends, line):
+            patch.setattr(place, "fits", lambda flat, most=0, fits=line.fits: most > 0 and fits(flat, most))
+        patch.setattr(backends, "PATIENCE", 3)
+        patch.setattr(backends, "SOON", 1)
+        Graph.on_invalid = "ignore"
+        nodes = build(recipe)
+        leaves = [node for node in nodes if type(node) in (Variable, PlaceHolder)]
+        if isinstance(nodes[-1], Constant) or not leaves:
+            return
+        program = Program(nodes[-1], [each for each in leaves if type(each) is Variable])
+        feed = {each: 0.5 for each in leaves if type(each) is PlaceHolder}
+        answers, ran = set(), []
+        for _ in range(5):
+            answers.add(repr(program(feed=feed)))
+            (backend,) = program._backends.values()
+            ran.append(type(backend.tape))
+            finish()
+        lanes = len(backend.flat.samples) > 1
+        assert len(answers) == 1 and ran[0] is Tape and ran[-1] is (Tape if lanes else StraightLine)
+
+
+def test_a_program_that_is_copied_while_its_code_is_made_moves_by_itself(patience, compiler):
+    patience(2)
+    output, weights = recurrence()
+    program = Program(output, wrt=weights)
+    program(), program()
+    twin = copy(program)
+    compiler.let_go()
+    for _ in range(3):
+        assert repr(program()) == repr(twin())
+        finish()
+    assert runs_on(program) is runs_on(twin) is StraightLine and len(compiler.made) == 2
+
+
+def test_two_programs_move_one_after_the_other(patience, compiler):
+    patience(2)
+    (f, weights), (g, others) = recurrence(), recurrence()
+    programs = [Program(f, weights), Program(g + 1.0, others)]
+    for _ in range(5):
+        assert [type(program().value) for program in programs] == [float, float]
+    assert len(compiler.made) == 1
+    compiler.let_go()
+    for _ in range(2):
+        [program() for program in programs]
+        finish()
+    [program() for program in programs]
+    assert [runs_on(program) for program in programs] == [StraightLine] * 2 and len(compiler.made) == 2
+
+
+def test_a_graph_that_is_cleared_while_code_is_made_for_it_is_gone(patience, compiler):
+    patience(2)
+    output, weights = recurrence()
+    program = Program(output, wrt=weights)
+    program(), program()
+    Graph.clear()
+    compiler.let_go()
+    with pytest.raises(StaleNodeError):
+        program()
+
+
+def test_a_call_from_within_a_call_does_not_move_the_code_that_runs(patience, compiler, monkeypatch):
+    """As from a signal handler or a finalizer: the outer call puts its tape back, and the next one moves."""
+    patience(3)
+    output, weights = recurrence()
+    program, run, inner = Program(output, wrt=weights), Tape.run, []
+    law = repr(program())
+    program(), program()
+    compiler.let_go()
+
+    def asked_meanwhile(self, source):
+        run(self, source)
+        if not inner:
+            answers.patience = 1
+            inner.append(None)
+            inner[0] = repr(program())
+
+    monkeypatch.setattr(Tape, "run", asked_meanwhile)
+    (answers,) = program._backends.values()
+    answers.patience = 5  # so that the outer call runs the tape, and the inner one would move
+    assert repr(program(feed={})) == law == inner[0]  # a question by name has no short way
+    assert type(idle_of(program)) is runs_on(program) is Tape
+    assert repr(program()) == law
+    assert type(idle_of(program)) is runs_on(program) is StraightLine
 
 
 @pytest.mark.parametrize("samples", [None, 20])
@@ -108,8 +254,9 @@ def test_explain_says_what_runs_before_and_after(patience):
     patience(2)
     output, weights = recurrence()
     program = Program(output, wrt=weights)
-    program()
+    program(), program()
     assert "\nscalars: " in program.explain()
+    finish()
     program()
     assert "\nStraight-line code: " in program.explain()
 
@@ -137,37 +284,129 @@ def test_minimize_walks_the_same_way_on_both():
     assert np.allclose(*walks, rtol=1e-12, atol=1e-13)
 
 
-def test_an_operator_that_only_the_tape_can_compile_stays_there(patience, monkeypatch):
+def test_an_operator_that_only_the_tape_can_compile_stays_there_and_is_tried_once(patience, monkeypatch):
     patience(1)
     output, weights = recurrence()
-    program = Program(output, wrt=weights)
+    program, tries = Program(output, wrt=weights), []
 
     def refuse(*given, **rest):
+        tries.append(given)
         raise backends.Opaque("It cannot be compiled.")
 
     monkeypatch.setattr(backends, "StraightLine", refuse)
-    first, second = program(), program()
-    assert first.value == second.value and runs_on(program) is Tape
+    answers = set()
+    for _ in range(5):
+        answers.add(repr(program()))
+        finish()
+    assert runs_on(program) is Tape and len(answers) == len(tries) == 1
+
+
+def test_what_goes_wrong_beside_the_calls_is_raised_in_one_of_them_and_tried_again(patience, monkeypatch):
+    patience(1)
+    output, weights = recurrence()
+    program, makers = Program(output, wrt=weights), [lambda *given: 1 / 0]
+    monkeypatch.setattr(backends, "StraightLine", lambda *given: makers[0](*given))
+    law = repr(program())
+    finish()
+    with pytest.raises(ZeroDivisionError):
+        program()
+    makers[0] = StraightLine
+    for _ in range(2):
+        assert repr(program()) == law
+        finish()
+    assert repr(program()) == law and runs_on(program) is StraightLine
 
 
 @pytest.mark.parametrize("calls", [1, 4], ids=["the long way", "the short way"])
-def test_a_move_that_was_interrupted_is_made_by_the_next_call(calls, patience, monkeypatch):
+@pytest.mark.parametrize("when", ["is_there", "result"])
+def test_a_move_that_was_interrupted_is_made_by_a_later_call(when, calls, patience, monkeypatch):
     patience(calls)
     output, weights = recurrence()
-    program, made, tries = Program(output, wrt=weights), StraightLine, []
+    program, asked, tries = Program(output, wrt=weights), getattr(Beside, when), []
+    law = repr(Program(output, wrt=weights, engine="tape")())
 
-    def interrupted_once(*given, **rest):
+    def interrupted_once(self):
         tries.append(len(tries))
         if len(tries) == 1:
             raise KeyboardInterrupt
-        return made(*given, **rest)
+        return asked(self)
 
-    monkeypatch.setattr(backends, "StraightLine", interrupted_once)
-    law = Program(output, wrt=weights, engine="tape")()
-    for _ in range(calls - 1):
-        assert repr(program()) == repr(law)
-    with pytest.raises(KeyboardInterrupt):
-        program()
-    assert runs_on(program) is Tape
-    assert repr(program()) == repr(law)
-    assert runs_on(program) is StraightLine and tries == [0, 1]
+    monkeypatch.setattr(Beside, when, interrupted_once)
+    interrupted = 0
+    for _ in range(calls + 4):
+        try:
+            assert repr(program()) == law
+        except KeyboardInterrupt:
+            interrupted += 1
+            assert runs_on(program) is Tape
+        finish()
+    assert interrupted == 1 and runs_on(program) is StraightLine
+
+
+IN_THE_MIDDLE = """
+import os, signal, sys
+from naive_graph import Program, Variable
+from naive_graph.core.beside import Beside
+from naive_graph.program import backends
+backends.PATIENCE, backends.SOON = 3, 1
+x = y = Variable(0.5)
+for k in range(250):
+    y = (y * x + 0.25 * k) / (y + float(os.getpid()))  # code that no process has left on disk
+program = Program(y, [x])
+answers = {repr(program()) for _ in range(4)}
+(backend,) = program._backends.values()
+assert Beside.busy.is_alive() and not backend.straight
+
+def moves():
+    while not backend.straight:
+        Beside.busy.join(0.001)
+        answers.add(repr(program()))
+    assert len(answers) == 1, answers
+
+"""
+FORKS = """
+child = os.fork()
+moves()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+else:
+    os._exit(0)
+"""
+PRESSED = """
+try:
+    while True:
+        signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    pass
+moves()
+"""
+ASKED_AT_THE_END = """
+import atexit
+atexit.register(lambda: answers.add(repr(program())) or print(len(answers)))
+"""
+
+PRESSED_AT_THE_END = """
+import _thread, threading, time
+def press():
+    while threading.main_thread().is_alive():
+        time.sleep(0.001)
+    _thread.interrupt_main()
+threading.Thread(target=press, daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize(
+    "then", ["", "sys.exit()", PRESSED, ASKED_AT_THE_END, *([FORKS] if hasattr(os, "fork") else [])]
+)
+def test_while_code_is_made_a_script_ends_forks_and_is_interrupted_as_ever(then):
+    command = [sys.executable, "-W", "ignore", "-c", IN_THE_MIDDLE + then]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == ("1\n" if "print" in then else "")
+
+
+def test_a_ctrl_c_while_python_waits_for_code_at_its_end_does_not_keep_it_for_ever():
+    """Python itself says that it was interrupted; before 3.12 it is how that is said."""
+    command = [sys.executable, "-W", "ignore", "-c", IN_THE_MIDDLE + PRESSED_AT_THE_END]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert found.returncode == 0 and found.stderr.splitlines()[-1].startswith("KeyboardInterrupt")

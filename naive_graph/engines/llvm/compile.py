@@ -9,6 +9,7 @@ on disk under a name that says which one, so that the next process loads it.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import re
 import sys
@@ -32,6 +33,13 @@ _LOCK = RLock()
 held_over_forks(COMPILER, lambda: _LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
+
+
+@atexit.register
+def _ended() -> None:
+    """Python ends after LLVM, which nobody calls any more: a thread that ended in between would keep the lock."""
+    with uninterrupted():
+        _LOCK.acquire()
 
 
 class Library:

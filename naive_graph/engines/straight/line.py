@@ -4,16 +4,9 @@ It is what `tape.Tape` is, for plans that are small enough, and have no lanes:
 `run` computes the wanted rows, `repeat` goes on from where a run left.
 
 LLVM takes some 0.1 to 0.2 ms for a row, so a Program of more than FEW_ROWS
-rows starts on the tape, and moves here after PATIENCE runs. By then the tape has
-run for 0.1 to 0.5 s; compiling takes 0.1 to 0.7 s, and in the next process, which
-finds the code on disk, 0.02 to 0.05 s. The count depends on the plan alone, so
-two runs of one script move at the same place. Values and gradients have the same
-bits before and after.
-
-A thread could compile while the tape runs. It would have to begin at a tenth of
-that count to hide most of the time. A
-script that ends in between would wait for it: LLVM crashes in a process that
-ends under it. So would a fork, whose child else waits for ever for LLVM's lock.
+rows starts on the tape. After PATIENCE runs, when the tape has run for as long as that
+will take, a thread makes this code while the tape goes on (`core/beside.py`), and a later run
+moves here. Values and gradients have the same bits before and after.
 
 Lanes had straight-line code too, for a register of samples at a time. It took
 0.67 of the tape's time for a small network, and 0.4 for a batch of a random
@@ -37,7 +30,8 @@ from .code import StraightCode
 
 FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
 MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
-PATIENCE = 50_000  # runs on the tape before compiling pays
+PATIENCE = 20_000  # runs on the tape before compiling pays
+SOON = 1_000  # runs after which a Program looks again whether its code is there: that takes as long as some 20
 
 # All arguments in one array: one is quicker to pass than many.
 PACKED = """
