@@ -48,7 +48,7 @@ class Kernel:
             # The interpreter's lock is kept: so nobody resizes a column meanwhile, and the scratch below is one run's.
             return ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * arrays)(library.address(name))
 
-        self.unpack, self.regroup, self.sort = function("unpack", 8), function("regroup", 6), function("sort", 11)
+        self.unpack, self.sort = function("unpack", 8), function("sort", 11)
         self.evaluate, self.differentiate = function("evaluate", 13), function("differentiate", 13)
         self.scratch = array("d"), array("i")
 
@@ -221,8 +221,7 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
     while said > 0 or said == kernel.MIXED:
         if said == kernel.MIXED:  # by edges drawn by hand
-            own = zeros(edges)
-            machine.regroup(*addresses((sources, consumers, begins, order, own, sizes)))
+            own, sizes[kernel.GROUPED] = by_consumer(sources, consumers), 1
         else:  # operands that many absorbers took over need more room than edges
             sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
         follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
@@ -231,6 +230,14 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
         said = machine.sort(*at, *addresses((sources, consumers, machine.table.arities, follow, sizes)))
     results = follow[: sizes[kernel.RESULTS]]
     return SortedGraph(sizes, drawn, results, held, at) if said == 0 else None
+
+
+def by_consumer(sources: array[int], consumers: array[int]) -> array[int]:
+    """The edges' sources by the row that they lead to, in the order of drawing."""
+    import numpy as np
+
+    order = np.argsort(np.frombuffer(consumers, np.int32), kind="stable")
+    return array("i", np.frombuffer(sources, np.int32)[order].tobytes())
 
 
 def evaluated(

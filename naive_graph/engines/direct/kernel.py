@@ -132,18 +132,6 @@ def gather(row: int, count: int, of: DrawnGraph, ids: Ints) -> None:
 
 
 @machine
-def regroup(sources: Ints, targets: Ints, begins: Ints, next: Ints, own: Ints, sizes: Longs) -> int:
-    """Fill own, by the row drawn into, in the order of drawing."""
-    for row in range(sizes[ROWS]):
-        next[row] = begins[row]
-    for edge in range(sizes[EDGES]):
-        own[next[targets[edge]]] = sources[edge]
-        next[targets[edge]] += 1
-    sizes[GROUPED] = 1
-    return 0
-
-
-@machine
 def sort(
     of: DrawnGraph, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, follow: Ints, sizes: Longs
 ) -> int:

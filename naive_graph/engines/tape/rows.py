@@ -19,8 +19,6 @@ from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
 from .flat import Array, Flat, PlanColumns, held, room
 
-BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand
-
 
 def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
     """The rows that the targets depend on, as columns; and which rows of the tables they are."""
@@ -42,16 +40,14 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     """Kinds, starts and operands of the rows, and which they are. A column goes as soon as it was read."""
     drawn_now, _held = tables.held()  # of one moment, whatever is built meanwhile
     kinds, _, sources, consumers = (np.array(column, np.int32) for column in drawn_now)
-    rows, order = len(kinds), in_order(len(sources), sources, consumers)
+    rows = len(kinds)
     if max(targets) >= rows:
         raise IndexError(f"The graph has {rows} rows, and {max(targets)} was asked for.")  # it was cut back meanwhile
-    if order == BY_HAND:
+    if (np.maximum(sources, ~sources) >= consumers).any():  # an edge leads from a later row to an earlier
         return _by_plan(tables, targets)
-    begins, edges = np.zeros(rows + 1, np.int32), sources
-    count_edges(len(sources), rows, consumers, begins)
-    if order == MIXED:
-        edges = np.empty(len(sources), np.int32)
-        by_consumer(len(sources), sources, consumers, begins, edges, np.zeros(rows + 1, np.int32))
+    edges = sources if (consumers[1:] >= consumers[:-1]).all() else sources[np.argsort(consumers, kind="stable")]
+    begins = np.zeros(rows + 1, np.int32)
+    np.cumsum(np.bincount(consumers, minlength=rows), out=begins[1:])
     del sources, consumers
     drawn = ConsumerEdges(begins, edges, np.zeros(rows, np.uint8))
     drawn.live[targets] = 1
@@ -69,39 +65,6 @@ def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     columns = (plan.kinds, plan.starts, plan.operand_steps, plan.rows)
     kinds, starts, operands, rows = (np.array(column, np.int32) for column in columns)
     return kinds, starts, operands, rows
-
-
-@machine
-def in_order(edges: int, sources: Ints, consumers: Ints) -> int:
-    """How the edges stand: sorted by consumer, mixed, or with one that leads from a later row to an earlier."""
-    found = SORTED
-    before = 0
-    for edge in range(edges):
-        source, consumer = sources[edge], consumers[edge]
-        if (source if source >= 0 else -1 - source) >= consumer:
-            return BY_HAND
-        if consumer < before:
-            found = MIXED
-        before = consumer
-    return found
-
-
-@machine
-def count_edges(edges: int, rows: int, consumers: Ints, begins: Ints) -> None:
-    """Where each consumer's edges begin, were they sorted. begins: full of 0."""
-    for edge in range(edges):
-        begins[consumers[edge] + 1] += 1
-    for row in range(rows):
-        begins[row + 1] += begins[row]
-
-
-@machine
-def by_consumer(edges: int, sources: Ints, consumers: Ints, begins: Ints, sorted: Ints, filled: Ints) -> None:
-    """The edges' sources, sorted by consumer; begins: where each consumer's begin."""
-    for edge in range(edges):
-        consumer = consumers[edge]
-        sorted[begins[consumer] + filled[consumer]] = sources[edge]
-        filled[consumer] += 1
 
 
 class ConsumerEdges(NamedTuple):
