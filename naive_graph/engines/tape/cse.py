@@ -21,13 +21,15 @@ depends on have none that matters.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Ints
-from .flat import NONE, Array, Flat, Lanes, PlanColumns, moved, room
+from ..llvm.typed import Ints
+from .flat import NONE, Array, Flat, Lanes, PlanColumns, moved
+from .isomorphism import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 
@@ -37,23 +39,22 @@ def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     same, slots = _sames(flat), 1 << (2 * len(flat) + 1).bit_length()
     table = np.full(slots, NONE, np.int32)
     unify(len(flat), flat.columns, same, table, slots)
-    return _packed(flat, same, wanted)
+    flat = replace(flat, operands=np.where(flat.operands >= 0, same[flat.operands], NONE))
+    flat, place = needed(flat, same[wanted])
+    return flat, place[same]
 
 
 def needed(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan without what is there for nobody, and where each row went; what is there twice stays."""
-    return _packed(flat, np.arange(len(flat), dtype=np.int32), wanted)
-
-
-def _packed(flat: Flat, same: Array, wanted: Array) -> tuple[Flat, Array]:
-    """The rows that the wanted ones depend on, each in place of those that equal it."""
-    rows, made = len(flat), room(len(flat), len(flat.operands))
-    live, kept = np.zeros(rows, np.uint8), np.zeros(rows, np.uint8)
-    kept[wanted] = 1
-    spread(rows, flat.columns, same, kept, live)
-    place = np.empty(rows, np.int32)
-    size = pack(rows, flat.columns, same, live, place, made)
-    return moved(flat, np.where(same == np.arange(rows), place, NONE), made, size), place
+    live, degrees = np.zeros(len(flat), np.uint8), np.diff(flat.starts)
+    live[wanted] = 1
+    descend(len(flat) - 1, flat.columns, live)
+    rows = np.flatnonzero(live)
+    place = np.where(live, np.cumsum(live, dtype=np.int32) - 1, NONE).astype(np.int32)
+    operands = flat.operands[np.repeat(live, degrees).view(bool)]
+    starts = np.concatenate([[0], np.cumsum(degrees[rows])]).astype(np.int32)
+    operands = np.where(operands >= 0, place[operands], NONE).astype(np.int32)
+    return moved(flat, place, PlanColumns(flat.kinds[rows], starts, operands, flat.groups[rows]), len(rows)), place
 
 
 def _sames(flat: Flat) -> Array:
@@ -100,38 +101,3 @@ def equal(one: int, two: int, of: PlanColumns, same: Ints) -> int:
         if (same[a] if a >= 0 else a) != (same[b] if b >= 0 else b):
             return 0
     return 1
-
-
-@machine
-def spread(rows: int, of: PlanColumns, same: Ints, kept: Bytes, live: Bytes) -> None:
-    """Mark what the wanted rows depend on."""
-    for row in range(rows - 1, -1, -1):
-        if kept[row]:
-            live[same[row]] = 1
-    for row in range(rows - 1, -1, -1):
-        if live[row] and same[row] == row:
-            for at in range(of.starts[row], of.starts[row + 1]):
-                if of.operands[at] >= 0:
-                    live[same[of.operands[at]]] = 1
-
-
-@machine
-def pack(rows: int, of: PlanColumns, same: Ints, live: Bytes, place: Ints, made: PlanColumns) -> int:
-    """Write the rows that stay."""
-    size = 0
-    edge = 0
-    for row in range(rows):
-        place[row] = NONE
-        if same[row] != row:
-            place[row] = place[same[row]]
-        elif live[row]:
-            place[row] = size
-            made.kinds[size] = of.kinds[row]
-            made.groups[size] = of.groups[row]
-            made.starts[size] = edge
-            for at in range(of.starts[row], of.starts[row + 1]):
-                made.operands[edge] = place[of.operands[at]] if of.operands[at] >= 0 else NONE
-                edge += 1
-            size += 1
-    made.starts[size] = edge
-    return size
