@@ -309,12 +309,12 @@ def _way(
     _check_leads_down(answers)
     step = step_of(lowering, answers.wrt, held, rule)
     straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
-    wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
+    wanted = [step.output, *step.results]
     if straight:
         with suppress(Opaque):  # too long for LLVM
-            code = StraightLine(step.flat, wanted, moves, step.output)
+            code = StraightLine(step.flat, wanted, step.leaves)
             return _CompiledDescent(inputs, step, code, (rate, step, code))
-    return _CompiledDescent(inputs, step, Tape(step.flat, wanted, moves, step.output))
+    return _CompiledDescent(inputs, step, Tape(step.flat, wanted, step.leaves))
 
 
 class _CompiledDescent:

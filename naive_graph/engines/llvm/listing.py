@@ -9,6 +9,8 @@ is done sooner with it than with twenty that hand so much to each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .emit import Emitted, InstructionWriter, Value
 from .functions import Module
 
@@ -79,6 +81,11 @@ class Straight(InstructionWriter):
         self._store(len(self.parts) - 1, array, index, self.operand(value))
         if isinstance(value, Emitted) and value.place is None:
             value.place = (array, index)
+
+    def store_all(self, array: str, places: Iterable[int], values: Iterable[Value]) -> None:
+        """Put values into places that some of them may come from."""
+        for place, name in zip(places, [self.operand(each) for each in values]):
+            self._store(len(self.parts) - 1, array, place, name)
 
     def _address(self, array: str, index: int) -> str:
         """The instruction that finds a place of an array."""

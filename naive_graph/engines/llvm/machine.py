@@ -110,15 +110,17 @@ def _text(module: str, packed: bool) -> str:
 
 
 def _entry(function: Machine) -> str:
-    """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
     *kinds, result = (SCALARS.get(word, "ptr") for word in words(function.python))
-    name = function.python.__name__
+    return entry(function.python.__name__, kinds, result)
+
+
+def entry(name: str, kinds: Sequence[str], result: str = "void") -> str:
+    """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
     lines = [f'define void @"{name}.packed"(ptr %packed) {{']
     for place, kind in enumerate(kinds):
         lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
         lines.append(f"%a{place} = load {kind}, ptr %p{place}")
-    arguments = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(kinds))
-    call = f"call {result} @{name}({arguments})"
+    call = f"call {result} @{name}({', '.join(f'{kind} %a{place}' for place, kind in enumerate(kinds))})"
     return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
 
 

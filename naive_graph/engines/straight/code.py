@@ -36,7 +36,8 @@ class StraightCode:
 
     wanted: rows to hand out; the k-th result is the k-th of them, and behind
     the last one is 0.0 if all are finite. wide: whether functions are computed a
-    register at once, as in lanes, else by the C library.
+    register at once, as in lanes, else by the C library. carried: leaves that
+    are given the wanted rows behind the first at the end.
     Where the rows are: `registers[row]` is a register, what can be loaded, or a
     float. given: the places in scratch of leaves that are put in; fed: of those that
     are fed, which come first, by their rows of the tables. alone, many:
@@ -45,7 +46,7 @@ class StraightCode:
 
     writer, checked = Straight, True  # checked: whether there is that last place
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool) -> None:
+    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool, carried: Sequence[int] = ()) -> None:
         self.flat, self.count = flat, len(wanted)
         declared: dict[str, str] = {}
         self.alone, self.many = (Module(width, declared) for width in (1, LANES))
@@ -67,6 +68,7 @@ class StraightCode:
             self.code.breathe()
         if self.checked:
             self.code.store("adjoints", self.count, self._amiss)
+        self.code.store_all("scratch", [self.given[leaf] for leaf in carried], [self.registers[x] for x in wanted[1:]])
 
     @property
     def instructions(self) -> int:

@@ -33,7 +33,7 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
 class TapeTables(NamedTuple):
     """What is to be done: parts, instructions, what they look up, and the addresses of kernels.
 
-    out_size: how many numbers are handed out, among the scalars; behind them stands whether all are finite.
+    out_at, out_size: where numbers are handed out, among the scalars; behind them stands whether all are finite.
     """
 
     parts: Ints
@@ -41,6 +41,7 @@ class TapeTables(NamedTuple):
     code: Ints
     index: Ints
     table: Longs
+    out_at: int
     out_size: int
 
 
@@ -52,32 +53,16 @@ class Numbers(NamedTuple):
     feeds: Floats
 
 
-class LoopCount(NamedTuple):
-    """How often; and what a run hands to the next one: pairs of scalars. watched: the one whose history is kept."""
-
-    times: int
-    history: Floats
-    watched: int
-    moves: Ints
-    move_count: int
-    moving: Floats  # room for them
-
-
 @machine
-def run(source: Floats, steps: LoopCount, todo: TapeTables, at: Numbers) -> None:
-    """Run the tape again and again."""
-    for step in range(steps.times):
+def run(source: Floats, times: int, history: Floats, todo: TapeTables, at: Numbers) -> None:
+    """Run the tape again and again, and keep what it hands out first."""
+    for step in range(times):
         for part in range(0, todo.part_count * PART, PART):
             if todo.parts[part + GROUP] == 0:
                 run_scalars(todo.parts[part + FROM], todo.parts[part + TO], todo, at, source)
             else:
                 run_lanes(part, todo, at)
-        if steps.move_count > 0:
-            steps.history[step] = at.scalars[steps.watched]
-            for move in range(steps.move_count):
-                steps.moving[move] = at.scalars[steps.moves[2 * move]]
-            for move in range(steps.move_count):
-                at.scalars[steps.moves[2 * move + 1]] = steps.moving[move]
+        history[step] = at.scalars[todo.out_at]
 
 
 def run_scalars(begin: int, end: int, todo: TapeTables, on: Numbers, source: Floats) -> None:

@@ -14,7 +14,7 @@ from ..llvm.typed import LANES
 from . import kernels
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, LoopCount, Numbers, TapeTables
+from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, Numbers, TapeTables
 from .loops import Bodies, BodyKernel, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side
 from .operators import Shape
@@ -30,13 +30,10 @@ class Tape(Memory):
 
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, `lanes_of(row)`
     one that has a value for every sample, behind those; `out[-1]` is 0.0 if all are finite.
-    moves: (from, to), scalars that a run hands to the next one; then watched is the scalar
-    whose history is kept.
+    carried: leaves that hold the wanted rows behind the first once it has run.
     """
 
-    def __init__(
-        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE
-    ) -> None:
+    def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
         self.flat, self.sections = flat, sections(flat, wanted)
         self._code: list[Array] = []
         self._index: list[Array] = [np.zeros(0, np.int32)]
@@ -44,17 +41,17 @@ class Tape(Memory):
         self._sizes = {"code": 0, "index": 0, "packed": 0}
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
+        for first, last in runs_of(places := self.slots[list(carried)]):
+            self._part(0, [MOVE, int(places[first]), last - first, self.results.start + 1 + first, 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
         self.table = self._addresses()
-        self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
-        self.move_count, self.watched = len(moves), int(self.slots[watched])
         self.library = library_of(kernels.__name__, packed=True)
         self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.begin()
 
     def begin(self) -> None:
         """Take memory of its own, in which nothing was computed yet."""
-        self.scalars, self.moving = self._scalars(), np.empty(len(self.moves) + 1)
+        self.scalars = self._scalars()
         self.set_samples(self.flat.samples)
 
     # --- where things are ---
@@ -222,13 +219,14 @@ class Tape(Memory):
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
         self.history = np.zeros(1)
-        steps = LoopCount(1, self.history, self.watched, self.moves, self.move_count, self.moving)
-        todo = TapeTables(self.parts, len(self._parts), self.code, self.index, self.table, len(self.out) - 1)
-        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room))
+        todo = TapeTables(
+            self.parts, len(self._parts), self.code, self.index, self.table, self.results.start, len(self.out) - 1
+        )
+        self.arguments = packed(0, 1, self.history, todo, Numbers(self.scalars, self.lanes, self.feed_room))
         self.packed = self.arguments.ctypes.data
 
     def repeat(self, source: Any, history: Array) -> None:
-        """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
+        """Run as often as the history of the first result has places, each run going on where the last one left."""
         self.set_source(source)
         self.arguments[1:3] = len(history), history.ctypes.data
         self.call(self.packed)
