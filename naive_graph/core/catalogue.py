@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -39,24 +39,34 @@ def _product(product: float, *others: float) -> float:
     return product
 
 
-def _products_of_others(xs: Sequence[Value], y: Value) -> list[Value]:
-    """For each position the product of the rest, by prefix and suffix products, so zeros are harmless."""
-    if len(xs) <= 2:
-        return [xs[1], xs[0]] if len(xs) == 2 else [1.0]
-    befores: list[Value] = [None]
-    for x in xs[:-1]:
-        befores.append(x if befores[-1] is None else befores[-1] * x)
-    partials, after = [], None
-    for before, x in zip(reversed(befores), reversed(xs)):
-        partials.append(after if before is None else before if after is None else before * after)
-        after = x if after is None else x * after
-    return partials[::-1]
+def products_of_others(xs: tuple[float, ...], partials: list[float]) -> None:
+    """Write down for each position the product of the rest: of those before, then of those after, so 0 is harmless."""
+    if len(xs) == 2:  # as it mostly is
+        partials[0], partials[1] = xs[1], xs[0]
+    elif len(xs) == 1:
+        partials[0] = 1.0
+    else:
+        partials[1] = xs[0]
+        for k in range(2, len(xs)):
+            partials[k] = partials[k - 1] * xs[k - 1]
+        after = xs[len(xs) - 1]
+        for k in range(len(xs) - 2, 0, -1):
+            partials[k] = partials[k] * after
+            after = xs[k] * after
+        partials[0] = after
+
+
+def _written(write: Callable[..., None], xs: Sequence[Value]) -> list[Value]:
+    """All partials as a list. write: writes them down; engines compile it as it stands."""
+    partials: list[Value] = [None] * len(xs)
+    write(xs, partials)
+    return partials
 
 
 def _shares(xs: Sequence[Value]) -> list[Value]:
     """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
     if all(type(x) is float for x in xs):
-        return ieee.softmax_shares(tuple(xs))
+        return _written(ieee.softmax_shares, xs)
     if len(xs) <= READABLE:
         return [softmax_share(x, *xs) for x in xs]
     # Written out, n shares have 5 n operands instead of n * n, their derivatives too.
@@ -70,7 +80,7 @@ add: Rule = define("add", _total, lambda xs, y: [1.0] * len(xs),
     associative=True, infix="+", onnx="Add", tensorflow=("AddV2", "Add"))
 sub: Rule = define("sub", lambda a, b: a - b, [lambda a, b, y: 1.0, lambda a, b, y: -1.0],
     infix="-", onnx="Sub", tensorflow=("Sub",))
-mul: Rule = define("mul", _product, _products_of_others,
+mul: Rule = define("mul", _product, lambda xs, y: _written(products_of_others, xs),
     associative=True, infix="*", symbol="×", onnx="Mul", tensorflow=("Mul",))
 div: Rule = define("div", ieee.div, [lambda a, b, y: div(1.0, b), lambda a, b, y: -div(y, b)],
     infix="/", symbol="÷", tex=r"\frac{{{0}}}{{{1}}}", onnx="Div", tensorflow=("RealDiv", "Div"))

@@ -265,7 +265,7 @@ def scaled_pow(factor: float, a: float, b: float) -> float:
 def logsumexp(*xs: float) -> float:
     """log(exp(x1) + exp(x2) + ...), without overflow: the largest, and log1p of what the others add to its 1."""
     top = largest(xs)
-    if isinf(top) or top != top:
+    if top - top != 0.0:
         return top
     rest, parts = 0.0, 0.0
     for x in xs:
@@ -280,15 +280,14 @@ def below_one(a: float) -> float:
     return 1.0 if a < 1.0 else 0.0
 
 
-def softmax_shares(xs: tuple[float, ...]) -> list[float]:
-    """Each operand's `softmax_share`, with their exponentials and the sum of them computed once."""
-    top = largest(xs)
-    if top != top:
-        return [nan] * len(xs)
-    exponentials, total = [exp_below(x, top) for x in xs], 0.0
-    for e in exponentials:
-        total += e
-    return [div(e, total) for e in exponentials]
+def softmax_shares(xs: tuple[float, ...], shares: list[float]) -> None:
+    """Write down each operand's `softmax_share`, with their exponentials and the sum of them computed once."""
+    top, total = largest(xs), 0.0
+    for k in range(len(xs)):
+        shares[k] = exp_below(xs[k], top)
+        total += shares[k]
+    for k in range(len(xs)):
+        shares[k] = div(shares[k], total)
 
 
 def softmax_share(a: float, *xs: float) -> float:

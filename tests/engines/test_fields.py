@@ -44,6 +44,29 @@ def test_a_record_gives_what_its_fields_give():
     assert seen.most[0] == 2
 
 
+def largest_of(xs: tuple[float, ...]) -> float:
+    top = xs[0]
+    for x in xs:
+        top = x if x > top else top
+    return top + len(xs)
+
+
+def summed(first: float, *others: float) -> float:
+    for other in others:
+        first += other
+    return first
+
+
+@machine
+def both(xs: Floats, count: int) -> float:
+    return summed(xs[0], xs[1:], count - 1) + 100.0 * largest_of(xs, count)  # type: ignore[call-arg, arg-type]
+
+
+def test_a_tuple_of_floats_is_an_array_and_its_length():
+    for xs in ([3.0], [3.0, 5.0, 4.0]):
+        assert both(np.array([*xs, 1e300]), len(xs)) == summed(*xs) + 100.0 * largest_of(tuple(xs))
+
+
 def written_into(of: Points) -> int:
     of.size = 3
     return of.size

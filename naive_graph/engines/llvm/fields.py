@@ -11,17 +11,27 @@ A record is a NamedTuple of arrays and numbers, in a file with `annotations` fro
 the future, which keeps their words. A function of the subset may read
 its fields, write into its arrays, and hand it on as it is or made anew:
 `area(Points(xs, ys), 0)`.
+
+A tuple of floats is an array and its length, so `*xs` can be gone through:
+
+    def largest(*xs: float) -> float:            def largest(xs: Floats, xs.count: int) -> float:
+        top = -inf                                   top = -inf
+        for x in xs:                                 for xs.x in range(xs.count):
+            top = maximum(top, x)                        x = xs[xs.x]
+        return top                                       top = maximum(top, x) ...
 """
 
 from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from .typed import NotInSubset
+
+TUPLE, COUNT = "tuple[float, ...]", "count"
 
 
 @lru_cache(512)
@@ -71,9 +81,17 @@ def flattened(arguments: Sequence[Any]) -> Iterator[Any]:
 def spelled_out(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:
     """The function without records. names: what names stand for."""
     records = {each.arg: record for each in tree.args.args if (record := _record(each.annotation, names)) is not None}
-    tree.args.args = [part for each in tree.args.args for part in _parts(each, records.get(each.arg))]
-    spelled: ast.FunctionDef = _Fields(tree.name, records, names).visit(tree)
+    if (rest := tree.args.vararg) is not None and rest.annotation and ast.unparse(rest.annotation) == "float":
+        tree.args.args.append(ast.arg(rest.arg, _expression(TUPLE)))
+        tree.args.vararg = None
+    tuples = {each.arg for each in tree.args.args if each.annotation and ast.unparse(each.annotation) == TUPLE}
+    tree.args.args = [part for each in tree.args.args for part in _parts(each, records.get(each.arg), tuples)]
+    spelled: ast.FunctionDef = _Fields(tree.name, records, tuples, names).visit(tree)
     return spelled
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _record(node: ast.expr | None, names: Mapping[str, Any]) -> Any:
@@ -81,7 +99,9 @@ def _record(node: ast.expr | None, names: Mapping[str, Any]) -> Any:
     return found if isinstance(node, ast.Name) and hasattr(found := names.get(node.id), "_fields") else None
 
 
-def _parts(parameter: ast.arg, record: Any) -> list[ast.arg]:
+def _parts(parameter: ast.arg, record: Any, tuples: Collection[str]) -> list[ast.arg]:
+    if parameter.arg in tuples:
+        return [ast.arg(parameter.arg, _expression("Floats")), ast.arg(_one(parameter.arg, COUNT), _expression("int"))]
     if record is None:
         return [parameter]
     return [
@@ -103,8 +123,10 @@ def _word(kind: Any) -> str:
 class _Fields(ast.NodeTransformer):
     """Names of fields, which no name of Python's can be, for the fields."""
 
-    def __init__(self, function: str, records: Mapping[str, Any], names: Mapping[str, Any]) -> None:
-        self.function, self.records, self.names = function, records, names
+    def __init__(
+        self, function: str, records: Mapping[str, Any], tuples: Collection[str], names: Mapping[str, Any]
+    ) -> None:
+        self.function, self.records, self.tuples, self.names = function, records, tuples, names
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if not isinstance(node.value, ast.Name) or node.value.id not in self.records:
@@ -115,13 +137,24 @@ class _Fields(ast.NodeTransformer):
             )
         return ast.copy_location(ast.Name(_one(node.value.id, node.attr), node.ctx), node)
 
+    def visit_For(self, node: ast.For) -> ast.AST:
+        if isinstance(node.iter, ast.Name) and node.iter.id in self.tuples:
+            xs, at = node.iter, ast.Name(_one(node.iter.id, ast.unparse(node.target)), ast.Store())
+            node.body.insert(0, ast.Assign([node.target], ast.Subscript(xs, ast.Name(at.id, ast.Load()), ast.Load())))
+            node.target, node.iter = at, ast.Call(_expression("range"), [ast.Name(_one(xs.id, COUNT), ast.Load())], [])
+        return self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        if ast.unparse(node.func) == "len" and (xs := ast.unparse(node.args[0])) in self.tuples:
+            return ast.Name(_one(xs, COUNT), ast.Load())
         given: list[ast.expr] = []
         for each in node.args:
             if isinstance(each, ast.Name) and each.id in self.records:
                 given += [ast.Name(_one(each.id, field), ast.Load()) for field in self.records[each.id]._fields]
             elif isinstance(each, ast.Call) and _record(each.func, self.names) is not None:
                 given += each.args
+            elif isinstance(each, ast.Name) and each.id in self.tuples:
+                given += [each, ast.Name(_one(each.id, COUNT), ast.Load())]
             else:
                 given.append(each)
         node.args = given

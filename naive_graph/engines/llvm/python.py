@@ -28,7 +28,7 @@ from .fields import syntax
 from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Callee, NotInSubset, Typed, is_fixed, result_type
 from .unrolled import written_out
 
-NO_NAMES: Mapping[str, int] = {}
+NO_NAMES: Mapping[str, Any] = {}
 
 
 class TranslatedModule:
@@ -58,12 +58,12 @@ class TranslatedModule:
             self.texts[name] = _Translation(self, written_out(syntax(function), names), names, name).text()
         return name
 
-    def add_source(self, source: str) -> str:
-        """The same for a function that is there as text."""
+    def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
+        """The same for a function that is there as text. names: what names in it stand for."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)
-        self.texts[tree.name] = _Translation(self, tree, globals(), tree.name).text()
+        self.texts[tree.name] = _Translation(self, tree, {**globals(), **names}, tree.name).text()
         return tree.name
 
     def __str__(self) -> str:

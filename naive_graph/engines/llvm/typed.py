@@ -18,7 +18,7 @@ Longs: TypeAlias = Any  # int64,
 Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
 Fixed: TypeAlias = int  # a parameter that a function is compiled for, once for each of its values
-ELEMENTS = {"Floats": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
+ELEMENTS = {"Floats": "double", "list[float]": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
 SCALARS = {"float": "double", "int": "i64", "None": "void"}  # LLVM's type for what is no array, by Python's
 WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
 

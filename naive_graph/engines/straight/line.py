@@ -25,7 +25,7 @@ import numpy as np
 from ..llvm.compile import compiled
 from ..llvm.machine import entry
 from ..llvm.python import TranslatedModule
-from ..llvm.typed import LANES
+from ..llvm.typed import LANES, Callee
 from ..tape.flat import NONE, Flat
 from ..tape.memory import Face, address, aligned
 from .code import StraightCode
@@ -91,7 +91,7 @@ def again(values: Floats, results: Floats, scalars: Floats, steps: int, history:
 
 def _again() -> str:
     """The loop around the code in one text with it, so that what a step hands to the next may stay in a register."""
-    program = TranslatedModule({"run": ("run", ["ptr"] * 3, "void")})
+    program = TranslatedModule({"run": Callee("run", ["ptr"] * 3, "void")})
     program.add_source(AGAIN)
     return str(program)
 
