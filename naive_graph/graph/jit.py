@@ -50,7 +50,7 @@ class Quick:
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
-        spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
+        spare = [array("d", bytes(8 * (code.taken + 1))), array("d", bytes(8 * (size + 1)))]
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
         known: tuple[Any, ...] = (tables.values, tables.stamps)
         words = [array("q", map(place, [known[0], each, *spare, known[1]])) for each in self.columns]

@@ -8,11 +8,9 @@ from random_graphs import ODD
 from taped import answers, asked_of, lowered, wide
 
 import naive_graph as ng
-from naive_graph import Graph, PlaceHolder, Program, Variable
+from naive_graph import Graph, Variable
 from naive_graph.core.rules import RULES
-from naive_graph.engines.llvm import listing as straight
 from naive_graph.engines.llvm.pairs import PAIRS, partner
-from naive_graph.engines.straight import code
 from naive_graph.engines.straight.code import StraightCode
 from naive_graph.engines.tape.flat import DOT, LARGEST, TOTAL
 from naive_graph.engines.tape.tape import Tape
@@ -53,22 +51,3 @@ def test_an_operator_of_somebody_else_has_no_partner():
 
 def test_rows_of_a_plan_that_are_no_rules_have_no_partner():
     assert [partner(kind) for kind in (LARGEST, DOT, TOTAL)] == [None] * 3
-
-
-@given(st.integers(0, 2**32))
-@settings(max_examples=10, deadline=None)
-def test_code_that_is_cut_into_parts_has_the_bits_of_whole_code(seed):
-    found = []
-    for most_whole in (0, straight.MOST_WHOLE):
-        with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-            patch.setattr(code, "MOST_WHOLE", most_whole)
-            patch.setattr(straight, "LONGEST", 30)
-            p, dice = [PlaceHolder() for _ in range(4)], np.random.default_rng(seed)
-            nodes = list(p)
-            for _ in range(40):
-                a, b = (nodes[k] for k in dice.integers(len(nodes) - 4, len(nodes), 2))
-                nodes.append([a * b, a - b, ng.sin(a), ng.tanh(a) + b, ng.exp(ng.cos(b))][dice.integers(5)])
-            program = Program(nodes[-1], p, inputs=[p], engine="native")
-            found.append(program(dice.normal(size=4)))
-    (cut, cut_slopes), (whole, slopes) = found
-    assert repr(whole) == repr(cut) and slopes.tobytes() == cut_slopes.tobytes()

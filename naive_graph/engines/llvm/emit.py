@@ -40,15 +40,14 @@ def _comparison(how: str) -> Any:
 
 
 class Emitted(Arithmetic):
-    """A register, and where its value can be loaded from again (`place`), if it was stored."""
+    """A register; or where its value is loaded from (`place`), wherever it is needed."""
 
-    __slots__ = ("chunk", "name", "place", "writer")
+    __slots__ = ("name", "place", "writer")
 
-    def __init__(self, writer: InstructionWriter, name: str, chunk: int = 0) -> None:
+    def __init__(self, writer: InstructionWriter, name: str, place: tuple[str, int] | None = None) -> None:
         self.writer = writer
         self.name = name
-        self.chunk = chunk
-        self.place: tuple[str, int] | None = None
+        self.place = place
 
     def apply(self, rule: Rule, *operands: Any) -> Value:
         return self.writer.apply(rule, [each if isinstance(each, Emitted) else number(each) for each in operands])
@@ -97,12 +96,19 @@ class InstructionWriter:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-
-    # --- what a kind of function answers by itself ---
+        self.lines: list[str] = []
+        self.known: dict[str, Emitted] = {}
 
     def line(self, instruction: str) -> Emitted:
         """The register that holds what the instruction computes."""
-        raise NotImplementedError
+        if instruction not in self.known:
+            self.known[instruction] = Emitted(self, self.written(instruction))
+        return self.known[instruction]
+
+    def written(self, instruction: str) -> str:
+        """The name of the instruction's result."""
+        self.lines.append(f"%v{len(self.lines)} = {instruction}")
+        return self.lines[-1].partition(" ")[0]
 
     def fork(self, condition: str) -> bool:
         """Which way to go on, where Python asks whether a comparison holds."""

@@ -126,17 +126,7 @@ class Way(InstructionWriter):
         super().__init__(module)
         self.path, self.here = path, ""  # answers to give, and those given
         self.untried: list[str] = []
-        self.known: dict[str, Emitted] = {}
         self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
-
-    def line(self, instruction: str) -> Emitted:
-        if instruction not in self.known:
-            self.known[instruction] = Emitted(self, self.written(instruction))
-        return self.known[instruction]
-
-    def written(self, instruction: str) -> str:
-        """The name of the instruction's result."""
-        raise NotImplementedError
 
     def answer(self) -> tuple[bool, str]:
         """Whether the next question is asked for the first time, and the answer."""
@@ -175,12 +165,7 @@ class Choices(Way):
 
     def __init__(self, module: Module, arity: int) -> None:
         super().__init__(module, "", arity)
-        self.lines: list[str] = []
         self.conditions: dict[str, str] = {}  # by the answers that led there
-
-    def written(self, instruction: str) -> str:
-        self.lines.append(f"%v{len(self.lines)} = {instruction}")
-        return self.lines[-1].partition(" ")[0]
 
     def fork(self, condition: str) -> bool:
         new, answer = self.answer()

@@ -20,7 +20,7 @@ from ...core.rules import BY_NUMBER, RULES
 from ..llvm import registers
 from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
 from ..llvm.functions import Module, together
-from ..llvm.listing import MOST_WHOLE, Straight, calling
+from ..llvm.listing import Straight
 from ..llvm.pairs import both, partner
 from ..llvm.tracing import in_registers
 from ..llvm.typed import LANES
@@ -44,13 +44,13 @@ class StraightCode:
     the functions of one number, and of a register.
     """
 
-    writer, checked = Straight, True  # checked: whether there is that last place
+    writer, name, checked = Straight, "run", True  # checked: whether there is that last place
 
     def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool, carried: Sequence[int] = ()) -> None:
         self.flat, self.count = flat, len(wanted)
         declared: dict[str, str] = {}
         self.alone, self.many = (Module(width, declared) for width in (1, LANES))
-        self.code = self.writer(self.alone, "run.all", whole=len(flat.operands) <= MOST_WHOLE)
+        self.code = self.writer(self.alone, self.name)
         self.results: dict[int, list[int]] = {}  # rows that are yet to be handed out, and their places there
         for place, row in enumerate(wanted):
             self.results.setdefault(row, []).append(place)
@@ -73,7 +73,7 @@ class StraightCode:
     @property
     def instructions(self) -> int:
         """How many there are of LLVM's language."""
-        return sum(map(len, self.code.parts))
+        return len(self.code.lines)
 
     def _leaf(self, row: int) -> Any:
         source = self.flat.sources.get(row)
@@ -159,18 +159,15 @@ class StraightCode:
     # --- text ---
 
     def __str__(self) -> str:
-        texts, text = [self.code.functions()], calling("run", [self.code.name])
-        if self.count > FEW:
-            texts.append(registers.unusual())
-            text = text.replace("ret void", self._checked())
-        return "\n\n".join([*texts, text, together(self.alone, self.many)])
-
-    def _checked(self) -> str:
-        """The end of a run: behind the results goes NaN unless all are finite."""
-        return f"""%amiss = call double @unusual(ptr %adjoints, i64 {self.count})
-  %last = getelementptr double, ptr %adjoints, i64 {self.count}
-  store double %amiss, ptr %last
-  ret void"""
+        functions = together(self.alone, self.many)
+        if self.count <= FEW:
+            return f"{self.code.function()}\n\n{functions}"
+        check = [  # behind the results goes NaN unless all are finite
+            f"%amiss = call double @unusual(ptr %adjoints, i64 {self.count})",
+            f"%last = getelementptr double, ptr %adjoints, i64 {self.count}",
+            "store double %amiss, ptr %last",
+        ]
+        return "\n\n".join([registers.unusual(), self.code.function(*check), functions])
 
 
 Shape = tuple[Any, int]  # a rule's number, or the names of a pair of rules; and how many operands

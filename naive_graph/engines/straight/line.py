@@ -53,7 +53,7 @@ class StraightLine(Face):
         self.given, self.instructions = code.given, code.instructions
         self.fed_rows, self.fed_at = [*code.fed], slice(0, len(code.fed))
         self.reach = 1 + max((each for each in flat.sources.values() if isinstance(each, int)), default=-1)
-        self._sizes = len(wanted) + 1 + LANES, code.code.spilled + LANES
+        self._sizes = len(wanted) + 1 + LANES, code.code.taken + LANES
         text = f"{code}\n{entry('run', ['ptr'] * 3)}"
         self.library = compiled(text + _again() if carried else text, optimised=len(flat) <= 100)
         self.call = self.library.function("run.packed", None, [ctypes.c_void_p])

@@ -160,11 +160,11 @@ class Indexed(Straight):
 class BodyCode(StraightCode):
     """A body as straight-line code, and the loop over it, which is called as a kernel of many rows is."""
 
-    writer, checked = Indexed, False
+    writer, name, checked = Indexed, "run.all", False
 
     def __str__(self) -> str:
         loop = RUN.format(taken=len(self.flat.leaves()), given=self.count)
-        return "\n\n".join([self.code.functions(), loop, together(self.alone, self.many)])
+        return "\n\n".join([self.code.function(), loop, together(self.alone, self.many)])
 
 
 class BodyKernel(NamedTuple):

@@ -83,7 +83,7 @@ def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
             node = rule(*(leaves[each] for each in same))
             one = Plan(CURRENT.tables, [node.row])
             ways = native.forward_code(one), native.reverse_code(one, begun=True)
-        llvm = [str(each.functions()) for each in ways]
+        llvm = [str(each.function()) for each in ways]
         yield key, {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_spoken(assembly(str(each))) for each in ways)}
 
 
