@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any, NoReturn
 
 ARRAY = "LeafNode.parameter(array), or a list of numbers; NumPy makes arrays, as in numpy.random.randn(3, 4)"
@@ -78,7 +80,18 @@ OF_TENSOR = _table(
     ("dtype device to cuda cpu", "nothing: all numbers are float64 on the CPU"),
 )
 
+MOST = 10_000  # names that are compared
 GUESSES = {"": OF_PACKAGE, "Graph.": OF_GRAPH, "node.": OF_NODE, "trainer.": OF_TRAINER, "tensor.": OF_TENSOR}
+
+
+def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") -> str:
+    """What is said of the name that is nearest to a wrong one; nothing if none is near.
+
+    >>> near("lgo", ["log", "sin"]), near("cosine", ["log"])
+    (" Did you mean 'log'?", '')
+    """
+    found = get_close_matches(str(name), list(islice(known, MOST)), 1)
+    return says.format(found[0]) if found else ""
 
 
 def refuse(who: str, name: str, table: Mapping[str, str], of: Any) -> NoReturn:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
-from .guesses import refuse
+from .guesses import near, refuse
 from .number import listed, number, truth
 from .numpy_protocol import COMPARISONS, METHODS, compared, refusal, rule_for
 from .reserved_names import TAKEN
@@ -163,10 +163,8 @@ def rule_named(name: str) -> Rule:
     try:
         return RULES[name]
     except (KeyError, TypeError):
-        import difflib
-
-        near = difflib.get_close_matches(str(name), RULES, 1)
-        hint = f"Did you mean '{near[0]}'?" if near else "Define it: naive_graph.operator(name, value, partials)."
+        define = "Define it: naive_graph.operator(name, value, partials)."
+        hint = near(name, RULES, "Did you mean '{}'?") or define
         raise OperatorNameError(f"There is no operator {name!r}. {hint}") from None
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..core.guesses import OF_GRAPH, refuse
+from ..core.guesses import OF_GRAPH, near, refuse
 from ..core.number import switch
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
@@ -75,8 +74,7 @@ class GraphType(type):
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if not hasattr(cls, name):  # a setting misspelt would be kept, and nobody would ask for it
-            near = get_close_matches(name, ["on_invalid", *dir(cls)], 1)
-            hint = f" Did you mean Graph.{near[0]}?" if near else ""
+            hint = near(name, ["on_invalid", *dir(cls)], " Did you mean Graph.{}?")
             raise AttributeError(f"Graph has no setting {name!r}.{hint}", name=name, obj=cls)
         super().__setattr__(name, value)
 

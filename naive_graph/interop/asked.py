@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from ..core.guesses import near
 from ..errors import ImportModelError
 
 
@@ -15,11 +15,6 @@ def texts(given: Any, what: str) -> list[str]:
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
         raise ImportModelError(f"{what}, not {given!r:.60}.")
     return list(names)
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    found = get_close_matches(name, list(known)[:10_000], 1)
-    return f" Did you mean {found[0]!r}?" if found else ""
 
 
 def learnable(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:

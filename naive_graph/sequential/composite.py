@@ -25,7 +25,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from difflib import get_close_matches
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
@@ -34,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from ..core.files import path_of
+from ..core.guesses import near
 from ..errors import SequentialError
 from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
@@ -139,8 +139,7 @@ class Composite(Dataflow):
         sees = _rates("peek", peek, len(inputs), 0)
         for each in inputs:
             if each not in self.streams:
-                near = get_close_matches(each, self.streams, 1)
-                meant = f" (did you mean {near[0]}?)" if near else ""
+                meant = near(each, self.streams, " (did you mean {}?)")
                 raise SequentialError("UNDECLARED_STREAM", f"no operator before writes it{meant}.", each)
         for each in outputs:
             fitted("a stream", NAME, each)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from ..core.guesses import near
 from ..errors import SequentialError
 
 
@@ -50,8 +50,7 @@ def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping
     values = dict(zip(names, given))
     for name, value in named.items():
         if name not in names:
-            near = get_close_matches(name, names, 1)
-            meant = f" (did you mean {near[0]}?)" if near else ELSEWHERE.get(name, "")
+            meant = near(name, names, " (did you mean {}?)") or ELSEWHERE.get(name, "")
             raise SequentialError(
                 "ARG_COUNT", f"it has no argument {name}{meant}. It has {_listed(names)}.", who, argument=name
             )

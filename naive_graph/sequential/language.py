@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
+from ..core.guesses import near
 from ..errors import SequentialError, SequentialWarning
 from .composite import Composite
 from .fields import bind
@@ -110,8 +110,7 @@ def _make(
     result, data, labels = statement.result, statement.data, statement.labels
     for name in (result, data, labels):
         if name.text not in declared:
-            near = get_close_matches(name.text, declared, 1)
-            meant = f" (did you mean {near[0]})" if near else ""
+            meant = near(name.text, declared, " (did you mean {})")
             says = f"declare it: stream<double x> {name};"
             reading.add(_wrong("UNDECLARED_STREAM", says, name, f"{name}{meant}"))
     if result.text in (*networks, data.text, labels.text):
@@ -146,8 +145,7 @@ def _make(
 def _layer(statement: LayerStatement) -> Layer:
     name = statement.name
     if name.text not in LAYERS:
-        near = get_close_matches(name.text, LAYERS, 1)
-        meant = f" (did you mean {near[0]})" if near else ""
+        meant = near(name.text, LAYERS, " (did you mean {})")
         alone = " Dense lays what it is given in a row by itself." * (name.text == "Flatten")
         raise _wrong("UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", name, f"{name}{meant}")
     given, named = _given(statement.arguments)

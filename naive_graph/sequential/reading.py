@@ -6,13 +6,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from operator import add, mul, sub
 from typing import Any, NamedTuple
 
+from ..core.guesses import near
 from ..errors import MissingToolError, SequentialError
 from .tree import (
     Argument,
@@ -211,8 +211,7 @@ def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
 
 
 def _no_statement(word: Any) -> SequentialError:
-    near = get_close_matches(word.lower(), RESERVED, 1)
-    meant = f" (did you mean {near[0]})" if near and near[0] != word else ""
+    meant = "" if word in RESERVED else near(word.lower(), RESERVED, " (did you mean {})")
     says = "a statement begins with `stream`, or with the stream that it writes and `=`."
     return _syntax(says, word.line, word.column, f"{word}{meant}")
 

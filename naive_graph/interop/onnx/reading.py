@@ -9,8 +9,9 @@ import onnx
 from onnx import defs
 
 from ...core.files import path_of
+from ...core.guesses import near
 from ...errors import ImportModelError
-from ..asked import learnable, near, texts
+from ..asked import learnable, texts
 from ..learned import learned, use_of
 from ..network import Port
 from . import ml, own

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...core.guesses import near
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
-from ..asked import learnable, near, texts
+from ..asked import learnable, texts
 from ..learned import learned, use_of
 from ..network import Port, listed
 from . import rewrites, special  # noqa: F401 - they enter what needs more than its row

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
+from ...core.guesses import near
 from ...core.rules import Rule
 from ...errors import NodeError, OperandError
 from ..arithmetic import broadcast
@@ -85,8 +85,7 @@ def inner(node: TensorNode, name: str) -> TensorNode:
         found.setdefault(each.name, each)
         found.setdefault(each.call.name if each.call else None, each)
     if name not in found:
-        near = get_close_matches(name, [each for each in found if each], 1)
-        raise NodeError(f"{node.label} is made of no node {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
+        raise NodeError(f"{node.label} is made of no node {name!r}.{near(name, filter(None, found))}")
     return found[name]
 
 
