@@ -14,6 +14,7 @@ from inspect import getsource, signature
 from itertools import combinations, product
 from pathlib import Path
 from textwrap import dedent
+from types import CodeType
 from typing import Any
 
 from .asking import AnswerOutcome, plain
@@ -155,6 +156,17 @@ class Exercise:
 def _held(value: Any) -> Any:
     """What a list holds, in whatever order and however often."""
     return set(map(repr, value)) if isinstance(value, list) else value
+
+
+def instead(solve: Callable[..., Any], switch: str, mistake: str, **given: Any) -> Any:
+    """What somebody computes who makes this mistake: its formula in the toml file, of what it is given by name."""
+    scope: Any = solve
+    return eval(_formula(solve.__name__, switch, mistake), {**scope.__globals__, **given})
+
+
+@cache
+def _formula(exercise: str, switch: str, mistake: str) -> CodeType:
+    return compile(texts()[exercise]["instead"][switch][mistake], f"<{exercise}: {mistake}>", "eval")
 
 
 def same(one: Any, other: Any) -> bool:

@@ -8,6 +8,7 @@ from students import RIGHT, WRONG
 from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
 from naive_graph.classroom.asking import in_turn, schedule
+from naive_graph.classroom.exercise import texts
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutants import mutants
@@ -295,3 +296,11 @@ def test_a_first_slip_is_told_its_smallest_case_and_not_the_rule(name):
     for given in (None, 0):
         said = judge(name, lambda *_, given=given: given).message
         assert "The smallest of them:" in said and exercise.rule not in said
+
+
+def test_what_a_mistake_computes_is_written_of_mistakes_that_are_known():
+    for exercise in EXERCISES:
+        known = {name for each in exercise.switches.values() for name in each}
+        for formulas in texts()[exercise.name].get("instead", {}).values():
+            assert formulas.keys() <= known, exercise.name
+            assert all(compile(each, "a formula", "eval") for each in formulas.values())

@@ -27,6 +27,7 @@ dataflows  16b  fire, layer_streams, two_buffers
 tiny       1, 2, 3, 5, 6, 7, 10  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
+It also holds what may be special about a case (features), and what some mistakes compute (instead), as expressions.
 """
 
 from .attention import ATTEND, CAUSAL, SOFTMAX_PULLBACK

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise
-
-Shares = Callable[[list[float]], list[float]]
+from ..exercise import Exercise, instead
 
 
 def attend(
@@ -24,26 +22,21 @@ def attend(
     """
     root = math.sqrt(len(query))
     if divides or scaled_late:
-        root = _root(divides, query, keys) if divides else 1.0
+        root = instead(attend, "divides", divides, query=query, keys=keys) if divides else 1.0
     scores = []
     for key in keys:
         products = [a * b for a, b in zip(query, key)]
         if score_of:
-            products = PRODUCTS[score_of](products, query, key)
+            products = instead(attend, "score_of", score_of, products=products, query=query, key=key)
         scores.append(sum(products) / root)
     if shares:
-        return SHARES[shares](scores)
+        return instead(attend, "shares", shares, scores=scores)
     largest = max(scores) if not no_shift else 0.0
     powers = [math.exp(score - largest) if no_shift != "no_shift:array" else _power(score) for score in scores]
     total = sum(powers)
     if scaled_late or no_shift == "no_shift:array":
         return [power / total / (math.sqrt(len(query)) if scaled_late else 1) for power in powers]
     return [power / total for power in powers]
-
-
-def _root(divides: str, query: Any, keys: Any) -> float:
-    told = {"no_root": len(query), "not_divided": 1.0, "root_of_keys": math.sqrt(len(keys))}
-    return told.get(divides, 1 / math.sqrt(len(query)))
 
 
 def _power(score: float) -> float:
@@ -54,24 +47,6 @@ def _power(score: float) -> float:
 def _softmax(scores: list[float]) -> list[float]:
     powers = [math.exp(score - max(scores)) for score in scores]
     return [power / sum(powers) for power in powers]
-
-
-PRODUCTS: dict[str, Callable[[list[float], Any, Any], list[float]]] = {
-    "first_entry": lambda products, query, key: products[:1],
-    "last_entry": lambda products, query, key: products[-1:],
-    "multiplies": lambda products, query, key: [math.prod(products)],
-    "adds": lambda products, query, key: [a + b for a, b in zip(query, key)],
-    "distance": lambda products, query, key: [(a - b) ** 2 for a, b in zip(query, key)],
-}
-SHARES: dict[str, Shares] = {
-    "no_total": lambda scores: [math.exp(score) for score in scores],
-    "no_total:shifted": lambda scores: [math.exp(score - max(scores)) for score in scores],
-    "no_exp": lambda scores: [score / (sum(scores) or math.nan) for score in scores],
-    "only_largest": lambda scores: [float(place == scores.index(max(scores))) for place in range(len(scores))],
-    "scores": lambda scores: scores,
-    "each_alone": lambda scores: [1 / (1 + math.exp(-score)) if score > -700 else 0.0 for score in scores],
-    "smallest_first": lambda scores: _softmax([-score for score in scores]),
-}  # fmt: skip
 
 
 def _queries() -> Iterator[tuple[Any, ...]]:
@@ -101,10 +76,10 @@ def softmax_pullback(
     elsewhere.
     """
     if summed or again:
-        return SUMS[summed](weights, incoming) if summed else _softmax(weights)
+        return instead(softmax_pullback, "summed", summed, w=weights, g=incoming) if summed else _softmax(weights)
     middle = sum(w * g for w, g in zip(weights, incoming))
     if no_mean or mean:
-        middle = 0.0 if no_mean else MEANS[mean](weights, incoming)
+        middle = 0.0 if no_mean else instead(softmax_pullback, "mean", mean, w=weights, g=incoming)
     if no_weight or sign:
         return [(g - middle) if no_weight else w * (middle - g) for w, g in zip(weights, incoming)]
     return [w * (g - middle) for w, g in zip(weights, incoming)]
@@ -118,23 +93,6 @@ def _by_others(weights: list[float], incoming: list[float]) -> list[float]:
 
 def _by_own(weights: list[float], incoming: list[float]) -> list[float]:
     return [w * (1 - w) * g for w, g in zip(weights, incoming)]
-
-
-SUMS: dict[str, Callable[[list[float], list[float]], list[float]]] = {
-    "only_own": _by_own,
-    "only_others": _by_others,
-    "alike": lambda w, g: [-each * sum(a * b for a, b in zip(w, g)) for each in w],
-    "no_minus": lambda w, g: [own - others for own, others in zip(_by_own(w, g), _by_others(w, g))],
-    "overwrites": lambda w, g: [-w[-1] * g[-1] * each for each in w[:-1]] + [w[-1] * (1 - w[-1]) * g[-1]],
-    "nothing": lambda weights, incoming: [0.0 for _ in weights],
-}
-MEANS: dict[str, Callable[[list[float], list[float]], float]] = {
-    "plain_mean": lambda weights, incoming: sum(incoming) / len(incoming),
-    "plain_sum": lambda weights, incoming: sum(incoming),
-    "mean_of_products": lambda w, g: sum(a * b for a, b in zip(w, g)) / len(g),
-    "last_product": lambda weights, incoming: weights[-1] * incoming[-1],
-    "all_ones": lambda weights, incoming: sum(weights),
-}
 
 
 def _pullbacks() -> Iterator[tuple[Any, ...]]:
@@ -161,34 +119,14 @@ def causal(
     for i in range(len(scores)):
         row = list(scores[i])
         for j in range(len(row)):
-            if j > i if not sees else not SEES[sees](i, j, len(scores)):
-                row[j] = -math.inf if not fills else FILLS[fills](row[j])
+            if j > i if not sees else not instead(causal, "sees", sees, i=i, j=j, n=len(scores)):
+                row[j] = -math.inf if not fills else instead(causal, "fills", fills, score=row[j])
             elif adds_product:
                 row[j] = math.nan
         if cut or shared_row:
             row = row[: i + 1] if cut else [-math.inf if j > 0 else row[0] for j in range(len(row))]
         masked.append(row)
     return masked
-
-
-SEES: dict[str, Callable[[int, int, int], bool]] = {
-    "only_before": lambda i, j, n: j < i,
-    "only_later": lambda i, j, n: j >= i,
-    "strictly_later": lambda i, j, n: j > i,
-    "next_one": lambda i, j, n: j <= i + 1,
-    "only_itself": lambda i, j, n: j == i,
-    "others": lambda i, j, n: j != i,
-    "all": lambda i, j, n: True,
-    "from_the_end": lambda i, j, n: i + j < n,
-}
-FILLS: dict[str, Callable[[float], float]] = {
-    "zeros": lambda score: 0.0,
-    "plus": lambda score: math.inf,
-    "finite": lambda score: -1e9,
-    "finite_added": lambda score: score - 1e9,
-    "no_number": lambda score: math.nan,
-    "minus_one": lambda score: score - 1,
-}
 
 
 def _scores() -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs, targets
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def backward(
@@ -94,9 +94,7 @@ def _paired(positions: str, node: Any, partials: Any) -> list[tuple[Any, float]]
 
 def _shared(share: str, grad: float, partial: float, operand: Any, node: Any) -> float:
     """What somebody hands on who does not multiply the incoming gradient by the partial."""
-    told = {"no_incoming": partial, "no_partial": grad, "adds_partials": grad + partial, "minus": -grad * partial}
-    told |= {"times_operand": grad * operand.value, "times_value": grad * partial * node.value}
-    return told[share] if share in told else grad * partial * partial
+    return float(instead(backward, "share", share, grad=grad, partial=partial, operand=operand, node=node))
 
 
 def _kept(keys: str, grads: dict[Any, float], order: list[Any], y: Any) -> dict[Any, Any]:
@@ -105,13 +103,8 @@ def _kept(keys: str, grads: dict[Any, float], order: list[Any], y: Any) -> dict[
         reached.extend(operand for operand in dict.fromkeys(node.last) if operand not in reached)
     if keys == "none_for_unreached":
         return {node: grads[node] if node in reached else None for node in order}
-    kept = {"only_reached": reached, "only_leaves": [node for node in order if not node.last]}
-    kept |= {
-        "only_operators": [node for node in order if node.last],
-        "without_y": [node for node in order if node is not y],
-    }
-    kept |= {"without_zeros": [node for node in order if grads[node] != 0.0]}
-    return {node: grads[node] for node in order if node in kept[keys]}
+    kept = instead(backward, "keys", keys, reached=reached, order=order, y=y, grads=grads)
+    return {node: grads[node] for node in kept}
 
 
 def _backward_cases() -> Iterator[ExerciseCase]:

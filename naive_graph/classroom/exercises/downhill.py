@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cases import ExerciseCase, plain_case
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def slope(
@@ -15,56 +15,18 @@ def slope(
 ) -> Any:  # fmt: skip
     """Return the central difference of f at x: how much f rises from x - h to x + h, for each unit of x."""
     if step:
-        h = WIDTHS[step](h, x)
+        h = instead(slope, "step", step, h=h, x=x)
     after, before = f(x + h), f(x - h)
     if sides:
-        after, before = SIDES[sides](f, x, h)
+        after, before = instead(slope, "sides", sides, f=f, x=x, h=h)
         if divisor and sides.endswith(("_difference", "_forward")):  # made for 2 h, by which nobody divides here
             after, before = after / 2, before / 2
     if divisor:
-        return DIVISORS[divisor](after, before, h)
+        return instead(slope, "divisor", divisor, after=after, before=before, h=h)
     if sign == "curvature":
         return (after - 2 * f(x) + before) / (h * h)
-    rise = _turned(sign, after, before) if sign else after - before
+    rise = instead(slope, "sign", sign, after=after, before=before) if sign else after - before
     return rise / (2 * h)
-
-
-WIDTHS: dict[str, Callable[[float, float], float]] = {
-    "half_step": lambda h, x: h / 2,
-    "double_step": lambda h, x: 2 * h,
-    "ignores_h": lambda h, x: 1e-5,
-    "ignores_h:4": lambda h, x: 1e-4,
-    "ignores_h:6": lambda h, x: 1e-6,
-    "ignores_h:3": lambda h, x: 1e-3,
-    "square_step": lambda h, x: h * h,
-    "scaled_step": lambda h, x: h * abs(x),
-}
-SIDES: dict[str, Callable[[Any, float, float], tuple[float, float]]] = {
-    "forward_difference": lambda f, x, h: (2 * f(x + h), 2 * f(x)),
-    "backward_difference": lambda f, x, h: (2 * f(x), 2 * f(x - h)),
-    "half_forward": lambda f, x, h: (f(x + h), f(x)),
-    "around_zero": lambda f, x, h: (f(h), f(-h)),
-    "after_twice": lambda f, x, h: (f(x + 2 * h), f(x)),
-}
-DIVISORS: dict[str, Callable[..., float]] = {
-    "no_two": lambda after, before, h: (after - before) / h,
-    "four": lambda after, before, h: (after - before) / (4 * h),
-    "square": lambda after, before, h: (after - before) / (h * h),
-    "no_division": lambda after, before, h: after - before,
-    "only_two": lambda after, before, h: (after - before) / 2,
-    "times_h": lambda after, before, h: (after - before) / 2 * h,
-    "times_all": lambda after, before, h: (after - before) * 2 * h,
-    "no_brackets": lambda after, before, h: after - before / (2 * h),
-    "floor": lambda after, before, h: (after - before) // (2 * h),
-    **{
-        f"rounded:{digits}": lambda after, before, h, digits=digits: round((after - before) / (2 * h), digits)
-        for digits in range(1, 9)
-    },
-}
-
-
-def _turned(sign: str, after: float, before: float) -> float:
-    return {"reversed": before - after, "absolute": abs(after - before), "sum": after + before}[sign]
 
 
 def _slope_cases() -> Iterator[ExerciseCase]:
@@ -102,7 +64,11 @@ def descend(
         values.append(f(x) if not collects else _collected(collects, f, df, x))
         if result == "returns_in_loop" or (result == "returns_in_loop:step" and number):
             return values
-        move = rate * df(x) if not step else _move(step, f(x), df(x), rate, first, number)
+        move = (
+            rate * df(x)
+            if not step
+            else instead(descend, "step", step, value=f(x), grad=df(x), rate=rate, first=first, number=number)
+        )
         x = (start if place == "from_start" else x) - move if place != "stays" else x
     values.append(f(x) if not collects else _collected(collects, f, df, x))
     if ends == "no_last":
@@ -118,28 +84,6 @@ def _numbers(ends: str, steps: int) -> range:
 
 def _collected(collects: str, f: Any, df: Any, x: float) -> Any:
     return x if collects == "positions" else df(x) if collects == "slopes" else [x, f(x)]
-
-
-def _move(step: str, value: float, grad: float, rate: float, first: float, number: int) -> float:
-    told = {
-        "uphill": -rate * grad,
-        "no_rate": grad,
-        "only_rate": rate,
-        "by_value": rate * value,
-        "stale_slope": rate * first,
-    }
-    told |= {
-        "divides": grad / rate,
-        "sign_only": rate * math.copysign(1.0, grad) * (grad != 0),
-        "minus_rate": grad - rate,
-    }
-    told |= {
-        "half": rate * grad / 2,
-        "twice": 2 * rate * grad,
-        "square": rate * rate * grad,
-        "by_absolute": rate * abs(grad),
-    }
-    return told[step] if step in told else rate * grad / (number + 1)
 
 
 def _shortened(result: str, values: list[Any]) -> Any:

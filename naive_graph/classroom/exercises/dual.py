@@ -8,7 +8,7 @@ from typing import Any
 
 from ..asking import Changed
 from ..cases import ExerciseCase, Formula, plain_case
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def Dual(
@@ -42,15 +42,15 @@ def Dual(
         def __mul__(self, other: Any) -> Any:
             other = dual(other)
             slope = self.slope * other.value + self.value * other.slope
-            return Dual(self.value * other.value, _product(mul, self, other) if mul else slope)
+            return Dual(self.value * other.value, _wrong("mul", mul, self, other) if mul else slope)
 
         def __truediv__(self, other: Any) -> Any:
             other = dual(other)
             slope = (self.slope * other.value - self.value * other.slope) / (other.value * other.value)
-            return Dual(self.value / other.value, _quotient(div, self, other) if div else slope)
+            return Dual(self.value / other.value, _wrong("div", div, self, other) if div else slope)
 
         def __pow__(self, n: float) -> Any:
-            slope = n * self.value ** (n - 1) * self.slope if not power else _power(power, self, n)
+            slope = n * self.value ** (n - 1) * self.slope if not power else _wrong("power", power, self, n)
             return Dual(self.value**n, slope)
 
         def sin(self) -> Any:
@@ -63,7 +63,9 @@ def Dual(
 
         def log(self) -> Any:
             slope = (1.0 if chain in ("log_chain", "no_chain") else self.slope) / self.value
-            return Dual(math.log(self.value), _logarithm(functions, self) if functions.startswith("log") else slope)
+            return Dual(
+                math.log(self.value), _wrong("functions", functions, self) if functions.startswith("log") else slope
+            )
 
         if reflected != "no_reflected":
             __radd__, __rmul__ = __add__, __mul__
@@ -96,30 +98,9 @@ def _without_numbers(dual: Any) -> type:
     return dual  # type: ignore[no-any-return]
 
 
-def _product(mul: str, a: Any, b: Any) -> float:
-    told = {"slopes_multiplied": a.slope * b.slope, "one_sided": a.slope * b.value, "other_sided": a.value * b.slope}
-    told |= {"own_value": a.slope * a.value + b.slope * b.value, "minus": a.slope * b.value - a.value * b.slope}
-    return float(told[mul] if mul in told else a.slope + b.slope)
-
-
-def _quotient(div: str, a: Any, b: Any) -> float:
-    above, square = a.slope * b.value - a.value * b.slope, b.value * b.value
-    if div == "slopes_divided":
-        return float(a.slope / b.slope)
-    told = {"no_square": above / b.value, "turned": -above / square}
-    told |= {"plus": (a.slope * b.value + a.value * b.slope) / square, "no_denominator": above}
-    return float(told[div] if div in told else a.slope / b.value)
-
-
-def _power(power: str, a: Any, n: float) -> float:
-    told = {"same_exponent": lambda: n * a.value**n * a.slope, "no_factor": lambda: a.value ** (n - 1) * a.slope}
-    told |= {"no_chain": lambda: n * a.value ** (n - 1), "only_factor": lambda: n * a.value * a.slope}
-    return float(told[power]() if power in told else a.slope**n)
-
-
-def _logarithm(functions: str, a: Any) -> float:
-    told = {"log_slope": a.slope / math.log(a.value) if a.value != 1 else math.inf, "log_times": a.slope * a.value}
-    return float(told[functions] if functions in told else a.slope / a.value**2)
+def _wrong(switch: str, mistake: str, a: Any, b: Any = None) -> float:
+    """The slope of somebody who makes this mistake. b: the other operand, or an exponent."""
+    return float(instead(Dual, switch, mistake, a=a, b=b))
 
 
 def _call_dual(answer: Any, arguments: tuple[Any, ...]) -> Any:

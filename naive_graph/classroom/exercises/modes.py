@@ -55,7 +55,7 @@ def fixed_point(
     dx/da = f_x * dx/da + f_a. Solve that for dx/da.
     """
     if count:
-        steps += COUNTS[count]
+        steps += 1 if count == "one_more" else -1
     if at_start or unrolled:
         return _not_at_the_end(f, f_x, f_a, x, a, steps, bool(unrolled))
     for _ in range(steps):
@@ -75,9 +75,6 @@ def _not_at_the_end(f: Any, f_x: Any, f_a: Any, x: Any, a: Any, steps: int, unro
         slope = f_x(x, a) * slope + f_a(x, a) if unrolled else slope
         x = f(x, a)
     return x, slope
-
-
-COUNTS = {"one_more": 1, "one_less": -1}
 
 
 def _fixed_points() -> Iterator[tuple[Any, ...]]:

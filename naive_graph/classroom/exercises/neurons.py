@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def neuron_slopes(
@@ -33,16 +33,8 @@ def neuron_slopes(
     of_weights = [push * value for value in (inputs if not exchanged else factors)]
     of_inputs = [push * factor for factor in (factors if not exchanged else inputs)]
     if bias:
-        return [*of_weights, *BIASES[bias](push, last)], of_inputs
+        return [*of_weights, *instead(neuron_slopes, "bias", bias, push=push, last=last)], of_inputs
     return [*of_weights, push], of_inputs
-
-
-BIASES: dict[str, Callable[[float, float], list[float]]] = {
-    "bias_left_out": lambda push, last: [],
-    "bias_times_itself": lambda push, last: [push * last],
-    "bias_stays": lambda push, last: [0.0],
-    "bias_one": lambda push, last: [1.0],
-}
 
 
 def _neurons() -> Iterator[tuple[Any, ...]]:

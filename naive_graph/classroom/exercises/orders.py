@@ -20,7 +20,7 @@ from ..cases import (
     small_graphs,
     targets,
 )
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def kahn(
@@ -34,7 +34,7 @@ def kahn(
     node.next: its users, one entry for each position that it fills.
     """
     if result:
-        return SHORTCUTS[result](nodes)
+        return instead(kahn, "result", result, nodes=nodes)
     waiting = {}
     for node in nodes:
         before = node.next if arrows == "backwards" else node.last
@@ -67,14 +67,6 @@ def kahn(
     ):
         return None
     return _without(leaves, listed) if leaves.startswith("without") else listed
-
-
-SHORTCUTS = {
-    "sorts_by_operands": lambda nodes: sorted(nodes, key=lambda node: len(node.last)),
-    "sorts_by_consumers": lambda nodes: sorted(nodes, key=lambda node: -len(node.next)),
-    "sorts_by_value": lambda nodes: sorted(nodes, key=lambda node: node.value),
-    "sorts_by_name": lambda nodes: sorted(nodes, key=lambda node: (len(node.name), node.name)),
-}
 
 
 def _takes(ready: str, consumer: Any, listed: list[Any]) -> bool:

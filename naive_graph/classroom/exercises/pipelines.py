@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def at_work(
@@ -21,24 +21,18 @@ def at_work(
     """
     row: list[Any] = []
     for stage in range(stages):
-        sample = cycle - stage if not shift else _shifted(shift, stages, stage, cycle)
-        there = 1 <= sample <= samples if not bounds else _there(bounds, sample, samples)
+        sample = (
+            cycle - stage if not shift else instead(at_work, "shift", shift, stages=stages, stage=stage, cycle=cycle)
+        )
+        there = (
+            1 <= sample <= samples if not bounds else instead(at_work, "bounds", bounds, sample=sample, samples=samples)
+        )
         row.append(sample if there else None)
     if from_zero == "from_zero:early":
         return [cycle - stage if 0 <= cycle - stage < samples else None for stage in range(stages)]
     if from_zero:
         return [None if each is None else each - 1 for each in row]
     return row if not idle_is_zero else [each or 0 for each in row]
-
-
-def _shifted(shift: str, stages: int, stage: int, cycle: int) -> int:
-    told = {"late": cycle - stage - 1, "early": cycle - stage + 1, "adds": cycle + stage, "together": cycle}
-    return told.get(shift, cycle - (stages - 1 - stage))
-
-
-def _there(bounds: str, sample: int, samples: int) -> bool:
-    told = {"never_ends": sample >= 1, "never_begins": sample <= samples, "one_short": 1 <= sample < samples}
-    return told.get(bounds, True)
 
 
 def versions_read(
@@ -53,18 +47,16 @@ def versions_read(
     while the forward reads, which meets both, the old version and the new one.
     Iterations are numbered from 1.
     """
-    writes = iteration - distance if not writer else _writing(writer, distance, iteration)
+    writes = (
+        iteration - distance
+        if not writer
+        else instead(versions_read, "writer", writer, distance=distance, iteration=iteration)
+    )
     if (writes < 1 and not never_clean) or (clean_longer and writes <= 1):
         return [0]
     if told:
-        return {"new_only": [writes], "old_only": [writes - 1], "new_first": [writes, writes - 1]}[told]
+        return instead(versions_read, "told", told, writes=writes)
     return [writes - 1, writes]
-
-
-def _writing(writer: str, distance: int, iteration: int) -> int:
-    writes = iteration - distance
-    told = {"one_early": writes - 1, "one_late": writes + 1, "the_one_before": iteration - 1}
-    return told.get(writer, iteration + distance)
 
 
 def turn(
@@ -78,18 +70,13 @@ def turn(
     There are two buffers of weights, 0 and 1. Group 0 takes buffer 0, group 1
     buffer 1, group 2 buffer 0 again, and so on.
     """
-    first = group * size + 1 + (stage if not begins else _begins(begins, size, stage))
+    first = group * size + 1 + (stage if not begins else instead(turn, "begins", begins, size=size, stage=stage))
     last = first + size - 1
     if one_behind or one_short:
         last += 1 if one_behind else -1
     if buffer:
-        return first, last, {"one_buffer": 0, "other_buffer": (group + 1) % 2, "group_itself": group}[buffer]
+        return first, last, instead(turn, "buffer", buffer, group=group)
     return first, last, group % 2
-
-
-def _begins(begins: str, size: int, stage: int) -> int:
-    told = {"all_together": 0, "subtracts": -stage, "cycle_zero": stage - 1, "groups_from_one": stage - size}
-    return told.get(begins, 2 * stage)
 
 
 def ends(
@@ -108,7 +95,7 @@ def ends(
         for worker, takes in enumerate(minutes):
             if times[worker]:
                 free = times[worker][-1]
-                time = max(time, free) if not waits else _waited(waits, time, free)
+                time = max(time, free) if not waits else instead(ends, "waits", waits, arrives=time, free=free)
             elif waits == "alone":
                 time = 0.0
             time += takes if not in_step else max(minutes)
@@ -120,11 +107,6 @@ def ends(
 
 def _all_done(times: list[list[float]]) -> float:
     return max((each[-1] for each in times if each), default=0.0)
-
-
-def _waited(waits: str, arrives: float, free: float) -> float:
-    told = {"adds_up": arrives + free, "always_free": arrives, "always_there": free, "alone": free}
-    return told[waits]
 
 
 def _cycles() -> Iterator[tuple[Any, ...]]:

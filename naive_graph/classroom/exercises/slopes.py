@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..cases import ExerciseCase, Formula, plain_case
-from ..exercise import Exercise
+from ..exercise import Exercise, instead
 
 
 def local_slopes(
@@ -69,16 +69,8 @@ def along_paths(
             product = product * partial
         products.append(product if adds_along != "adds_along" else sum(path))
     if multiplies or first_path or largest or mean:
-        return PATHS[multiplies or first_path or largest or mean](products)
+        return instead(along_paths, "products", multiplies or first_path or largest or mean, products=products)
     return sum(products)
-
-
-PATHS: dict[str, Callable[[list[float]], Any]] = {
-    "multiplies": math.prod,
-    "first_path": lambda products: next(iter(products), None),  # for who returns in the loop
-    "largest": lambda products: max(products, default=0.0),
-    "mean": lambda products: sum(products) / len(products),
-}
 
 
 def _paths() -> Iterator[tuple[Any, ...]]:
