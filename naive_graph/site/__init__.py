@@ -7,6 +7,7 @@ slides     a notebook as slides to talk about
 reference  a page for each public name, and a list of all to search
 languages  the course in other languages
 gallery    programs.md, run and drawn
+wheel      the package itself, to be installed
 lab        the notebooks in JupyterLite, which runs them in the browser
 build      all of it, written into a folder
 

@@ -1,9 +1,9 @@
 """The laboratory: JupyterLite with the lessons, which a browser runs without a network."""
 
-import io
+import shutil
+import subprocess
+import sys
 import urllib.parse
-import zipfile
-from importlib.metadata import distribution
 
 import pytest
 from browsing import answering, launched
@@ -11,21 +11,27 @@ from browsing import answering, launched
 from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.cli.serving import server
 from naive_graph.errors import MissingToolError
-from naive_graph.site import lab
 from naive_graph.site.lab import write_lab
+from naive_graph.site.wheel import wheel
 
 
-def test_an_installed_package_is_a_wheel_again():
-    name, data = lab._packed("mistune")
-    inside = zipfile.ZipFile(io.BytesIO(data)).namelist()
-    assert name == f"mistune-{distribution('mistune').version}-py3-none-any.whl"
-    assert "mistune/__init__.py" in inside and any(each.endswith(".dist-info/METADATA") for each in inside)
-    assert lab._entry("mistune", name, data)["imports"] == ["mistune"]
+def test_the_wheel_that_is_handed_out_is_installed_with_its_lessons_and_knows_its_extras(tmp_path):
+    name, data = wheel()
+    (tmp_path / name).write_bytes(data)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(tmp_path / "there")]
+    done = subprocess.run([*pip, str(tmp_path / name)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    copied = [sys.executable, "-m", "naive_graph", "lessons", "mine", "--copy-only"]
+    assert subprocess.run(copied, cwd=tmp_path / "there", capture_output=True).returncode == 0
+    mine = {each.name for each in (tmp_path / "there" / "mine").glob("*.ipynb")}
+    assert mine == {each.name for each in lessons_of_the_package()}
+    [told] = (tmp_path / "there").glob("*.dist-info/METADATA")
+    assert "Provides-Extra: all" in told.read_text("utf-8")
 
 
-def test_what_is_missing_is_named_before_anything_is_written(tmp_path, given, monkeypatch):
-    monkeypatch.setattr(lab, "NEEDED", ("nothing-like-this",))
-    with pytest.raises(MissingToolError, match=r"needs nothing-like-this.*naive-graph\[lite\]"):
+def test_where_jupyterlite_is_missing_it_is_said_how_to_get_it(tmp_path, given, monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("true") or sys.executable)  # which builds nothing
+    with pytest.raises(MissingToolError, match=r"does not run here.*naive-graph\[lite\]"):
         write_lab(tmp_path / "lite", given)
     assert not (tmp_path / "lite").exists()
 
@@ -33,7 +39,7 @@ def test_what_is_missing_is_named_before_anything_is_written(tmp_path, given, mo
 @pytest.mark.browser
 def test_a_scalar_lesson_runs_in_the_laboratory_and_asks_nobody(tmp_path, given):
     pytest.importorskip("jupyterlite_pyodide_kernel", reason="JupyterLite is missing: the extra lite")
-    pytest.importorskip("micropip", reason="micropip is missing: the extra lite with Python 3.13 or newer")
+    pytest.importorskip("pyodide_lock", reason="JupyterLite's tool for packages is missing: the extra lite")
     write_lab(tmp_path, given)
     [name] = [each.name for each in lessons_of_the_package() if each.stem.endswith("kahns_order")]
     asked = set()

@@ -1,0 +1,41 @@
+"""This package as a wheel, for those who want it on their own machine, and for the laboratory."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+
+from ..classroom.lessons import lessons_of_the_package, without_outputs
+from ..errors import MissingToolError
+from ..views.playground.folder import packed_package
+
+WHEEL = "Wheel-Version: 1.0\nGenerator: naive_graph\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+def wheel() -> tuple[str, bytes]:
+    """Its file's name, and what it holds: the package, the lessons, and what pip asks of it."""
+    try:
+        told = distribution("naive-graph")
+    except PackageNotFoundError:
+        raise MissingToolError("A wheel says what it needs: install this package first. Run: pip install .") from None
+    name = f"naive_graph-{told.version}"
+    about = {each: told.read_text(each) or "" for each in ("METADATA", "entry_points.txt")}
+    found = io.BytesIO(packed_package())
+    with zipfile.ZipFile(found, "a", zipfile.ZIP_DEFLATED) as archive:
+        there = archive.namelist()  # an installed package has its lessons inside
+        rest = {
+            f"{name}.dist-info/{each}": text.encode() for each, text in {**about, "WHEEL": WHEEL, "RECORD": ""}.items()
+        }
+        for path, data in {**dict(_lessons()), **rest}.items():
+            if path not in there:
+                archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
+    return f"{name}-py3-none-any.whl", found.getvalue()
+
+
+def _lessons() -> Iterator[tuple[str, bytes]]:
+    folder = lessons_of_the_package()[0].parent
+    for path in (each for each in sorted(folder.rglob("*")) if each.suffix in (".ipynb", ".md", ".po")):
+        data = without_outputs(path) if path.suffix == ".ipynb" else path.read_bytes()
+        yield f"naive_graph/lessons/{path.relative_to(folder).as_posix()}", data
