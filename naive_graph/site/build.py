@@ -15,12 +15,14 @@ from .languages import pages
 from .lessons import glossary, lesson
 from .reference import PublicName, findings, groups
 from .slides import slides
+from .wheel import wheel
 from .words import code, linked, signed
 
-INSTALL = """\
-pip install ".[all]"    # in a clone of the repository
-naive-graph tour        # the whole idea, in a minute
-naive-graph lessons     # your own copies of the lessons, in JupyterLab
+TO_INSTALL = 'pip install "{}[all]"'
+INSTALL = f"""\
+{TO_INSTALL}
+naive-graph tour       # the whole idea, in a minute
+naive-graph lessons    # your own copies of the lessons, in JupyterLab
 """
 
 
@@ -49,10 +51,11 @@ class _Pages:
     def __init__(self, folder: Path, entries: dict[str, list[PublicName]], playground: bool) -> None:
         self.folder, self.groups, self.playground = folder, entries, playground
         self.lab = (folder / "lite" / "index.html").is_file()
+        self.wheel, self.packed = wheel()
 
     def page(self, path: str, template: str, title: str, **facts: Any) -> Path:
         up = "../" * path.count("/")
-        html = framed(template, title, up, playground=self.playground, lab=self.lab, **facts)
+        html = framed(template, title, up, playground=self.playground, lab=self.lab, wheel=self.wheel, **facts)
         return write_into(self.folder, path, html.encode())
 
     def front(self, lessons: Sequence[Any], first: Any) -> Iterator[Path]:
@@ -60,8 +63,9 @@ class _Pages:
         yield self.page(
             "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", count=len(names),
             operators=sum(each.is_operator for each in names), errors=sum(bool(each.messages) for each in names),
-            program=code(first.code), picture=first.html(), install=code(INSTALL, "sh"),
+            program=code(first.code), picture=first.html(), install=code(INSTALL.format(self.wheel), "sh"),
         )  # fmt: skip
+        write_into(self.folder, self.wheel, self.packed)
         walk = self.folder / "walk.html"
         shown(first.code.replace("draw", "step"), lambda steps: str(steps.save(walk)))
         yield walk
@@ -79,7 +83,7 @@ class _Pages:
             yield write_into(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
             yield self.page(
                 f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after,
-                python=(host if each.needs_more else "") if self.playground else None, known=package,
+                install=TO_INSTALL.format(self.wheel), python=(host if each.needs_more else "") if self.playground else None, known=package,
             )  # fmt: skip
             yield self.page(
                 f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=slides(each.notebook),

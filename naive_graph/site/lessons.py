@@ -17,6 +17,7 @@ from .words import code, formula, markdown
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
 GUESSED = "You have made your guess? This is what the cell shows."
+SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -104,7 +105,7 @@ def output(given: Any) -> str:
     """What a cell showed, in the richest form that a page can have."""
     data = {kind: "".join(text) for kind, text in given.get("data", {}).items()}
     if "text/html" in data:
-        inside = re.sub(r"<pre(?! tabindex)", '<pre tabindex="0"', data["text/html"])
+        inside = SCROLLED.sub(r'<\1 tabindex="0"', data["text/html"])
     elif "text/latex" in data:
         inside = formula(data["text/latex"].strip().strip("$"))
     elif "image/png" in data:

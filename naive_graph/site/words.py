@@ -38,6 +38,7 @@ def markdown(text: str) -> str:
 def _reader() -> Any:
     reader = mistune.create_markdown(escape=True, plugins=["math", "table"])
     renderer: Any = reader.renderer
+    renderer.register("table", lambda _, text: f'<table tabindex="0">{text}</table>\n')
     renderer.register("inline_math", lambda _, text: convert(text))
     renderer.register("block_math", lambda _, text: formula(text))
     renderer.block_code = _literal  # its own comes before registered ones

@@ -113,6 +113,13 @@ def test_the_glossary_has_a_place_for_each_term_and_leads_to_the_lessons_that_ar
     assert "lessons/glossary.html" in Read(site / "index.html").links and "$" not in page.text
 
 
+def test_what_a_page_says_to_install_is_a_file_that_it_leads_to(site):
+    front, lesson = (Read(site / each) for each in ("index.html", "lessons/02_kahns_order.html"))
+    [wheel] = [each.name for each in site.glob("*.whl")]
+    assert all(f'pip install "{wheel}[all]"' in page.text for page in (front, lesson))
+    assert wheel in front.links and f"../{wheel}" in lesson.links
+
+
 def test_a_notebook_is_handed_out_without_what_its_cells_show(site):
     notebook = json.loads((site / "lessons" / "02_kahns_order.ipynb").read_text("utf-8"))
     assert [cell for cell in notebook["cells"] if cell.get("outputs")] == []

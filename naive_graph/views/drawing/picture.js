@@ -49,7 +49,7 @@ const enliven = (() => {
     const caption = written.filter((each) => !isOwn || each !== document.title).join(" ");
 
     function begin(id) {
-      const isWhole = stage.begin(id ?? end());
+      const isWhole = stage.begin(id ?? (life && !dot ? `row-${life.steered.at()}` : end()));  // dot makes room for both
       const more = opening.length ? "A box that holds more opens by a click, or by Enter." : "";
       tell(isWhole ? [caption, more].filter(Boolean).join(" ") : "A part is shown, so that it can be read: scroll, drag, or use the map in the corner.");
     }

@@ -17,7 +17,7 @@
     fetch: (name) => `Ask that host for ${name}, and run the cell again`, asking: (name) => `${name} is being fetched.`,
     refused: (told) => `It cannot be had from there (${told}).`,
     none: (name) => `This needs ${name || "a tool"}, which this page cannot have.`,
-    own: 'On your own machine: pip install "naive-graph[all]", then naive-graph lessons.',
+    own: (install) => `On your own machine: ${install}, then naive-graph lessons. The file stands at the top of this page.`,
     run: "Run", change: "Change", was: "As it was", hint: "Hint", solution: "Solution", all: "Run all", stop: "Stop", reset: "Begin anew", hand: "Download with my answers",
     lost: (told) => `The notebook could not be fetched: ${told}`, passed: "✓ right",
   };
@@ -148,12 +148,12 @@
       const [cell] = lacking;
       lacking = null;
       if (name && facts.host) cell.result.append(offer(cell, name));
-      else cell.result.append(make("p", {}, `${WORDS.none(module)} ${WORDS.own}`));
+      else cell.result.append(make("p", {}, `${WORDS.none(module)} ${WORDS.own(facts.install)}`));
     },
     fetched(isThere, told) {
       const [cell] = lacking;
       lacking = null;
-      if (isThere) run(cell); else cell.result.append(make("p", {}, `${WORDS.refused(told)} ${WORDS.own}`));
+      if (isThere) run(cell); else cell.result.append(make("p", {}, `${WORDS.refused(told)} ${WORDS.own(facts.install)}`));
     },
   };
   const made = {

@@ -28,17 +28,18 @@ def examples() -> dict[str, str]:
     return {title: program.strip() + "\n" for title, _, program in (text.partition("\n") for text in texts)}
 
 
-def write_playground(folder: Path, given: Path | None = None) -> None:
+def write_playground(folder: Path, given: Path | None = None, title: str = "naive_graph") -> None:
     """Write the playground into a folder, which is made. given: a folder with the parts, see `parts`.
 
+    title: of the page, as HTML, so that it can lead somewhere.
     Raises FolderError where nothing can be written, and MissingToolError where a part cannot be had.
     """
-    found = {**parts(given), **dict(_own())}
+    found = {**parts(given), **dict(_own(title))}
     for name, data in found.items():
         write_into(folder, name, data)
 
 
-def _own() -> Iterator[tuple[str, bytes]]:
+def _own(title: str) -> Iterator[tuple[str, bytes]]:
     archive = packed_package()
     for name in OWN:
         yield name, (HERE / name).read_bytes()
@@ -47,7 +48,8 @@ def _own() -> Iterator[tuple[str, bytes]]:
     yield "dot.txt", packed_code().encode()
     yield "package.zip", archive
     yield "examples.json", json.dumps(examples()).encode()
-    yield "index.html", piece("playground/index.html").replace("{package}", known(archive)).encode()
+    page = piece("playground/index.html").replace("{package}", known(archive)).replace("{title}", title)
+    yield "index.html", page.encode()
 
 
 def known(archive: bytes) -> str:
