@@ -18,7 +18,8 @@ def make_site(
     if lite:
         write_lab(output / "lite", parts)
     if playground:
-        write_playground(output / "playground", parts)  # first: pages lead there if it is there
+        # First: pages lead there if it is there.
+        write_playground(output / "playground", parts, '<a href="../index.html">naive_graph</a>')
     count = sum(1 for _ in build(output))
     print(f"written: {count} pages. Open {output / 'index.html'}, or put the folder '{output}' on any web server.")
     if served:

@@ -83,7 +83,8 @@ class _Pages:
             yield write_into(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
             yield self.page(
                 f"lessons/{each.name}.html", "lesson.html", title, lesson=each, before=before, after=after,
-                install=TO_INSTALL.format(self.wheel), python=(host if each.needs_more else "") if self.playground else None, known=package,
+                install=TO_INSTALL.format(self.wheel),
+                python=(host if each.needs_more else "") if self.playground else None, known=package,
             )  # fmt: skip
             yield self.page(
                 f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=slides(each.notebook),
@@ -108,9 +109,10 @@ class _Pages:
             asked = [
                 (by.path, by.page) for by, text in texts.items() if by is not each and f'href="{each.page}"' in text
             ]
+            others = {name: page for name, page in links.items() if page != each.page}
             yield self.page(
                 f"reference/{each.page}", "entry.html", each.path, entry=each, group=title, asked=asked[:40],
-                usage=signed(each.usage, links), written=code(each.written), body=texts[each],
+                usage=signed(each.usage, others), written=code(each.written), body=texts[each],
                 before=before, after=after,
             )  # fmt: skip
 

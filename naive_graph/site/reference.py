@@ -14,6 +14,7 @@ from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
+from warnings import catch_warnings
 
 from .. import errors
 from ..core.compositions import COMPOSITIONS
@@ -96,7 +97,8 @@ class PublicName:
         thing = self.thing
         if not isinstance(thing, type) or issubclass(thing, Exception):
             return {}
-        told = doc.Class(thing.__module__, thing.__qualname__, thing, ("", "")).members
+        with catch_warnings(action="ignore"):  # of types whose tools are not installed
+            told = doc.Class(thing.__module__, thing.__qualname__, thing, ("", "")).members
         return {name: each for name, each in sorted(told.items()) if name[0] != "_" and each.docstring}
 
     @cached_property
@@ -147,8 +149,9 @@ class PublicName:
 
     def _of_a_class(self, links: Links) -> Iterator[str]:
         thing = self.thing
-        bases = ", ".join(linked(each.__name__, links) for each in thing.__mro__[1:-1] if each.__name__[0] != "_")
-        yield f"<p>It is also: {bases}.</p>" if bases else ""
+        told = ("builtins", errors.__name__)
+        bases = [each for each in thing.__mro__[1:-1] if each.__name__ in links or each.__module__ in told]
+        yield f"<p>It is also: {', '.join(linked(each.__name__, links) for each in bases)}.</p>" if bases else ""
         if issubclass(thing, Trainer) and hasattr(thing, "rule"):
             yield f"<h2>Its formula</h2>{docstring(thing.rule.__doc__, links)}{_folded('Its program', thing.rule)}"
         yield "<h2>What it says</h2><ul>" if self.messages else ""

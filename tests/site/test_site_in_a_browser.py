@@ -1,6 +1,7 @@
 """What a reader sees: each kind of page, light and dark, small and large, from files and without a network."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from browsing import serious
@@ -14,7 +15,7 @@ KINDS = [
     "index.html", "lessons/index.html", "lessons/glossary.html", "lessons/02_kahns_order.html", "reference/index.html",
     "reference/tensor.conv2d.html", "reference/AdamTrainer.html", "reference/errors.ShapeError.html",
     "gallery/index.html", "gallery/three-cells-of-an-lstm.html", "slides/02_kahns_order.html",
-    "zh/index.html", "zh/02_kahns_order.html",
+    "zh/index.html", "zh/02_kahns_order.html", "lessons/10_forward_against_reverse.html",
 ]  # fmt: skip
 
 
@@ -33,14 +34,63 @@ def test_every_kind_of_page_can_be_read_and_asks_for_nothing(site, browser, them
     context.close()
 
 
-@pytest.mark.parametrize("theme, kinds", [("light", KINDS), ("dark", KINDS[4:8])], ids=["light", "dark"])
-def test_no_kind_of_page_keeps_anybody_out(site, browser, theme, kinds):
-    context = browser.new_context(color_scheme=theme, bypass_csp=True)  # for axe-core, which is let in by no page
+@pytest.mark.parametrize("theme, wide, kinds", [("light", 390, KINDS), ("dark", 1280, KINDS[4:8])])
+def test_no_kind_of_page_keeps_anybody_out(site, browser, theme, wide, kinds):
+    size = {"width": wide, "height": 844}  # on a phone tables and formulas are scrolled
+    context = browser.new_context(
+        viewport=size, color_scheme=theme, bypass_csp=True
+    )  # for axe-core: no page lets it in
     page = context.new_page()
     for kind in kinds:
         page.goto((site / kind).as_uri())
         assert serious(page) == [], kind
     context.close()
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+def test_a_finger_drags_the_variable_of_the_front_page_and_thumbs_find_what_stands_beside_it(site, browser):
+    with browser.new_context(**PHONE) as context:
+        page = context.new_page()
+        page.goto((site / "index.html").as_uri())
+        leaf = page.locator("g.node[role=slider]")
+        leaf.scroll_into_view_if_needed()
+        box, view, before = (
+            leaf.bounding_box(),
+            page.locator(".ng-view").bounding_box(),
+            leaf.get_attribute("aria-label"),
+        )
+        assert view["x"] <= box["x"] and box["x"] + box["width"] <= view["x"] + view["width"]
+        touch, scrolled = context.new_cdp_session(page), page.evaluate("scrollY")
+        for kind, way in [("touchStart", 0), *(("touchMove", 10 * each) for each in range(1, 7)), ("touchEnd", None)]:
+            place = {"x": box["x"] + 20 + (way or 0), "y": box["y"] + box["height"] / 2}
+            points = [] if way is None else [place]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        page.get_by_text("f = 2.").wait_for()
+        assert leaf.get_attribute("aria-label") != before and page.evaluate("scrollY") == scrolled
+        beside = page.locator(".ng-picture :is(button, input, select, summary)")
+        sizes = beside.evaluate_all("all => all.map(each => each.offsetHeight)")
+        assert len(sizes) > 8 and min(sizes) >= 44
+
+
+def test_text_grows_as_a_reader_has_set_it(site, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    for kind in ("index.html", "lessons/02_kahns_order.html", "reference/AdamTrainer.html"):
+        page.goto((site / kind).as_uri())
+        lines, sizes = (
+            page.locator("header a, main > p, h1, pre"),
+            "all => all.map(each => getComputedStyle(each).fontSize)",
+        )
+        before = [float(each.removesuffix("px")) for each in lines.evaluate_all(sizes)]
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        after = [float(each.removesuffix("px")) for each in lines.evaluate_all(sizes)]
+        assert after == pytest.approx([2 * each for each in before])
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        places = [each.bounding_box() for each in page.locator("header a").all()]
+        rows = [(each["y"], each["y"] + each["height"]) for each in places]
+        assert all(top == before or top >= bottom - 1 for (before, bottom), (top, _) in pairwise(rows))
+    page.close()
 
 
 def test_a_name_is_found_by_what_it_is_called_elsewhere(site, browser):
