@@ -22,18 +22,6 @@ from .own import on_the_shelves, open_course, own_exercise
 from .sandbox import Limits
 
 FILE = "course.toml"
-HEAD = """\
-# The course: which lessons are set, what each exercise is worth, and when a lesson is due.
-# Take out what you do not set. A date may have a time: 2027-01-31T18:00:00, in the time of your machine.
-# After a change: naive-graph class new . --renew
-
-assessed = {assessed}  # whether what is handed out does without hints and solutions
-seed = "{seed}"  # yours alone: what chance is made of, in variants and in random cases of your own exercises
-
-[limits]  # of one answer while it is graded
-seconds = 60
-megabytes = 1024
-"""
 LESSON = """
 [lessons.{name}]
 # due = 2027-01-31
@@ -98,7 +86,8 @@ class Course(NamedTuple):
 
 def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False) -> str:
     """A course file for lessons and their exercises, a point each."""
-    told = [HEAD.format(assessed=str(assessed).lower(), seed=secrets.token_hex(8))]
+    head = Path(__file__).with_name("new_course.txt").read_text(encoding="utf-8")
+    told = [head.format(assessed=str(assessed).lower(), seed=secrets.token_hex(8))]
     for name, exercises in lessons:
         points = ", ".join(f"{each} = 1" for each in exercises)
         told.append(LESSON.format(name=name, points=f"points = {{ {points} }}\n" if points else ""))

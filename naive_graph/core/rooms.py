@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from ..errors import MissingToolError
-from .guesses import OF_PACKAGE
+from .guesses import guesses
 from .imports import Missing, door
 
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -74,6 +74,6 @@ def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
                     raise ImportError(said, name=package)  # `from naive_graph import name` hides the other error
                 break
     else:
-        if name in OF_PACKAGE:
-            raise AttributeError(f"{said} Write {OF_PACKAGE[name]}.", name=name)
+        if name in guesses("package"):
+            raise AttributeError(f"{said} Write {guesses('package')[name]}.", name=name)
     raise AttributeError(said, name=name, obj=sys.modules[package])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
@@ -294,7 +294,7 @@ class Arithmetic:
     """
 
     __slots__ = ()
-    _elsewhere: ClassVar[Mapping[str, str]] = {}  # what other libraries call things: see guesses.py
+    _owner: ClassVar[str] = ""  # of names that are guessed: see guesses.py
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
@@ -371,7 +371,7 @@ class Arithmetic:
         def __getattr__(self, name: str) -> NoReturn:
             if name == "_data":  # what numpy.ma asks for first, of an operand beside a masked array
                 raise OperandError("A graph takes no masked arrays. Choose numbers: values.filled(0.0).")
-            refuse(f"This {type(self).__name__}", name, self._elsewhere, self)
+            refuse(f"This {type(self).__name__}", name, self._owner, self)
 
     def __xor__(self, other: Any) -> NoReturn:
         raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")

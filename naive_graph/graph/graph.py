@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..core.guesses import OF_GRAPH, near, refuse
+from ..core.guesses import near, refuse
 from ..core.number import switch
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
@@ -70,7 +70,7 @@ class GraphType(type):
     if not TYPE_CHECKING:  # so that checkers see what is not there
 
         def __getattr__(cls, name: str) -> NoReturn:
-            refuse("Graph", name, OF_GRAPH, cls)
+            refuse("Graph", name, "graph", cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if not hasattr(cls, name):  # a setting misspelt would be kept, and nobody would ask for it

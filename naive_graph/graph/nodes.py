@@ -14,7 +14,6 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeGuard, TypeVar
 
 from ..core.catalogue import UNARY
-from ..core.guesses import OF_NODE
 from ..core.number import listed, number
 from ..core.numpy_protocol import INSTEAD, refusal
 from ..core.origin import Origin
@@ -80,7 +79,7 @@ class Node(_Methods):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
 
     __slots__ = ("__weakref__", "_home", "_row")
-    _elsewhere = OF_NODE
+    _owner = "node"
     _home: Tables
     _row: int
 

@@ -18,7 +18,7 @@ from warnings import catch_warnings
 
 from .. import errors
 from ..core.compositions import COMPOSITIONS
-from ..core.guesses import GUESSES
+from ..core.guesses import OWNERS, guesses
 from ..core.rooms import public
 from ..core.rules import Rule
 from ..errors import DrawingError, NoGradientError
@@ -350,8 +350,8 @@ def findings(entries: Iterable[PublicName], links: Links) -> Iterator[Found]:
         for place, said in enumerate(entry.messages):
             yield Found(f"{entry.page}#says-{place}", entry.name, said)
     there = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
-    for before, table in GUESSES.items():
-        for name, advice in table.items():
+    for before, owner in OWNERS.items():
+        for name, advice in guesses(owner).items():
             yield Found(_place(advice, links, there), before + name, f"(elsewhere) Here: {advice}")
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from ..core.guesses import OF_TENSOR
 from ..core.number import listed
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
@@ -71,7 +70,7 @@ class TensorNode(_Methods):
     sources: tuple[TensorNode, ...] = ()
     letters: str = ""  # what the learner called the indices of the result, then those that are summed over
     call: Call | None = None  # what the node is the result of, if that has a name
-    _elsewhere = OF_TENSOR
+    _owner = "tensor"
     structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
     flat = False  # whether it moves with nothing, whatever it is made of
     direct: Direct | None = None  # how its array is found at once, if single numbers go another way

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 from ..core.files import path_of
-from ..core.guesses import OF_TRAINER, refuse
+from ..core.guesses import guesses, refuse
 from ..core.imports import uninterrupted
 from ..core.number import listed, switch, whole
 from ..errors import ArityError, DivergedError, TrainingError
@@ -106,7 +106,7 @@ class Trainer:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            refuse(f"This {type(self).__name__}", name, OF_TRAINER, self)
+            refuse(f"This {type(self).__name__}", name, "trainer", self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, self._checked(name, value))
@@ -115,8 +115,8 @@ class Trainer:
         """The value of a setting as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
         check = CHECKS.get(name)
         if check is None:
-            if name in OF_TRAINER:  # it would be kept, and nobody would ask for it
-                refuse(f"This {type(self).__name__}", name, OF_TRAINER, self)
+            if name in guesses("trainer"):  # it would be kept, and nobody would ask for it
+                refuse(f"This {type(self).__name__}", name, "trainer", self)
             ours = name in self.takes.parameters and type(self.takes.parameters[name].default) in (int, float)
             return FINITE(value, name) if ours else value
         return check(value, name)

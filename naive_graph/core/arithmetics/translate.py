@@ -15,7 +15,9 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import ieee
@@ -48,31 +50,10 @@ C = Language(
     {}, "INFINITY", "NAN", "const double", "double",
 )  # fmt: skip
 
+_JS = Path(__file__).with_name("own.js").read_text(encoding="utf-8")
+OWN = {each[1]: each[0] for each in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
 JAVASCRIPT = Language(
-    "javascript",
-    {name: f"Math.{name}" for name in [*BOTH, "abs"]},
-    {
-        "isinf": "function ng_isinf(a) {\n    return Math.abs(a) == Infinity;\n}",
-        "fmod": "function ng_fmod(a, b) {\n    return a % b;\n}",
-        "copysign": "function ng_copysign(a, b) {\n"
-        "    return Math.abs(a) * (b < 0 || Object.is(b, -0) ? -1 : 1);\n}",
-        # 1 to any power is 1 in IEEE 754, and NaN here; so with -1 to an infinite one.
-        "pow": "function ng_pow(a, b) {\n"
-        "    return a == 1 || (a == -1 && Math.abs(b) == Infinity) ? 1 : Math.pow(a, b);\n}",
-        # Below 1.5 the power series; above, 1 minus a continued fraction. Source: Abramowitz & Stegun, 7.1.
-        "erf": "function ng_erf(a) {\n"
-        "    const x = Math.abs(a);\n"
-        "    if (x < 1.5) {\n"
-        "        let sum = 0;\n"
-        "        for (let n = 30; n > 0; n--) sum = (1 / (2 * n + 1) + sum) * (-x * x / n);\n"
-        "        return a + a * (0.12837916709551257 + 1.1283791670955126 * sum);\n"
-        "    }\n"
-        "    if (!(x < 6)) return a != a ? a : Math.sign(a);\n"
-        "    let tail = x;\n"
-        "    for (let n = 120; n > 0; n--) tail = x + n / 2 / tail;\n"
-        "    return Math.sign(a) * (1 - 0.5641895835477563 * Math.exp(-x * x) / tail);\n}",
-    },
-    "Infinity", "NaN", "const", "let",
+    "javascript", {name: f"Math.{name}" for name in [*BOTH, "abs"]}, OWN, "Infinity", "NaN", "const", "let",
 )  # fmt: skip
 
 LANGUAGES = {"c": C, "javascript": JAVASCRIPT}
