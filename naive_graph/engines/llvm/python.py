@@ -59,11 +59,13 @@ class TranslatedModule:
         return name
 
     def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
-        """The same for a function that is there as text. names: what names in it stand for."""
+        """The same for a function that is there as text, which those after it may call. names: what names stand for."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)
         self.texts[tree.name] = _Translation(self, tree, {**globals(), **names}, tree.name).text()
+        kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in tree.args.args if each.annotation]
+        self.known[tree.name] = Callee(tree.name, kinds, result_type(tree))
         return tree.name
 
     def __str__(self) -> str:

@@ -40,6 +40,29 @@ define internal void @add_first(ptr %xs, i64 %at, i64 %size, {VECTOR} %x, i64 %b
 }}"""
 
 
+def gathered() -> str:
+    """Numbers from wherever a register's worth of entries of an index says."""
+    gather, all_of = f"@llvm.masked.gather.v{LANES}f64.v{LANES}p0", ", ".join(["i1 true"] * LANES)
+    return f"""
+declare {VECTOR} {gather}(<{LANES} x ptr>, i32, {MASK}, {VECTOR})
+define internal {VECTOR} @gathered(ptr %xs, ptr %index, i64 %at) alwaysinline {{
+  %where = getelementptr i32, ptr %index, i64 %at
+  %rows = load <{LANES} x i32>, ptr %where, align 4
+  %places = getelementptr double, ptr %xs, <{LANES} x i32> %rows
+  %all = call {VECTOR} {gather}(<{LANES} x ptr> %places, i32 8, {MASK} <{all_of}>, {VECTOR} poison)
+  ret {VECTOR} %all
+}}"""
+
+
+def lane() -> str:
+    """One lane of a register."""
+    return f"""
+define internal double @lane({VECTOR} %x, i64 %k) alwaysinline {{
+  %one = extractelement {VECTOR} %x, i64 %k
+  ret double %one
+}}"""
+
+
 def first(size: str) -> list[str]:
     """The instructions for %mask: which lanes are among the first ones, of which there are `size`."""
     places = f"<{LANES} x i64>"
@@ -128,6 +151,8 @@ def known() -> dict[str, Callee]:
     found = (
         Callee("sum_lanes", [VECTOR], "double", sum_lanes()),
         Callee("add_first", ["ptr", "i64", "i64", VECTOR, "i64"], "void", add_first()),
+        Callee("gathered", ["ptr", "ptr", "i64"], VECTOR, gathered()),
+        Callee("lane", [VECTOR, "i64"], "double", lane()),
         Callee("crosswise", ["ptr", "ptr", *["i64"] * 5], "void", crosswise()),
     )
     return {each.name: each for each in found}

@@ -21,63 +21,9 @@ from typing import Any
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
-from ..llvm.emit import opaque
-from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.python import TranslatedModule
-from ..llvm.typed import LANES, VECTOR, Callee
-from .operators import KNOWN, Shape, scattered
-
-# A register of numbers from one place, leaving 0 there; and a register added to numbers that lie anywhere.
-_ADD_ONE = """
-  %i{k} = load i32, ptr %w{k}
-  %p{k} = getelementptr double, ptr %adjoints, i32 %i{k}
-  %o{k} = load double, ptr %p{k}
-  %x{k} = extractelement {v} %values, i64 {k}
-  %s{k} = fadd double %o{k}, %x{k}
-  store double %s{k}, ptr %p{k}"""
-ADDED = f"""
-declare {VECTOR} @llvm.masked.load.v8f64.p0(ptr, i32, <8 x i1>, {VECTOR})
-define internal {VECTOR} @near(ptr %numbers, i64 %at, i64 %left) alwaysinline {{
-  %mask = call <8 x i1> @first(i64 %left)
-  %place = getelementptr double, ptr %numbers, i64 %at
-  %found = call {VECTOR} @llvm.masked.load.v8f64.p0(ptr %place, i32 8, <8 x i1> %mask, {VECTOR} zeroinitializer)
-  ret {VECTOR} %found
-}}
-define internal {VECTOR} @taken(ptr %numbers, i64 %at, i64 %left) alwaysinline {{
-  %found = call {VECTOR} @near(ptr %numbers, i64 %at, i64 %left)
-  call void @stored(ptr %numbers, i64 %at, i64 %left, {VECTOR} zeroinitializer)
-  ret {VECTOR} %found
-}}
-define internal void @added(ptr %adjoints, ptr %index, i64 %at, i64 %left, {VECTOR} %values) alwaysinline {{
-  %w0 = getelementptr i32, ptr %index, i64 %at
-  {" ".join(f"%w{k} = getelementptr i32, ptr %w0, i64 {k}{chr(10)} " for k in range(1, LANES))}
-  %many = icmp sge i64 %left, {LANES}
-  br i1 %many, label %all, label %some
-some:
-  %k = phi i64 [0, %0], [%next, %some]
-  %w = getelementptr i32, ptr %w0, i64 %k
-  %i = load i32, ptr %w
-  %p = getelementptr double, ptr %adjoints, i32 %i
-  %o = load double, ptr %p
-  %x = extractelement {VECTOR} %values, i64 %k
-  %s = fadd double %o, %x
-  store double %s, ptr %p
-  %next = add i64 %k, 1
-  %going = icmp slt i64 %next, %left
-  br i1 %going, label %some, label %done
-all:{"".join(_ADD_ONE.format(k=k, v=VECTOR) for k in range(LANES))}
-  br label %done
-done:
-  ret void
-}}
-"""
-ADDING = {
-    **KNOWN,
-    "near": Callee("near", ["ptr", "i64", "i64"], VECTOR),
-    "taken": Callee("taken", ["ptr", "i64", "i64"], VECTOR),
-    "added": Callee("added", ["ptr", "ptr", "i64", "i64", VECTOR], "void"),
-}
+from ..llvm.typed import LANES
+from .operators import Shape, loops
 
 
 def suits(rule: Rule, arity: int) -> bool:
@@ -97,21 +43,8 @@ def backward(shape: Shape) -> Library:
 
 def text(shape: Shape) -> str:
     """Both loops of a shape, in LLVM's language."""
-    module, arity = Module(LANES), shape.arity
-    single = Module(1, declared=module.declared, fast=True)
-    at_hand = dict(ADDING)
-    try:
-        for place in range(arity):
-            name = module.define(f"slope{place}", _slope(shape, place), arity + 2)
-            at_hand[f"slope{place}"] = Callee(name, [VECTOR] * (arity + 2), VECTOR)
-            alone = single.define(f"slope{place}", _slope(shape, place), arity + 2)
-            at_hand[f"slope{place}_alone"] = Callee(alone, ["double"] * (arity + 2), "double")
-    except Exception as error:  # whatever a learner's function does when it meets registers
-        raise opaque(BY_NUMBER[shape.kind], error) from error
-    program = TranslatedModule(at_hand)
-    program.add_source(_back_source(arity))
-    program.add_source(_one_source(arity))
-    return f"{together(module, single)}\n{scattered()}\n{ADDED}\n{program}"
+    slopes = {f"slope{place}": (_slope(shape, place), shape.arity + 2) for place in range(shape.arity)}
+    return loops(shape, slopes, [_one_source(shape.arity), _back_source(shape.arity)])
 
 
 def _slope(shape: Shape, place: int) -> Any:
@@ -128,22 +61,23 @@ def _slope(shape: Shape, place: int) -> Any:
 
 
 def _back_source(arity: int) -> str:
-    operands = [f"x{place}" for place in range(arity)]
-    loads = "\n            ".join(
-        f"{name} = gathered(scalars, index, base + {place} * length + i, length - i)"
-        for place, name in enumerate(operands)
-    )
-    gives = "\n            ".join(
-        f"added(adjoints, index, base + {place} * length + i, length - i, slope{place}({', '.join(operands)}, y, g))"
-        for place in range(arity)
-    )
+    operands = ", ".join(f"x{place}" for place in range(arity))
+    lines = [f"x{place} = gathered(scalars, index, base + {place} * length + i)" for place in range(arity)]
+    for place in range(arity):
+        lines.append(f"s = slope{place}({operands}, y, g)")
+        for k in range(LANES):
+            lines.append(f"adjoints[index[base + {place} * length + i + {k}]] += lane(s, {k})")
+    inside = "\n            ".join(lines)
     return f"""
     def back(scalars: Floats, adjoints: Floats, index: Ints, base: int, target: int, length: int) -> None:
-        for i in range(0, length, LANES):
-            y = near(scalars, target + i, length - i)
-            g = taken(adjoints, target + i, length - i)
-            {loads}
-            {gives}
+        whole = length // LANES * LANES
+        for i in range(0, whole, LANES):
+            y = scalars[target + i : target + i + LANES]
+            g = adjoints[target + i : target + i + LANES]
+            adjoints[target + i : target + i + LANES] = many(0.0)
+            {inside}
+        for i in range(whole, length):
+            back_one(scalars, adjoints, index, base + i, target + i, length)
     """
 
 

@@ -9,63 +9,22 @@ written too: `one` is a single row, and `of_one` what it computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
 from typing import Any, NamedTuple
 
 from ...core import ieee
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
-from ..llvm import tracing
+from ..llvm import registers, tracing
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.typed import LANES, MASK, VECTOR, Callee
+from ..llvm.typed import LANES, VECTOR, Callee
 from .flat import LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES
-
-# A register of scalars from anywhere, and one to one place; of the last ones, only as many as there are.
-SCATTERED = """
-declare <{n} x i32> @llvm.masked.load.v{n}i32.p0(ptr, i32, {mask}, <{n} x i32>)
-declare {vector} @llvm.masked.gather.v{n}f64.v{n}p0(<{n} x ptr>, i32, {mask}, {vector})
-declare void @llvm.masked.store.v{n}f64.p0({vector}, ptr, i32, {mask})
-define internal {mask} @first(i64 %left) alwaysinline {{
-  %one = insertelement <{n} x i64> poison, i64 %left, i64 0
-  %all = shufflevector <{n} x i64> %one, <{n} x i64> poison, <{n} x i32> zeroinitializer
-  %mask = icmp slt <{n} x i64> <{counted}>, %all
-  ret {mask} %mask
-}}
-define internal {vector} @gathered(ptr %scalars, ptr %index, i64 %at, i64 %left) alwaysinline {{
-  %mask = call {mask} @first(i64 %left)
-  %where = getelementptr i32, ptr %index, i64 %at
-  %rows = call <{n} x i32> @llvm.masked.load.v{n}i32.p0(ptr %where, i32 4, {mask} %mask, <{n} x i32> zeroinitializer)
-  %places = getelementptr double, ptr %scalars, <{n} x i32> %rows
-  %ones = insertelement {vector} poison, double 1.0, i64 0
-  %rest = shufflevector {vector} %ones, {vector} poison, <{n} x i32> zeroinitializer
-  %all = call {vector} @llvm.masked.gather.v{n}f64.v{n}p0({ptrs} %places, i32 8, {mask} %mask, {vector} %rest)
-  ret {vector} %all
-}}
-define internal void @stored(ptr %scalars, i64 %at, i64 %left, {vector} %values) alwaysinline {{
-  %mask = call {mask} @first(i64 %left)
-  %place = getelementptr double, ptr %scalars, i64 %at
-  call void @llvm.masked.store.v{n}f64.p0({vector} %values, ptr %place, i32 8, {mask} %mask)
-  ret void
-}}
-"""
-
-
-def scattered() -> str:
-    """The loads and stores, in LLVM's language."""
-    counted = ", ".join(f"i64 {k}" for k in range(LANES))
-    return SCATTERED.format(n=LANES, vector=VECTOR, mask=MASK, ptrs=f"<{LANES} x ptr>", counted=counted)
-
-
-KNOWN = {  # what a kernel may call them
-    "gathered": Callee("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
-    "stored": Callee("stored", ["ptr", "i64", "i64", VECTOR], "void"),
-}
 
 
 class Shape(NamedTuple):
@@ -94,25 +53,31 @@ def kernels(shape: Shape) -> Library:
 
 
 def text(shape: Shape) -> str:
-    """Both kernels of a shape, in LLVM's language."""
+    """All kernels of a shape, in LLVM's language."""
+    arity, sources = shape.arity, [_one_source(shape.arity), _run_source(shape.arity), _lanes_source(shape.arity)]
+    if arity == 1:
+        sources.append("def of_one(x: float) -> float:\n    return value_alone(x)")
+    return loops(shape, {"value": (_value(shape), arity)}, sources)
+
+
+def loops(shape: Shape, functions: Mapping[str, tuple[Callable[..., Any], int]], sources: Sequence[str]) -> str:
+    """Loops of a shape, in LLVM's language.
+
+    functions: what they call, with how many operands: as NAME it takes registers, as NAME_alone numbers, with the same
+    bits. A source may call those before it.
+    """
     module = Module(LANES)
-    single = Module(1, module.declared, fast=True)  # one number, with a register's bits
+    single, known = Module(1, module.declared, fast=True), registers.known()
     try:
-        value = module.define(shape.name, _value(shape), shape.arity)
-        alone = single.define(shape.name, _value(shape), shape.arity)
+        for name, (function, arity) in functions.items():
+            known[name] = Callee(module.define(name, function, arity), [VECTOR] * arity, VECTOR)
+            known[f"{name}_alone"] = Callee(single.define(name, function, arity), ["double"] * arity, "double")
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
-    values = {
-        "value": Callee(value, [VECTOR] * shape.arity, VECTOR),
-        "value_alone": Callee(alone, ["double"] * shape.arity, "double"),
-    }
-    program = TranslatedModule({**KNOWN, **values})
-    program.add_source(_run_source(shape.arity))
-    program.add_source(_one_source(shape.arity))
-    if shape.arity == 1:
-        program.add_source("def of_one(x: float) -> float:\n    return value_alone(x)")
-    program.add_source(_lanes_source(shape.arity))
-    return f"{together(module, single)}\n{scattered()}\n{program}"
+    program = TranslatedModule(known)
+    for source in sources:
+        program.add_source(source)
+    return f"{together(module, single)}\n{program}"
 
 
 def largest_of() -> Callable[..., Any]:
@@ -130,11 +95,14 @@ def _value(shape: Shape) -> Any:
 
 
 def _run_source(arity: int) -> str:
-    operands = ", ".join(f"gathered(scalars, index, base + {place} * length + i, length - i)" for place in range(arity))
+    operands = ", ".join(f"gathered(scalars, index, base + {place} * length + i)" for place in range(arity))
     return f"""
     def run(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
-        for i in range(0, length, LANES):
-            stored(scalars, target + i, length - i, value({operands}))
+        whole = length // LANES * LANES
+        for i in range(0, whole, LANES):
+            scalars[target + i : target + i + LANES] = value({operands})
+        for i in range(whole, length):
+            one(scalars, index, base + i, target + i, length)
     """
 
 
