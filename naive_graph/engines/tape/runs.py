@@ -25,11 +25,11 @@ import numpy as np
 from ..llvm.emit import Opaque
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .flat import MUL, NONE, Array, Flat, PlanColumns
+from .flat import NONE, Array, Flat, PlanColumns
 from .operators import Shape
 from .scalars import arity_of
 
-MOST_SHAPES, MOST_FACTORS = 1000, 64  # and of a product in a loop, which takes their square on the way back
+MOST_SHAPES = 1000
 
 
 class Shapes:
@@ -43,7 +43,7 @@ class Shapes:
         of_row = np.empty(len(rows), np.int32)
         self.count = classes(len(rows), rows, flat.columns, self.known, self.count, of_row)
         if self.count > MOST_SHAPES:
-            raise Opaque("Operators of so many kinds and sizes, or a product of so many factors, cannot be compiled.")
+            raise Opaque("Operators of so many kinds and sizes cannot be compiled.")
         return of_row
 
     def since(self, before: int = 0) -> list[Shape]:
@@ -79,8 +79,6 @@ def classes(size: int, rows: Ints, of: PlanColumns, known: Ints, count: int, of_
     """The place of each row's shape among the known ones, pairs of a kind and an arity; how many there are now."""
     for at in range(size):
         kind, arity = of.kinds[rows[at]], arity_of(rows[at], of)
-        if kind == MUL and of.starts[rows[at] + 1] - of.starts[rows[at]] > MOST_FACTORS:
-            return MOST_SHAPES + 1
         place = 0
         while place < count and (known[2 * place] != kind or known[2 * place + 1] != arity):
             place += 1

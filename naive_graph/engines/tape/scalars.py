@@ -18,11 +18,10 @@ from .flat import ADD, DOT, MUL, SUB, PlanColumns
 from .sums import NOTHING_YET
 
 FEW = 4  # rows of a run that are quicker one by one: each is an instruction of its own
-ANY_NUMBER = 0  # the arity that stands for those of sums, products and dots that have no kernel
-MOST_OPERANDS = 4  # of a product with a kernel
+ANY_NUMBER = 0  # the arity that stands for those of sums and dots that have no kernel
 # How it goes: by the shape's kernel, many rows at once or one alone (whose operand may be the last result, which is
 # still in a register); or in a loop over any number of operands.
-MANY, ALONE, ALONE_LAST, SUM, PRODUCT, DOTS = 0, 1, 2, 3, 4, 5
+MANY, ALONE, ALONE_LAST, SUM, DOTS = 0, 1, 2, 3, 4
 # From TWO_FROM on: one row, 4 times 0 for a sum, 1 for a difference, 2 for a product; and which operand is that result.
 TWO_FROM, NEITHER, FIRST, SECOND = 8, 0, 1, 2
 HOWS = 32  # an instruction begins with its shape's number times HOWS, and how it goes
@@ -42,9 +41,7 @@ class InstructionTables(NamedTuple):
 def arity_of(row: int, of: PlanColumns) -> int:
     """How many operands a row's shape has: ANY_NUMBER where a loop takes as many as there are."""
     kind, arity = of.kinds[row], of.starts[row + 1] - of.starts[row]
-    if kind == DOT or (kind == ADD and arity != 2) or (kind == MUL and (arity < 2 or arity > MOST_OPERANDS)):
-        return ANY_NUMBER
-    return arity
+    return ANY_NUMBER if kind == DOT or (kind == ADD and arity != 2) else arity
 
 
 @machine
@@ -91,7 +88,7 @@ def row_by_row(first: int, last: int, order: Ints, of: PlanColumns, made: Instru
 def how(kind: int, arity: int, length: int, last: int, index: Ints, at: int) -> int:
     """How an instruction of so many rows goes. last: the slot of the result right before."""
     if arity == ANY_NUMBER:
-        return DOTS if kind == DOT else SUM if kind == ADD else PRODUCT
+        return DOTS if kind == DOT else SUM
     if length > 1:
         return MANY
     if arity == 2 and (kind == ADD or kind == SUB or kind == MUL):  # noqa: SIM109
@@ -165,8 +162,6 @@ def in_memory(shape: int, to: int, length: int, base: int, how: int, line: Instr
         add_up(to, length, base, line)
     elif how == DOTS:
         multiply_and_add(to, length, base, line)
-    elif how == PRODUCT:
-        multiply(to, length, base, line)
     else:
         way = RUN if how == MANY else ONE
         call_run(line.table, ENTRIES * shape + way, line.scalars, line.index, base, to, length)
@@ -198,16 +193,4 @@ def multiply_and_add(to: int, length: int, base: int, line: InstructionLine) -> 
             else:
                 sum += line.scalars[x]
         line.scalars[to + i] = sum
-        at = end
-
-
-def multiply(to: int, length: int, base: int, line: InstructionLine) -> None:
-    """Products of any number of factors, from the left."""
-    at = base
-    for i in range(length):
-        end = at + 1 + line.index[at]
-        product = line.scalars[line.index[at + 1]]
-        for factor in range(at + 2, end):
-            product *= line.scalars[line.index[factor]]
-        line.scalars[to + i] = product
         at = end

@@ -65,7 +65,6 @@ from .scalars import (
     ENTRIES,
     HOWS,
     MANY,
-    PRODUCT,
     SUM,
     TWO_FROM,
     InstructionLine,
@@ -75,7 +74,7 @@ from .scalars import (
 )
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
-MOST_ARITY = 4  # of a rule that is differentiated in place
+MOST_ARITY = 8  # of a rule that is differentiated in place; products of more factors are left to the passes
 
 
 class Windows(NamedTuple):
@@ -230,8 +229,6 @@ def back(shape: int, first: int, length: int, base: int, how: int, line: Instruc
             adjoints[y] += incoming * line.scalars[x]
     elif how == SUM:
         spread(first, length, base, line, adjoints)
-    elif how == PRODUCT:
-        share_out(first, length, base, line, adjoints)
     else:
         way = BACK if how == MANY else BACK_ONE
         call_back(line.table, ENTRIES * shape + way, line.scalars, adjoints, line.index, base, first, length)
@@ -246,20 +243,4 @@ def spread(first: int, length: int, base: int, line: InstructionLine, adjoints: 
         adjoints[first + i] = 0.0
         for term in range(at + 1, end):
             adjoints[line.index[term]] += incoming
-        at = end
-
-
-def share_out(first: int, length: int, base: int, line: InstructionLine, adjoints: Floats) -> None:
-    """Each factor gets the product's adjoint times all the others; a factor of 0 is harmless."""
-    at = base
-    for i in range(length):
-        end = at + 1 + line.index[at]
-        incoming = adjoints[first + i]
-        adjoints[first + i] = 0.0
-        for mine in range(at + 1, end):
-            others = 1.0
-            for factor in range(at + 1, end):
-                if factor != mine:
-                    others *= line.scalars[line.index[factor]]
-            adjoints[line.index[mine]] += incoming * others
         at = end
