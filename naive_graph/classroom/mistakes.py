@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .asking import AnswerOutcome, Asked, plain
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Switches, same
-from .near import SENTENCES, flat, near, relation
+from .near import RAISED, SENTENCES, flat, near, relation
 
 NEARLY_ALL = 0.985
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
@@ -103,14 +103,6 @@ def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool],
 
 # --- mistakes that belong to no exercise ----------------------------------------
 
-TELLING = [  # what an error says of a mistake: a part of its text, the mistake, and a sentence
-    ("RecursionError", "calls_itself", "It calls itself without an end for {case}. When is it to call itself no more?"),
-    (
-        "has no setter",
-        "sets_a_fact",
-        "It sets what the library keeps ({where}). Keep a count of your own: a dict by node.",
-    ),
-]
 SLOW = ("endless", "crashed")
 ONCE = "Each node is to have its turn once: keep what is known of it."
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
@@ -204,9 +196,9 @@ def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
         yield Mistake("never_ends", f"It does not end for {text}: it was stopped. What should end its loop?")
     elif first.kind == "raised":
         where = f", in {first.where}" if first.where else ""
-        for kind, name, told in TELLING:
-            if kind in first.error:
-                yield Mistake(name, told.format(case=text, where=where[5:]))
+        for error, told in RAISED.items():
+            if error in first.error:
+                yield from (Mistake(name, says.format(case=text, where=where[5:])) for name, says in told.items())
                 return
         yield Mistake("raises", f"It raises {first.error}{where} (for {text}).")
     elif first.kind == "crashed":
@@ -218,11 +210,9 @@ def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
 def _kind(value: Any) -> str:
     """What sort of thing a value is."""
     if isinstance(value, dict):
-        return (
-            "a dict" if "pairs" in value else "a text" if "text" in value else f"something of type {value.get('kind')}"
-        )
-    kinds = {list: "a list", float: "a number", bool: "True or False"}
-    return kinds.get(type(value), "None")
+        other = "a text" if "text" in value else f"something of type {value.get('kind')}"
+        return "a dict" if "pairs" in value else other
+    return {list: "a list", float: "a number", bool: "True or False"}.get(type(value), "None")
 
 
 # --- right in another shape -----------------------------------------------------
@@ -237,10 +227,8 @@ def _wrong_shape(exercise: Exercise, asked: Asked) -> Mistake | None:
         told = "What it finds is right, its shape is not: the parts are there in another order than asked."
         return Mistake("wrong_shape", told)
     for told, change in SHAPES:
-        changed = [list(change(exercise, first.value, exercise.wanted[i].value)) for i, first in wrong]
-        if all(changed) and all(
-            any(exercise.accepts(i, each) for each in each_way) for (i, _), each_way in zip(wrong, changed)
-        ):
+        changed = [(i, change(exercise, first.value, exercise.wanted[i].value)) for i, first in wrong]
+        if all(any(exercise.accepts(i, each) for each in ways) for i, ways in changed):
             what = {"kind": "", **(wrong[0][1].value if isinstance(wrong[0][1].value, dict) else {})}["kind"]
             return Mistake("wrong_shape", "What it finds is right, its shape is not: " + told.format(kind=what))
     return None

@@ -24,7 +24,7 @@ from .mutants import OTHERS
 from .solutions import solution_text
 
 SAID = tomllib.loads(Path(__file__).with_name("slips.toml").read_text(encoding="utf-8"))
-SENTENCES, RELATIONS = SAID["slips"], SAID["relations"]  # the surest first
+SENTENCES, RELATIONS, RAISED = SAID["slips"], SAID["relations"], SAID["raised"]  # the surest first
 TWINS = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
 STYLES = Path(__file__).parent / "exercises" / "styles.txt"
 LINES = 20_000  # that a changed solution may run in one case
@@ -75,11 +75,8 @@ def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
         return "", ""
     if exercise.complaint is not None:
         told = {str(exercise.complaint(exercise.cases[i], first.value)) for i, first in wrong}
-        name, sentence = (
-            re.sub(r"\W+", "_", min(told)),
-            f"{min(told)[:1].upper()}{min(told)[1:]}, wherever it is wrong.",
-        )
-        return (name, sentence) if len(told) == 1 else ("", "")
+        only, sentence = min(told), f"{min(told)[:1].upper()}{min(told)[1:]}, wherever it is wrong."
+        return (re.sub(r"\W+", "_", only), sentence) if len(told) == 1 else ("", "")
     pairs = [(first.value, exercise.wanted[i].value) for i, first in wrong]
     for name, sentence in RELATIONS.items():
         if found := HOLDS[name](exercise, pairs):
@@ -108,11 +105,8 @@ def _entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
 
 
 def _one_row(exercise: Exercise, pairs: Pairs) -> str:
-    several = [
-        (got, want) for got, want in pairs if isinstance(got, list) and len(got) > 1 and isinstance(got[0], list)
-    ]
-    found = several and all(all(each == got[0] for each in got) and got != want for got, want in several)
-    return "so" if found else ""
+    several = [pair for pair in pairs if isinstance(pair[0], list) and pair[0][1:] and isinstance(pair[0][0], list)]
+    return "so" if several and all(got.count(got[0]) == len(got) and got != want for got, want in several) else ""
 
 
 def _other_size(exercise: Exercise, pairs: Pairs) -> str:
@@ -293,22 +287,16 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.Subscript(value, ast.Slice(lower)) if isinstance(node.ctx, ast.Load):
             first = lower or ast.Constant(0)
             ends = ast.Slice(first, ast.BinOp(first, ast.Add(), ast.Constant(1))), ast.Slice(ast.Constant(2), None)
-            yield from (("part_of_a_list", each) for each in (value, *(_of(value, end) for end in ends)))
+            cut = (ast.Subscript(value, end, ast.Load()) for end in ends)
+            yield from (("part_of_a_list", each) for each in (value, *cut))
         case ast.List(parts) | ast.Tuple(parts) if isinstance(node.ctx, ast.Load):
-            yield from (
-                ("part_missing", type(node)([*parts[:i], *parts[i + 1 :]], node.ctx)) for i in range(len(parts))
-            )
+            fewer = ([*parts[:i], *parts[i + 1 :]] for i in range(len(parts)))
+            yield from (("part_missing", type(node)(each, node.ctx)) for each in fewer)
         case ast.Name(name, ast.Load()) if name in names:
             yield from (("other_name", ast.Name(other, ast.Load())) for other in names if other != name)
-    for name, made in _twins(node):
-        yield name, made
+    yield from _twins(node)
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
-        for step in (ast.Add(), ast.Sub()):
-            yield "other_number", ast.Subscript(node.value, ast.BinOp(node.slice, step, ast.Constant(1)), node.ctx)
-
-
-def _of(value: ast.expr, part: ast.expr) -> ast.expr:
-    return ast.Subscript(value, part, ast.Load())
+        yield from (("other_number", ast.Subscript(node.value, each, node.ctx)) for each in _beside(node.slice))
 
 
 def _twins(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -316,19 +304,21 @@ def _twins(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         case ast.Name(name, context) if name in TWINS:
             yield "other_function", ast.Name(TWINS[name], context)
         case ast.Attribute(value, name, context) if name in TWINS:
-            yield (
-                "other_side" if name in ("last", "next") else "other_function",
-                ast.Attribute(value, TWINS[name], context),
-            )
+            kind = "other_side" if name in ("last", "next") else "other_function"
+            yield kind, ast.Attribute(value, TWINS[name], context)
+
+
+def _beside(number: ast.expr) -> list[ast.expr]:
+    """One more, and one less."""
+    return [ast.BinOp(number, step(), ast.Constant(1)) for step in (ast.Add, ast.Sub)]
 
 
 def _other_ends(call: ast.Call) -> Iterator[ast.expr]:
     """range and len that are one more, or one less, or begin at 1."""
     *before, last = call.args
     if ast.unparse(call.func) == "len":
-        yield from (ast.BinOp(call, step, ast.Constant(1)) for step in (ast.Add(), ast.Sub()))
+        yield from _beside(call)
     else:
-        for step in (ast.Add(), ast.Sub()):
-            yield ast.Call(call.func, [*before, ast.BinOp(last, step, ast.Constant(1))], [])
+        yield from (ast.Call(call.func, [*before, each], []) for each in _beside(last))
         if not before:
             yield ast.Call(call.func, [ast.Constant(1), last], [])

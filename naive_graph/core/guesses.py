@@ -16,13 +16,13 @@ OWNERS = {"": "package", "Graph.": "graph", "node.": "node", "trainer.": "traine
 
 @cache
 def guesses(owner: str) -> dict[str, str]:
-    """What to write for each name that is guessed of an owner, as guesses.toml has it.
+    """What to write for each name that is guessed of an owner, as guesses.toml has it; of "numpy", what is said.
 
     >>> guesses("node")["zero_grad"]
     'Graph.kill_grad()'
     """
     rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["guess"]
-    return {name: row["write"] for row in rows for name in row.get(owner, "").split()}
+    return {name: row.get("says") or row["write"] for row in rows for name in row.get(owner, "").split()}
 
 
 def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .guesses import guesses
+
 # The same function under another name; of the others NumPy has our name, or none.
 NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
@@ -27,35 +29,6 @@ METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arcta
 
 COMPARISONS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
 
-_STEPS = "It goes in steps, whose slope is 0 or does not exist. Compute with the number: np.{0}(x.value)"
-_LOGIC = "Of comparisons write a product for `and`, their maximum for `or`, 1.0 - x for `not`"
-_ASKS = "Ask the number: np.{0}(x.value)"
-
-# What to write for a function that has no rule, or none with all its digits.
-INSTEAD = {
-    "log2": "Write log(x) / log(2.0)",
-    "log10": "Write log(x) / log(10.0)",
-    "cbrt": "Write sign(x) * abs(x) ** (1 / 3)",
-    "deg2rad": "Write x * (math.pi / 180)",
-    "radians": "Write x * (math.pi / 180)",
-    "rad2deg": "Write x * (180 / math.pi)",
-    "degrees": "Write x * (180 / math.pi)",
-    "heaviside": "Ours takes x alone, and is 0 at 0: heaviside(x)",
-    "fmax": "Write maximum(a, b)",
-    "fmin": "Write minimum(a, b)",
-    "clip": "Write minimum(maximum(x, low), high)",
-    "copysign": "Write where(b < 0.0, -abs(a), abs(a))",
-    "matmul": "A node is a single number: write a * b",
-    "vecdot": "A node is a single number: write a * b",
-    "add.reduce": "Over the samples of a batch write total(x), over a list np.sum([x, y])",
-    "equal": "Write equal(x, 2.0) for a node, or compare the numbers: x.value == 2.0",
-    "not_equal": "Write not_equal(x, 2.0) for a node, or compare the numbers: x.value != 2.0",
-    "conjugate": "A node is a real number: write x",
-    **dict.fromkeys(("ceil", "rint", "trunc", "floor_divide", "fmod", "divmod"), _STEPS),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_not"), _LOGIC),
-    **dict.fromkeys(("isnan", "isinf", "isfinite", "signbit"), _ASKS),
-}
-
 
 def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
     """The name of the rule that a function of NumPy's is, and what the rule is given.
@@ -72,7 +45,7 @@ def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
 def refusal(name: str, kind: str) -> str:
     """Why there is no node for NumPy's function of that name, and what to write. kind: of node."""
     article = "an" if kind[0] in "AEIOU" else "a"
-    repair = INSTEAD.get(name, "Use naive_graph's functions, or node.value for the number").format(name)
+    repair = guesses("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
     return f"NumPy's {name} cannot take {article} {kind}. {repair}."
 
 

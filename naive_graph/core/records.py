@@ -36,7 +36,16 @@ class Scope:
 
     @property
     def path(self) -> str:
-        return self.name if self.parent is None else f"{self.parent.path}/{self.name}"
+        return "/".join(each.name for each in around(self))
 
     def __repr__(self) -> str:
         return f"<scope {self.path}>"
+
+
+def around(scope: Scope | None) -> list[Scope]:
+    """This scope and those around it, outermost first."""
+    chain = []
+    while scope is not None:
+        chain.append(scope)
+        scope = scope.parent
+    return chain[::-1]

@@ -14,8 +14,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeGuard, TypeVar
 
 from ..core.catalogue import UNARY
+from ..core.guesses import guesses
 from ..core.number import listed, number
-from ..core.numpy_protocol import INSTEAD, refusal
+from ..core.numpy_protocol import refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
@@ -338,7 +339,7 @@ class Node(_Methods):
     if not TYPE_CHECKING:  # for whom there is nothing else
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
+            if name in guesses("numpy"):  # NumPy asks each node of an array for a method of the function's name
                 kind = type(self).__name__
                 said = f"This {kind} has no attribute {name!r}. {refusal(name, kind)}"
                 raise AttributeError(said, name=name, obj=self)

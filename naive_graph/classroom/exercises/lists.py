@@ -100,17 +100,9 @@ def _softmax_cases() -> Iterator[tuple[Any, ...]]:
     chance = random.Random(4)
     small: list[list[float]] = [[2.0], [0.0, 0.0], [1.0, 3.0], [-0.5, 0.25], [1.0, 2.0, 4.0], [0.3, -1.2, 0.8]]
     small += [[round(chance.gauss(0, 2), 2) for _ in range(size)] for size in (2, 3, 3, 4, 5, 6)]
-    large = [
-        [1000.0, 0.0],
-        [1000.0, 999.0],
-        [-1000.0, -1001.0],
-        [1000.0, -1000.0, 3.0],
-        [-1000.0],
-        [0.0, -1000.0],
-        [1000.0, 1000.0],
-    ]
-    large += [[0.0, 1000.0], [-1000.0, 1000.0, 5.0], [5.0, -1000.0, 1000.0], [-1000.0, 5.0]]
-    yield from ((scores, label) for scores in [*small, *large] for label in range(len(scores)))
+    large = [[1000.0, 0.0], [1000.0, 999.0], [-1000.0, -1001.0], [1000.0, -1000.0, 3.0], [-1000.0], [0.0, -1000.0]]
+    large += [[1000.0, 1000.0], [0.0, 1000.0], [-1000.0, 1000.0, 5.0], [5.0, -1000.0, 1000.0], [-1000.0, 5.0]]
+    yield from ((scores, label) for scores in small + large for label in range(len(scores)))
 
 
 SOFTMAX = Exercise(softmax_cross_entropy, _softmax_cases)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.number import listed
+from ...core.records import around
 from ...errors import GradientCheckError, NaiveGraphError, OperandError
 from ...graph.graph import Graph
 from ..base import TensorNode
@@ -236,20 +237,12 @@ def is_one_box(row: Row, example: Example) -> None:
     call = case.results[0].call
     assert call is not None
     made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given(node)]
-    outside = [node for node in made if call.name not in [each.name for each in _around(node)]]
+    outside = [node for node in made if call.name not in [each.name for each in around(node.scope)]]
     _said(outside == [] or outside == case.results, f"{len(outside)} nodes stand outside the frame")
 
 
 def _is_given(node: TensorNode) -> bool:
     return isinstance(node, SelectionNode) or (isinstance(node, LeafNode) and node.scope is None)
-
-
-def _around(node: TensorNode) -> list[Any]:
-    found, scope = [], node.scope
-    while scope is not None:
-        found.append(scope)
-        scope = scope.parent
-    return found
 
 
 def maps(row: Row, example: Example) -> None:

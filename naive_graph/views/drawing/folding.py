@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from ...core.tables import Scope
+from ...core.records import Scope, around
 from ...errors import DrawingError
 from .lettering import visible
 
@@ -80,30 +80,17 @@ class Folder:
             return bool(self.fold)
         if isinstance(self.fold, int):
             return depth >= self.fold
-        return path(scope) in self.fold
+        return scope.path in self.fold
 
     def _check_paths(self) -> None:
         """Refuse a path that leads nowhere, and say which there are."""
         if not isinstance(self.fold, tuple):
             return
-        there = dict.fromkeys(path(each) for _, scope in self.tables.scopes for each in around(scope))
+        there = dict.fromkeys(each.path for _, scope in self.tables.scopes for each in around(scope))
         for wanted in self.fold:
             if wanted not in there:
                 known = ", ".join(repr(each) for each in list(there)[:5]) or "none: make one with scope(...)"
                 raise DrawingError(f"fold={wanted!r}: there is no such scope. There are: {known}.")
-
-
-def around(scope: Scope | None) -> list[Scope]:
-    """This scope and those around it, outermost first."""
-    chain = []
-    while scope is not None:
-        chain.append(scope)
-        scope = scope.parent
-    return chain[::-1]
-
-
-def path(scope: Scope) -> str:
-    return "/".join(each.name for each in around(scope))
 
 
 def short(name: str, scope: Scope | None) -> str:
@@ -113,7 +100,7 @@ def short(name: str, scope: Scope | None) -> str:
     ('MatMul', 'b')
     """
     plain = name.removeprefix("/")
-    paths = [f"{path(each)}/" for each in around(scope)] if re.search("[./]", plain) else []
+    paths = [f"{each.path}/" for each in around(scope)] if re.search("[./]", plain) else []
     known = [len(each) for each in paths if plain.startswith((each, each.replace("/", ".")))]
     return plain[max(known, default=0) :] or name
 

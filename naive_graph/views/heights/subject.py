@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.records import around
 from ...errors import DrawingError, ShapeError
 from ...tensor.base import TensorNode
 from ...tensor.differentiate import ancestors
@@ -126,10 +127,7 @@ def _layers(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
 
 
 def _outermost(node: TensorNode) -> str:
-    scope = node.scope
-    while scope is not None and scope.parent is not None:
-        scope = scope.parent
-    return scope.name if scope is not None else ""
+    return next((scope.name for scope in around(node.scope)), "")
 
 
 def _is_before(node: TensorNode) -> bool:

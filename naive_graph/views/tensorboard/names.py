@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...core.records import Scope
+from ...core.records import Scope, around
 
 
 class Item(NamedTuple):
@@ -34,11 +34,9 @@ def names_of(items: Sequence[Item]) -> dict[Any, str]:
     places: dict[Scope | None, Place] = {None: Place()}
     found = {}
     for item in items:
-        around, scope = list[Scope](), item.scope
-        while scope is not None and scope not in places:
-            around.append(scope)
-            scope = scope.parent
-        for each in reversed(around):
+        for each in around(item.scope):
+            if each in places:
+                continue
             outer = places[each.parent]
             own = _within(outer, each.name)
             written = f"{outer.written}/{own}" if outer.written else own
