@@ -15,7 +15,16 @@ def program():
 
 def test_an_explanation_has_a_line_for_each_pass(program):
     lines = program.explain().splitlines()
-    assert [line.split()[0] for line in lines[:-1]] == ["pass", "plan", "dots", "lanes", "share", "adjoint", "share"]
+    assert [line.split()[0] for line in lines[:-1]] == [
+        "pass",
+        "plan",
+        "powers",
+        "dots",
+        "lanes",
+        "share",
+        "adjoint",
+        "share",
+    ]
     assert lines[-1].startswith("Straight-line code: 10 rows, one after the other, in ")
 
 

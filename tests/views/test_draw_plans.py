@@ -231,13 +231,13 @@ def test_after_is_for_programs():
 
 def test_an_unknown_pass_is_answered_with_the_known_ones():
     x, f = minimum_problem()
-    with pytest.raises(EngineError, match=r"no pass 'dot' here\. The passes are: 'plan', 'dots', 'lanes', "):
+    with pytest.raises(EngineError, match=r"no pass 'dot' here\. The passes are: 'plan', 'powers', 'dots', 'lanes', "):
         Program(f, wrt=[x]).draw(after="dot")
 
 
 def test_stages_come_in_the_order_in_which_they_were_made():
     x, f = minimum_problem()
-    assert list(Program(f, wrt=[x]).stages()) == ["plan", "dots", "lanes", "adjoint", "share"]
+    assert list(Program(f, wrt=[x]).stages()) == ["plan", "powers", "dots", "lanes", "adjoint", "share"]
 
 
 def test_a_program_on_the_reference_engine_has_no_plan_to_draw():

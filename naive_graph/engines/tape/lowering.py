@@ -73,7 +73,7 @@ class Wanted(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """One pass, and what it does, in words. quiet: whether it makes no stage of its own to be looked at."""
+    """One pass, and what it does, in words. quiet: whether it is no stage to be looked at where it finds nothing."""
 
     name: str
     said: str
@@ -184,8 +184,9 @@ class Lowering:
         skipped = {name for name, skip in (("batch", not batched), ("lanes", batched or not find)) if skip}
         for each in progress(PASSES, label="passes"):
             if each.name not in skipped:
+                before = flat
                 flat, wanted = each.run(flat, wanted)
-                if not each.quiet:
+                if flat is not before or not each.quiet:
                     self._note(each.name, flat, wanted)
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in wanted.outputs]] = 1

@@ -32,11 +32,10 @@ POW = RULES["pow"].number
 def powers(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan with products for squares, and where each row went: it stays where it is."""
     stay, rows = np.arange(len(flat), dtype=np.int32), np.flatnonzero(flat.kinds == POW)
+    constants, values = arrays(flat.constants, np.float64)
+    rows = rows[np.isin(flat.operands[flat.starts[rows] + 1], constants[values == 2.0])]
     if not len(rows):
         return flat, stay
-    exponents = flat.operands[flat.starts[rows] + 1]
-    constants, values = arrays(flat.constants, np.float64)
-    rows = rows[np.isin(exponents, constants[values == 2.0])]
     kinds, operands = flat.kinds.copy(), flat.operands.copy()
     kinds[rows] = MUL
     operands[flat.starts[rows] + 1] = operands[flat.starts[rows]]
