@@ -82,20 +82,19 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
 def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity):
     code, place = kernels(Shape(RULES[name].number, arity)), len(NASTY)
     run, one = (OVER_ROWS(code.address(each)) for each in ("run", "one"))
-    of_one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("of_one") if arity == 1 else 0)
-    scalars = np.array(NASTY + [0.0] * 3 * place)
-    numbers, results = scalars[:place], scalars[place:].reshape(3, place).view("u8")
+    scalars = np.array(NASTY + [0.0] * (3 * place + LANES))
+    numbers, found = scalars[:place], scalars[place : 4 * place].reshape(3, place)
+    results, register = found.view("u8"), 4 * place
     for turn in range(place if arity > 1 else 1):  # every number with every other
         index = np.concatenate([np.roll(np.arange(place), turn * k) for k in range(arity)]).astype(np.int32)
         at, wanted = scalars.ctypes.data, index.reshape(arity, place)
         run(at, index.ctypes.data, 0, 2 * place, place)
         for row in range(place):
-            alone = np.ascontiguousarray(wanted[:, row])
-            run(at, alone.ctypes.data, 0, place + row, 1)
+            alone = np.repeat(wanted[:, row], LANES)  # the same number in every lane
+            run(at, alone.ctypes.data, 0, register, LANES)
+            scalars[place + row] = scalars[register]
             one(at, index.ctypes.data, row, 3 * place + row, place)
-        if arity == 1:
-            scalars[2 * place : 3 * place] = [of_one(x) for x in numbers]
-        missing = np.isnan(scalars[place:].reshape(3, place))
+        missing = np.isnan(found)
         assert (missing == missing[0]).all(), numbers[wanted]
         assert (results == results[0])[:, ~missing[0]].all(), numbers[wanted]
 

@@ -43,7 +43,6 @@ KERNELS = {
         _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
         _call("call_lanes", ["ptr", "i64", "ptr", "i64", "i64"]),
         _call("call_back", ["ptr", "ptr", "ptr", "i64", "i64", "i64"]),
-        _call("call_value", ["double"], "double"),
         _call("call_rule", ["ptr", "i64"], "double"),
         _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),
     )

@@ -29,12 +29,12 @@ from .flat import NONE, Array, Flat
 from .kernels import SECTION
 from .powers import powers
 from .rows import flat_of_tables
-from .scalars import ALONE, ALONE_LAST, DOTS, HOWS, MANY, SUM
+from .scalars import ALONE, DOTS, HOWS, MANY, SUM
 from .tape import Tape
 
 FIVE = 5  # numbers of an instruction of scalars
 WAYS = {
-    MANY: "a loop over its rows", ALONE: "one row", ALONE_LAST: "one row, whose operand is still in a register",
+    MANY: "a loop over its rows", ALONE: "one row",
     SUM: "a loop over the terms", DOTS: "a loop over the products",
 }  # fmt: skip
 QUICK = "one row, without a call"

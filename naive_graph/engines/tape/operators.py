@@ -4,7 +4,7 @@ A rule's value is written over registers of eight numbers (`llvm.functions`), an
 two loops are put around it. `run` takes the operands of many rows from wherever
 they lie among the scalars, and leaves the results side by side. `lanes` goes
 along the samples of one row. Over one number, with the same bits, the value is
-written too: `one` is a single row, and `of_one` what it computes.
+written too: `one` is a single row.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
         if self.arity == ANY_NUMBER:
             return (0,) * ENTRIES
         at = kernels(self).address
-        return at("run"), at("one"), at("of_one") if self.arity == 1 else 0, at("lanes"), 0, 0
+        return at("run"), at("one"), at("lanes"), 0, 0
 
 
 @once
@@ -54,9 +54,8 @@ def kernels(shape: Shape) -> Library:
 
 def text(shape: Shape) -> str:
     """All kernels of a shape, in LLVM's language."""
-    arity, sources = shape.arity, [_one_source(shape.arity), _run_source(shape.arity), _lanes_source(shape.arity)]
-    if arity == 1:
-        sources.append("def of_one(x: float) -> float:\n    return value_alone(x)")
+    arity = shape.arity
+    sources = [_one_source(arity), _run_source(arity), _lanes_source(arity)]
     return loops(shape, {"value": (_value(shape), arity)}, sources)
 
 

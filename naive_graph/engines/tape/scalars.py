@@ -19,14 +19,12 @@ from .sums import NOTHING_YET
 
 FEW = 4  # rows of a run that are quicker one by one: each is an instruction of its own
 ANY_NUMBER = 0  # the arity that stands for those of sums and dots that have no kernel
-# How it goes: by the shape's kernel, many rows at once or one alone (whose operand may be the last result, which is
-# still in a register); or in a loop over any number of operands.
-MANY, ALONE, ALONE_LAST, SUM, DOTS = 0, 1, 2, 3, 4
-# From TWO_FROM on: one row, 4 times 0 for a sum, 1 for a difference, 2 for a product; and which operand is that result.
-TWO_FROM, NEITHER, FIRST, SECOND = 8, 0, 1, 2
-HOWS = 32  # an instruction begins with its shape's number times HOWS, and how it goes
-# The places of a shape's addresses in a table: of many rows, of one, of one number, of samples, and of two ways back.
-RUN, ONE, OF_ONE, SAMPLED, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4, 5, 6
+# How it goes: by the shape's kernel, many rows at once or one alone; in a loop over any number of operands; or as one
+# sum, difference or product of two.
+MANY, ALONE, SUM, DOTS, PLUS, MINUS, TIMES = 0, 1, 2, 3, 4, 5, 6
+HOWS = 8  # an instruction begins with its shape's number times HOWS, and how it goes
+# The places of a shape's addresses in a table: of many rows, of one, of samples, and of two ways back.
+RUN, ONE, SAMPLED, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4, 5
 
 
 class InstructionTables(NamedTuple):
@@ -60,7 +58,7 @@ def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, of: PlanColumn
                 row_by_row(at, at + length, order, of, made)
             else:
                 place_by_place(arity, at, at + length, order, of, made)
-            what = how(of.kinds[order[at]], arity, length, made.slots[order[at]] - 1, made.index, before)
+            what = how(of.kinds[order[at]], arity, length)
             made.code[made.end[1]] = HOWS * shapes[first] + what
             made.code[made.end[1] + 1] = length
             made.code[made.end[1] + 2] = made.end[0] - before
@@ -85,26 +83,19 @@ def row_by_row(first: int, last: int, order: Ints, of: PlanColumns, made: Instru
             made.end[0] += 1
 
 
-def how(kind: int, arity: int, length: int, last: int, index: Ints, at: int) -> int:
-    """How an instruction of so many rows goes. last: the slot of the result right before."""
+def how(kind: int, arity: int, length: int) -> int:
+    """How an instruction of so many rows goes."""
     if arity == ANY_NUMBER:
         return DOTS if kind == DOT else SUM
-    if length > 1:
-        return MANY
-    if arity == 2 and (kind == ADD or kind == SUB or kind == MUL):  # noqa: SIM109
-        which = 0 if kind == ADD else 1 if kind == SUB else 2
-        return TWO_FROM + 4 * which + (SECOND if index[at + 1] == last else FIRST if index[at] == last else NEITHER)
-    return ALONE_LAST if arity == 1 and index[at] == last else ALONE
+    if length == 1 and arity == 2 and (kind == ADD or kind == SUB or kind == MUL):  # noqa: SIM109
+        return PLUS if kind == ADD else MINUS if kind == SUB else TIMES
+    return ALONE if length == 1 else MANY
 
 
 # --- running ---
 
 
 def call_run(table: Longs, kernel: int, scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
-    raise NotImplementedError("Only machine code can call a kernel by its address.")
-
-
-def call_value(table: Longs, kernel: int, x: float) -> float:
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
@@ -120,52 +111,28 @@ class InstructionLine(NamedTuple):
 def along(size: int, to: int, line: InstructionLine) -> None:
     """Run all instructions, which are so many numbers. to: the slot of the first result."""
     base = 0
-    last = line.scalars[to - 1] if to > 0 else 0.0  # the first row may take what lies right before
     for at in range(0, size, 3):
         what, length = line.code[at], line.code[at + 1]
-        last = there(what // HOWS, to, length, base, what % HOWS, last, line)
+        there(what // HOWS, to, length, base, what % HOWS, line)
         to += length
         base += line.code[at + 2]
 
 
-def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: InstructionLine) -> float:
-    """One instruction. Gives and takes the last result: what waits for it need not wait for memory."""
-    if how == TWO_FROM:
-        last = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + FIRST:
-        last = last + line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + SECOND:
-        last = line.scalars[line.index[base]] + last
-    elif how == TWO_FROM + 4:
-        last = line.scalars[line.index[base]] - line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 4 + FIRST:
-        last = last - line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 4 + SECOND:
-        last = line.scalars[line.index[base]] - last
-    elif how == TWO_FROM + 8:
-        last = line.scalars[line.index[base]] * line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 8 + FIRST:
-        last = last * line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 8 + SECOND:
-        last = line.scalars[line.index[base]] * last
-    elif how == ALONE_LAST:
-        last = call_value(line.table, ENTRIES * shape + OF_ONE, last)
-    else:
-        return in_memory(shape, to, length, base, how, line)
-    line.scalars[to] = last
-    return last
-
-
-def in_memory(shape: int, to: int, length: int, base: int, how: int, line: InstructionLine) -> float:
-    """The same for those that leave their results in memory."""
-    if how == SUM:
+def there(shape: int, to: int, length: int, base: int, how: int, line: InstructionLine) -> None:
+    """One instruction."""
+    if how == PLUS:
+        line.scalars[to] = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
+    elif how == MINUS:
+        line.scalars[to] = line.scalars[line.index[base]] - line.scalars[line.index[base + 1]]
+    elif how == TIMES:
+        line.scalars[to] = line.scalars[line.index[base]] * line.scalars[line.index[base + 1]]
+    elif how == SUM:
         add_up(to, length, base, line)
     elif how == DOTS:
         multiply_and_add(to, length, base, line)
     else:
         way = RUN if how == MANY else ONE
         call_run(line.table, ENTRIES * shape + way, line.scalars, line.index, base, to, length)
-    return line.scalars[to + length - 1]
 
 
 def add_up(to: int, length: int, base: int, line: InstructionLine) -> None:

@@ -65,8 +65,9 @@ from .scalars import (
     ENTRIES,
     HOWS,
     MANY,
+    MINUS,
+    PLUS,
     SUM,
-    TWO_FROM,
     InstructionLine,
     InstructionTables,
     along,
@@ -215,13 +216,13 @@ def there_and_back(
 
 def back(shape: int, first: int, length: int, base: int, how: int, line: InstructionLine, adjoints: Floats) -> None:
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
-    if how >= TWO_FROM:
+    if how >= PLUS:
         x, y, incoming = line.index[base], line.index[base + 1], adjoints[first]
         adjoints[first] = 0.0
-        if how < TWO_FROM + 4:
+        if how == PLUS:
             adjoints[x] += incoming
             adjoints[y] += incoming
-        elif how < TWO_FROM + 8:
+        elif how == MINUS:
             adjoints[x] += incoming
             adjoints[y] -= incoming
         else:
