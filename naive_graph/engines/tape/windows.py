@@ -65,8 +65,6 @@ from .scalars import (
     ENTRIES,
     HOWS,
     MANY,
-    MINUS,
-    PLUS,
     SUM,
     InstructionLine,
     InstructionTables,
@@ -216,19 +214,7 @@ def there_and_back(
 
 def back(shape: int, first: int, length: int, base: int, how: int, line: InstructionLine, adjoints: Floats) -> None:
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
-    if how >= PLUS:
-        x, y, incoming = line.index[base], line.index[base + 1], adjoints[first]
-        adjoints[first] = 0.0
-        if how == PLUS:
-            adjoints[x] += incoming
-            adjoints[y] += incoming
-        elif how == MINUS:
-            adjoints[x] += incoming
-            adjoints[y] -= incoming
-        else:
-            adjoints[x] += incoming * line.scalars[y]
-            adjoints[y] += incoming * line.scalars[x]
-    elif how == SUM:
+    if how == SUM:
         spread(first, length, base, line, adjoints)
     else:
         way = BACK if how == MANY else BACK_ONE
