@@ -29,10 +29,10 @@ class Beside:
 
         So the child of a fork, which has none of its parent's threads, begins again.
         """
-        nobody = not Beside.busy.is_alive() and main_thread().is_alive()  # asked first: who is done by now has made it
         if self._made:
             return True
-        if nobody:
+        nobody = not Beside.busy.is_alive() and main_thread().is_alive()
+        if nobody and not self._made:  # asked again: who has just ended has made it
             Beside.busy = Thread(target=self._run, name="naive_graph compiler")
             with suppress(RuntimeError):  # there are no threads here, or too many
                 Beside.busy.start()
@@ -45,7 +45,9 @@ class Beside:
             self._made.append((None, error))
 
     def result(self) -> Any:
-        """What was made; the error that making it ended with is raised here."""
+        """What was made; it is made here and now if it was not. The error that making it ended with is raised."""
+        if not self._made:
+            self._run()
         made, error = self._made[0]
         if error is not None:
             raise error

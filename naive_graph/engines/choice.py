@@ -8,7 +8,8 @@ reference engine, and moves to the direct engine, which is compiled for no graph
 when the reference engine has spent as long as getting it ready will take. A
 small graph that is run again and again moves on to code of its own in the same
 way (`graph/jit.py`): whatever comes next, the choice costs at most about twice
-what the better engine would have cost from the start.
+what the better engine would have cost from the start. No run waits for that: a thread
+gets ready what comes next (`core/beside.py`), and a later run goes there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..core import reference
+from ..core.beside import Beside
 from ..core.imports import door, uninterrupted
 from ..core.plan import Plan
 from ..core.tables import Tables
@@ -33,7 +35,9 @@ ENGINES = ("reference", "direct")
 # straight-line code 10 times.
 AS_DIRECT = ("native", "tape")
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
-PATIENCE = 25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
+PATIENCE = (
+    25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms; 1 s the first time) pays
+)
 ROWS_AT_ONCE = 50  # that the direct engine runs in about the time that it takes to call it
 WATCHERS: list[Engine] = []
 RUN = "rows run"  # through this very graph, kept in its cache: a graph that changes starts anew
@@ -54,7 +58,7 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     before = tables.kept(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        if Setting.rows_run <= PATIENCE or tables.kept(reference.REFERENCE_ONLY) or not _can_compile():
+        if Setting.rows_run <= PATIENCE or tables.kept(reference.REFERENCE_ONLY) or not _is_ready():
             tables.cache[RUN] = before + len(tables)
             return None
     engine = _direct()
@@ -103,7 +107,17 @@ def is_short(plan: Plan, most: int) -> bool:
 @once
 def _direct() -> Engine:
     with door():
-        return import_module(".direct.engine", __package__)
+        from .llvm.compile import LOCK
+
+        with LOCK:  # a fork waits: its child would wait for ever for a module that a thread it lacks imports
+            engine = import_module(".direct.engine", __package__)
+            engine.the_kernel()
+        return engine
+
+
+def _is_ready() -> bool:
+    """Whether the direct engine can be called without waiting for it. If not, it is made ready beside the runs."""
+    return AHEAD.is_there() and AHEAD.result() is not None
 
 
 @once
@@ -116,3 +130,6 @@ def _can_compile() -> bool:
     except MissingToolError:
         return False
     return find_spec("numpy") is not None
+
+
+AHEAD = Beside(lambda: _direct() if _can_compile() else None)

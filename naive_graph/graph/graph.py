@@ -215,7 +215,7 @@ class Graph(ByName, metaclass=GraphType):
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):
                     from .jit import arm  # which brings the compiler along
 
-                    arm(tables, plan_for(tables, rows))
+                    arm(tables, rows)
                 return
         plan = plan_for(tables, rows)
         if not rows and results is None:

@@ -9,16 +9,20 @@
 In such a loop the graph stays as it is, so all checks come out as they did the
 last time. Once a small graph has run often enough, one piece of machine code
 does both sweeps, right in the tables: `forward` calls it, and `backward` finds
-the gradients done. Any change to the graph takes the short way away again,
-because it is kept among what was derived from the tables.
+the gradients done. LLVM makes it beside the loop (`core/beside.py`). Any change to
+the graph takes the short way away again, because it is kept among what was derived
+from the tables.
 """
 
 from __future__ import annotations
 
 import ctypes
 from array import array
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ..core.beside import Beside
 from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward, reverse
@@ -29,7 +33,7 @@ from ..engines.llvm.emit import Opaque
 from ..engines.llvm.functions import Module
 from ..engines.llvm.listing import Straight
 
-KEY = "quick"
+KEY, COMING = "quick", "quick, when its code is there"
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch, ptr %staged"
 
 
@@ -41,12 +45,11 @@ class Quick:
     infinite or NaN nothing is written, and the long way tells what went wrong.
     """
 
-    __slots__ = ("columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
+    __slots__ = ("code", "columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = written(tables, whole, plan)
-        library = compiled(f"{code}\n{committing(_computed(tables, whole), len(tables))}")
-        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("quick"))
+        self.code = Beside(partial(compiled, f"{code}\n{committing(_computed(tables, whole), len(tables))}"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
@@ -55,9 +58,17 @@ class Quick:
         known: tuple[Any, ...] = (tables.values, tables.stamps)
         words = [array("q", map(place, [known[0], each, *spare, known[1]])) for each in self.columns]
         # As long as the addresses are in use; and a column that somebody has a view of stays where it is.
-        self.held = (library, spare, words, *[memoryview(column) for column in (*known, *self.columns)])
+        self.held = (spare, words, *[memoryview(column) for column in (*known, *self.columns)])
         self.packed = [*map(place, words)]
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
+
+    def opens(self) -> bool:
+        """Whether its code is there; with "native" as the default it is waited for."""
+        if Setting.default != "native" and not self.code.is_there():
+            return False
+        address = self.code.result().address("quick")
+        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
+        return True
 
     def forward(self) -> bool:
         """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
@@ -89,9 +100,22 @@ class Quick:
         return True
 
 
-def arm(tables: Tables, plan: Plan) -> None:
-    """Take the short way from now on, if the graph is such that it can be taken."""
-    cache, whole = tables.cache, plan_for(tables)
+def arm(tables: Tables, rows: Sequence[int]) -> None:
+    """Take the short way as soon as its code is there, if the graph is such that it can be taken. rows: targets."""
+    cache = tables.cache
+    try:
+        if COMING not in cache:
+            cache[COMING] = _quick(tables, rows)
+        quick = cache[COMING]
+        if quick is None or quick.opens():
+            cache[KEY] = quick
+    except Opaque:
+        cache[KEY] = None
+
+
+def _quick(tables: Tables, rows: Sequence[int]) -> Quick | None:
+    """The short way, without its code."""
+    plan, whole = plan_for(tables, rows), plan_for(tables)
     simple = (
         Setting.default in (None, "native")
         and len(plan.targets) == 1
@@ -100,10 +124,7 @@ def arm(tables: Tables, plan: Plan) -> None:
         and not whole.placeholders()
         and len(tables.values) == len(tables.stamps) == len(tables)
     )
-    try:
-        cache[KEY] = Quick(tables, whole, plan) if simple else None
-    except Opaque:
-        cache[KEY] = None
+    return Quick(tables, whole, plan) if simple else None
 
 
 def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:

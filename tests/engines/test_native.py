@@ -4,18 +4,24 @@ import math
 import random
 import subprocess
 import sys
+from threading import Event
 
 import pytest
-from graphs import any_graph, build
+from graphs import TAME_BINARY, TAME_UNARY, any_graph, build, recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import finish
 from running import check_same, on_compiled_engines, run
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, Variable
+from naive_graph.core.beside import Beside
 from naive_graph.engines import choice
 from naive_graph.engines.choice import Setting
+from naive_graph.engines.direct.engine import KEY
+from naive_graph.engines.llvm.compile import compiled
 from naive_graph.errors import EngineError
+from naive_graph.graph import jit
 
 
 @pytest.fixture(autouse=True)
@@ -139,9 +145,87 @@ def test_without_llvmlite_the_choice_is_the_reference_and_a_named_engine_says_wh
 def test_a_plan_moves_to_machine_code_when_it_has_run_often(monkeypatch):
     monkeypatch.setattr(choice, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
+    choice.AHEAD.result()
     x = Variable(3.0)
     y = x * x + x
     for _ in range(3):
         Graph.forward()
         Graph.backward(y)
+        finish()
     assert x.tables.cache.get("quick") and (y.value, x.grad) == (12.0, 7.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(recipes(TAME_UNARY, TAME_BINARY))
+def test_numbers_stay_while_a_loop_moves_from_engine_to_engine(recipe):
+    """From the reference engine to the direct one, and on to code of the graph's own."""
+    with pytest.MonkeyPatch.context() as patch, Graph.scratch():
+        Graph.on_invalid = "ignore"
+        patch.setattr(choice, "PATIENCE", 0)
+        patch.setattr(choice, "AHEAD", Beside(choice.AHEAD.result))
+        patch.setattr(Setting, "default", None)
+        nodes = build(recipe)
+        if isinstance(nodes[-1], Constant):
+            return
+        seen = []
+        for _ in range(5):
+            Graph.forward()
+            Graph.backward(nodes[-1])
+            seen.append([number for node in nodes for number in (node.value, node.grad)])
+            finish()
+        assert choice.AHEAD.is_there()
+        for later in seen[1:]:
+            check_same(later, seen[0], most=1e-9)
+
+
+def test_a_loop_goes_on_while_the_next_engine_is_made_ready(monkeypatch):
+    held = Event()
+    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(choice, "AHEAD", Beside(lambda: held.wait(60) and choice._direct()))
+    monkeypatch.setattr(Setting, "default", None)
+    x = Variable(3.0)
+    y = x * x + x
+    for ready in (False, True):
+        for _ in range(50):
+            Graph.forward()
+            Graph.backward(y)
+        assert (y.value, x.grad, x.tables.kept((KEY,)) is not None) == (12.0, 7.0, ready)  # what direct sorted
+        held.set()
+        finish()
+
+
+def test_a_loop_goes_on_while_its_own_code_is_made(monkeypatch):
+    held = Event()
+    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(Setting, "default", None)
+    monkeypatch.setattr(jit, "compiled", lambda text: held.wait(60) and compiled(text))
+    choice.AHEAD.result()
+    x = Variable(3.0)
+    y = x * x + x
+    for ready in (False, True):
+        for _ in range(50):
+            Graph.forward()
+            Graph.backward(y)
+        assert (y.value, x.grad, x.tables.kept("quick") is not None) == (12.0, 7.0, ready)
+        held.set()
+        finish()
+
+
+def test_code_that_is_made_for_a_graph_that_has_changed_meanwhile_is_not_used(monkeypatch):
+    held = Event()
+    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(Setting, "default", None)
+    monkeypatch.setattr(jit, "compiled", lambda text: held.wait(60) and compiled(text))
+    choice.AHEAD.result()
+    x = Variable(3.0)
+    y = x * x + x
+    for _ in range(3):
+        Graph.forward()
+        Graph.backward(y)
+    z = y * x
+    held.set()
+    for _ in range(3):
+        Graph.forward()
+        Graph.backward(z)
+        finish()
+    assert (z.value, x.grad) == (36.0, 33.0)

@@ -53,6 +53,7 @@ def test_what_the_choice_of_an_engine_found_out_in_silence_is_still_reported(eng
     opaque_cosine()(x)
     monkeypatch.setattr(choice, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
+    choice.AHEAD.result()
     Graph.forward(), Graph.forward()  # the second one would compile, and cannot
     with pytest.warns(EngineWarning, match="'opaque_cosine'"):
         Graph.forward(engine=engine)

@@ -148,7 +148,7 @@ def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
         for _ in range(warm):
             ask()
         every_line(ask, raise_interrupt, check, step)
-    for lock in (CURRENT.tables.lock, compile._LOCK):
+    for lock in (CURRENT.tables.lock, compile.LOCK):
         assert nobody_holds(lock)
 
 

@@ -25,6 +25,7 @@ from ...core.rules import BY_NUMBER
 from ...core.sweep import Contributed
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables, Unpacked, unpacked
 from ...errors import EngineWarning
+from ..llvm.compile import LOCK
 from ..llvm.emit import Opaque
 from ..llvm.machine import library_of
 from . import kernel
@@ -125,6 +126,13 @@ class SortedGraph(NamedTuple):
 
 @once
 def the_kernel() -> Kernel:
+    """The one that all threads share: two that ask first at once must not get two tables of rules."""
+    with LOCK:
+        return _first_kernel()
+
+
+@once
+def _first_kernel() -> Kernel:
     return Kernel()
 
 

@@ -29,8 +29,8 @@ from .emit import Opaque
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 # Whoever calls LLVM holds this, and a Ctrl-C back: llvmlite has a lock of its own, of which a fork would know nothing,
 # and which a Ctrl-C between its taking and its use would leave held.
-_LOCK = RLock()
-held_over_forks(COMPILER, lambda: _LOCK)
+LOCK = RLock()
+held_over_forks(COMPILER, lambda: LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
 
@@ -39,7 +39,7 @@ MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keep
 def _ended() -> None:
     """Python ends after LLVM, which nobody calls any more: a thread that ended in between would keep the lock."""
     with uninterrupted():
-        _LOCK.acquire()
+        LOCK.acquire()
 
 
 class Library:
@@ -57,13 +57,13 @@ class Library:
 
         Raises LookupError if there is no function of that name.
         """
-        with _LOCK, uninterrupted():
+        with LOCK, uninterrupted():
             found: int = self._engine.get_function_address(name)
         if found == 0:
             raise LookupError(f"The compiled library has no function {name!r}.")
         return found
 
-    def __del__(self, lock: Any = _LOCK, ends: Any = sys.is_finalizing, held: Any = uninterrupted) -> None:
+    def __del__(self, lock: Any = LOCK, ends: Any = sys.is_finalizing, held: Any = uninterrupted) -> None:
         with lock, nullcontext() if ends() else held():
             self.__dict__.clear()  # and the engine goes; when Python ends a global may be gone
 
@@ -97,7 +97,7 @@ def compiled(
     if key is None:
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
-    with _LOCK, uninterrupted():
+    with LOCK, uninterrupted():
         name = sha256(f"{_here()}\n{optimised}{quick}\n{key}".encode()).hexdigest() + ".o"
         if name not in _LIBRARIES:
             _LIBRARIES[name] = _made(name, ir_text, optimised, quick)
@@ -169,7 +169,7 @@ def _freed(manager: Any) -> Iterator[Any]:
 
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
-    with _LOCK, uninterrupted():
+    with LOCK, uninterrupted():
         text: str = _machine(1).emit_assembly(_parsed(ir_text))
     return text
 
@@ -177,7 +177,7 @@ def assembly(ir_text: str) -> str:
 @once
 def llvmlite() -> Any:
     """The binding to LLVM, ready to compile for this machine."""
-    with _LOCK, uninterrupted():
+    with LOCK, uninterrupted():
         try:
             from llvmlite import __version__, binding
         except (ImportError, OSError) as error:  # OSError: it is there, but its library cannot be loaded
