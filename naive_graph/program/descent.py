@@ -12,12 +12,14 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..core.beside import Beside
 from ..core.number import number
 from ..core.plan import ancestors
 from ..core.progress import ProgressBar
@@ -32,7 +34,7 @@ from ..engines.tape.tape import Tape
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.running import complain
-from .backends import ReferenceBackend
+from .backends import CompiledBackend, ReferenceBackend
 from .inputs import Inputs, feed
 from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
@@ -245,7 +247,7 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
             bar.close()
     _finish(answers, inputs, rule, way, history, keep)
     if answers.machine is not None:
-        answers.machine.descent = way.kept
+        answers.machine.descent = way if way.rate is not None else None
     return history
 
 
@@ -302,45 +304,69 @@ def _way(
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     rate = rule if type(rule) is float else None  # a function may do something else the next time
     kept, machine.descent = machine.descent, None  # who comes in between takes memory of his own
-    if rate is not None and kept is not None and kept[0] == rate:
-        _, step, code = kept
-        step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
-        return _CompiledDescent(inputs, step, code, kept)
+    if isinstance(kept, _CompiledDescent) and kept.rate == rate:
+        kept.begin(inputs, list(dict(zip(answers.wrt, held, strict=True)).values()), steps)
+        return kept
     _check_leads_down(answers)
-    step = step_of(lowering, answers.wrt, held, rule)
-    straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
-    wanted = [step.output, *step.results]
-    if straight:
-        with suppress(Opaque):  # too long for LLVM
-            code = StraightLine(step.flat, wanted, step.leaves)
-            return _CompiledDescent(inputs, step, code, (rate, step, code))
-    return _CompiledDescent(inputs, step, Tape(step.flat, wanted, step.leaves))
+    way = _CompiledDescent(machine, step_of(lowering, answers.wrt, held, rule), rate)
+    way.begin(inputs, way.step.start, steps)
+    return way
 
 
 class _CompiledDescent:
-    """The steps as machine code; weights and memories stay in its memory. kept: what the next call may use again."""
+    """The steps as machine code; weights and memories stay in its memory.
 
-    def __init__(self, inputs: Inputs, step: DescentStep, code: Tape | StraightLine, kept: Any = None) -> None:
-        self.step, self.tables, self.code, self.kept = step, inputs.tables, code, kept
-        feed(code, inputs)
-        for row, value in zip(step.leaves, step.start, strict=True):
+    rate: for which it may be used again; None for a formula, whose memories begin anew. patience: steps until
+    straight-line code is made beside the tape.
+    """
+
+    def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
+        self.step, self.rate, self.patience = step, rate, PATIENCE
+        wanted = [step.output, *step.results]
+        straight = partial(StraightLine, step.flat, wanted, step.leaves)
+        self.coming = Beside(straight) if machine.may_move and pays(step.flat) else None
+        self.code: Any = None
+        if machine.straight and not machine.may_move:
+            with suppress(Opaque):  # too long for LLVM
+                self.code = straight()
+        self.code = self.code or Tape(step.flat, wanted, step.leaves)
+
+    def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
+        """Stand at the start of a walk of so many steps."""
+        self.inputs, self.patience = inputs, self.patience - steps
+        self._stand(self.code, start)
+
+    def _stand(self, code: Any, at: Sequence[float]) -> None:
+        feed(code, self.inputs)
+        for row, value in zip(self.step.leaves, at, strict=True):
             code.put(row, value)
 
     def run(self, history: Any) -> None:
         """Run as many steps as the history has places for."""
-        self.tables.grow_values()
-        with self.tables.lock, memoryview(self.tables.values) as view:
+        if self.coming is not None and self.patience <= 0 and self.coming.is_there():
+            self._move(self.coming)
+        tables = self.inputs.tables
+        tables.grow_values()
+        with tables.lock, memoryview(tables.values) as view:
             self.code.repeat(view, history)
+
+    def _move(self, coming: Beside) -> None:
+        """Go on in straight-line code, from where the tape stands."""
+        with suppress(Opaque):  # then the tape goes on
+            code = coming.result()
+            self._stand(code, [self.code.held(row) for row in self.step.leaves])
+            self.code = code
+        self.coming = None
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)
-        return self.tables.values[row] if leaf is None else self.code.held(leaf)
+        return self.inputs.tables.values[row] if leaf is None else self.code.held(leaf)
 
 
 class _ReferenceDescent:
     """The steps in Python, for operators that cannot be compiled."""
 
-    kept: Any = None
+    rate: float | None = None
 
     def __init__(self, answers: ReferenceBackend, inputs: Inputs, rule: Any, held: list[float]) -> None:
         self.answers, self.formula, self.done = answers, formula_of(rule), 0

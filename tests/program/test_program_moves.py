@@ -261,18 +261,53 @@ def test_explain_says_what_runs_before_and_after(patience):
     assert "\nStraight-line code: " in program.explain()
 
 
-@pytest.mark.parametrize(("steps", "way"), [(11, "Tape"), (12, "StraightLine")])
-def test_minimize_knows_its_steps_and_chooses_at_once(steps, way, patience, monkeypatch):
+def walked_on(program):
+    (answers,) = program._backends.values()
+    return type(answers.descent.code)
+
+
+@pytest.mark.parametrize(
+    ("steps", "way"), [([11], Tape), ([12, 1], StraightLine), ([5, 5, 2, 1], StraightLine), ([400, 1], StraightLine)]
+)
+def test_minimize_moves_after_so_many_steps_and_keeps_its_bits(steps, way, patience):
+    """Counted over all walks at one rate."""
     patience(12)
-    gone = []
-    for name in ("Tape", "StraightLine"):
-        made = getattr(descent, name)
-        monkeypatch.setattr(
-            descent, name, lambda *given, made=made, name=name, **rest: gone.append(name) or made(*given, **rest)
-        )
-    output, weights = recurrence()
-    Program(output, wrt=weights).minimize(0.01, steps)
-    assert gone == [way]
+    walks = []
+    for engine in ("tape", None):
+        with Graph.scratch():
+            output, weights = recurrence()
+            program, walk = Program(output, wrt=weights, engine=engine), []
+            for many in steps:
+                walk += [*program.minimize(0.001, many), *(w.value for w in weights)]
+                finish()
+            walks.append(walk)
+            assert walked_on(program) is (Tape if engine else way)
+    assert walks[0] == walks[1]
+
+
+def test_a_walk_moves_in_its_middle_with_what_its_formula_remembers(patience, compiler, monkeypatch):
+    patience(12)
+    monkeypatch.setattr(descent, "_next", lambda chunk, took: 1)  # step by step
+    monkeypatch.setattr(descent, "StraightLine", compiler)
+    run, walks = descent._CompiledDescent.run, []
+
+    def run_and_let_go(self, history):
+        run(self, history)
+        if self.coming is not None and compiler.made:
+            compiler.let_go()
+        seen.append(type(self.code))
+
+    monkeypatch.setattr(descent._CompiledDescent, "run", run_and_let_go)
+    for engine in ("tape", None):
+        seen = []
+        with Graph.scratch():
+            output, weights = recurrence()
+            history = Program(output, wrt=weights, engine=engine).minimize(
+                lambda w, g, m, *, t: (w - 0.001 * (0.9 * m + g) / t, 0.9 * m + g), 30
+            )
+            walks.append([*history, *(w.value for w in weights)])
+    assert walks[0] == walks[1] and len(compiler.made) == 1
+    assert seen[:2] == [Tape, StraightLine] and len(seen) == 30
 
 
 def test_minimize_walks_the_same_way_on_both():
