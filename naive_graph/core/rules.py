@@ -25,7 +25,11 @@ Partial = Callable[..., Value]
 
 
 class Interval(NamedTuple):
-    """The open interval in which an operand may lie for the value to be a finite real."""
+    """The open interval in which an operand may lie for the value to be a finite real.
+
+    >>> Interval(0.0)  # of log
+    Interval(low=0.0, high=inf)
+    """
 
     low: float = -math.inf
     high: float = math.inf

@@ -8,6 +8,7 @@ Dense(3, use_bias=0)
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any, ClassVar
 
@@ -22,8 +23,15 @@ class Layer:
     """One step of a network. Its arguments are its attributes."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
+    __signature__: ClassVar[inspect.Signature]
     reads_input = False  # whether its backward needs what it was given (E3)
     keeps = False  # whether its forward keeps something for its backward instead
+
+    def __init_subclass__(cls) -> None:
+        """What `help` and editors show of its arguments."""
+        kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        told = [(each.name, none if each.default is REQUIRED else each.default) for each in cls.fields]
+        cls.__signature__ = inspect.Signature([inspect.Parameter(name, kind, default=its) for name, its in told])
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self.arguments = bind(type(self).__name__, self.fields, given, named)
@@ -60,7 +68,11 @@ class Layer:
 
 
 class Dense(Layer):
-    """y = x W + b, the input laid out in a row, row-major. W (in, units), b (units)."""
+    """y = x W + b, the input laid out in a row, row-major. W (in, units), b (units).
+
+    >>> Dense(3).output_shape((5,))
+    (3,)
+    """
 
     fields = (Field("units", whole(1)), Field("use_bias", flag, 1))
     reads_input = True
@@ -73,7 +85,11 @@ class Dense(Layer):
 
 
 class Conv2D(Layer):
-    """y[m, n, f] = b[f] + sum of x[m s + i, n s + j, c] W[f, c, i, j]: a cross-correlation."""
+    """y[m, n, f] = b[f] + sum of x[m s + i, n s + j, c] W[f, c, i, j]: a cross-correlation.
+
+    >>> Conv2D(6, (3, 3), padding=(1, 1)).output_shape((8, 8, 1))
+    (8, 8, 6)
+    """
 
     fields = (
         Field("filters", whole(1)),
@@ -106,24 +122,40 @@ class Pooling(Layer):
 
 
 class MaxPooling2D(Pooling):
-    """The largest number of each window; its first place receives the gradient."""
+    """The largest number of each window; its first place receives the gradient.
+
+    >>> MaxPooling2D((2, 2)).output_shape((8, 8, 6))
+    (4, 4, 6)
+    """
 
     reads_input = True
 
 
 class AveragePooling2D(Pooling):
-    """The mean of each window."""
+    """The mean of each window.
+
+    >>> AveragePooling2D((2, 2)).output_shape((8, 8, 6))
+    (4, 4, 6)
+    """
 
 
 class Activation(Layer):
-    """relu or sigmoid of every number, or softmax along the last axis."""
+    """relu or sigmoid of every number, or softmax along the last axis.
+
+    >>> Activation("relu").output_shape((8, 8, 6))
+    (8, 8, 6)
+    """
 
     fields = (Field("activation", one_of("relu", "sigmoid", "softmax")),)
     keeps = True
 
 
 class Dropout(Layer):
-    """While training, a number is dropped with probability `rate`, and the others are divided by 1 - rate."""
+    """While training, a number is dropped with probability `rate`, and the others are divided by 1 - rate.
+
+    >>> Dropout(0.25).output_shape((8, 8, 6))
+    (8, 8, 6)
+    """
 
     fields = (Field("rate", share),)
     keeps = True

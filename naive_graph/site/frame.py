@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ..classroom.language import languages, messages
 from ..core.version import __version__
-from ..errors import MissingToolError
 from ..views.look import page_style
 from ..views.policy import policy
+from .words import HERE, templates
 
 NAME = "This course in English"  # whose translation names the language
-HERE = Path(__file__).parent / "templates"
 SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # that of an SVG begins with a new line, and stays there
 
@@ -25,14 +23,14 @@ def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
     up: the way from its folder to the front page's, such as "../". What pictures
     bring along, scripts, styles and dot, is in the page once, behind its text.
     """
-    body = _templates().get_template(template).render(title=title, up=up, **facts)
+    body = templates().get_template(template).render(title=title, up=up, **facts)
     scripts, styles = dict.fromkeys(SCRIPT.findall(body)), dict.fromkeys(STYLE.findall(body))
     body = STYLE.sub("", SCRIPT.sub("", body))
     copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
     runs = [text for kind, text in scripts if "ng-dot" not in kind]
     style = "\n".join([_style(), *styles])
     fixed = "" if " style=" in body else style  # a picture's size is its element's own style
-    whole: str = _templates().get_template("frame.html").render(
+    whole: str = templates().get_template("frame.html").render(
         title=title, up=up, body=body, copies=copies, runs=runs, style=style, version=__version__,
         playground=facts.get("playground"), asks=facts.get("python"), bare=facts.get("bare"),
         language=facts.get("language", "en"), languages=[(each, messages(each).message(NAME)) for each in languages()],
@@ -44,18 +42,3 @@ def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
 @cache
 def _style() -> str:
     return page_style(":root") + (HERE / "site.css").read_text("utf-8")
-
-
-@cache
-def _templates() -> Any:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise missing() from None
-    loader = FileSystemLoader(HERE)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-
-
-def missing() -> MissingToolError:
-    """Said where a library that makes pages is not installed."""
-    return MissingToolError('The site needs libraries that make pages. Run: pip install "naive-graph[site]"')

@@ -41,21 +41,9 @@ def examples() -> Iterator[GalleryProgram]:
         yield GalleryProgram(re.sub(r"\W+", "-", title.lower()), title, says, dedent(code).strip())
 
 
-LENET = """\
-from naive_graph import AdamTrainer, Sequential, altitudes
-from naive_graph.classroom.digits import pictures
-from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D
-
-ink, digits = pictures()
-ink = ink.reshape(-1, 8, 8, 1)
-layers = [Conv2D(6, (3, 3), padding=(1, 1)), Activation("relu"), MaxPooling2D((2, 2))]
-layers += [Conv2D(16, (3, 3)), Activation("relu"), MaxPooling2D((2, 2))]
-layers += [Dense(120), Activation("relu"), Dense(84), Activation("relu"), Dense(10), Activation("softmax")]
-network = Sequential(layers, (8, 8, 1), loss="crossEntropy", initializer="glorotUniform", name="LeNet")
-trainer = AdamTrainer(network, 0.003)
-network.fit(ink[12:], digits[12:], batch_size=20, epochs=8, trainer=trainer, progress=False)
-altitudes(network, ink[:12], digits[:12])
-"""  # its page is so large that it stands alone
+def lenet() -> str:
+    """A network at every altitude, whose page is so large that it stands alone."""
+    return Path(__file__).with_name("lenet.txt").read_text("utf-8")
 
 
 def shown(code: str, use: Callable[[Any], str]) -> str:

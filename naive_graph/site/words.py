@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from html import escape
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .frame import missing
+from ..errors import MissingToolError
+
+HERE = Path(__file__).parent / "templates"
+
+
+def missing() -> MissingToolError:
+    """Said where a library that makes pages is not installed."""
+    return MissingToolError('The site needs libraries that make pages. Run: pip install "naive-graph[site]"')
+
 
 try:
     import mistune
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from latex2mathml.converter import convert
+    from markupsafe import Markup
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
@@ -22,6 +33,21 @@ except ImportError:
     raise missing() from None
 
 Links = Mapping[str, str]  # the page of a name
+
+
+@cache
+def templates() -> Environment:
+    """The templates, in which these functions are filters."""
+    made = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    for function in (code, docstring, formula, linked, markdown, signed):
+        made.filters[function.__name__] = partial(_safe, function)
+    return made
+
+
+def _safe(function: Callable[..., str], *given: Any) -> Markup:
+    return Markup(function(*given))
 
 
 def played(program: str) -> str:
@@ -64,11 +90,11 @@ def code(text: str, language: str = "python") -> str:
     return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>\n'
 
 
-def signed(text: str, links: Links) -> str:
-    """How something is called, with ways to the types in it."""
+def signed(text: str, links: Links, here: str = "") -> str:
+    """How something is called, with ways to the types in it that have another page than this."""
 
     def link(found: re.Match[str]) -> str:
-        return f'<a href="{links[found[0]]}">{found[0]}</a>' if found[0] in links else found[0]
+        return f'<a href="{links[found[0]]}">{found[0]}</a>' if links.get(found[0], here) != here else found[0]
 
     return re.sub(r"\b[A-Z]\w+\b(?=</span>)", link, code(text))
 

@@ -389,11 +389,29 @@ class AdagradTrainer(Trainer, rule=formulas.adagrad):
 
 
 class AdadeltaTrainer(Trainer, rule=formulas.adadelta):
-    """Steps whose unit comes from earlier steps, without a rate: see `formulas.adadelta`."""
+    """Steps whose unit comes from earlier steps, without a rate: see `formulas.adadelta`.
+
+    >>> from naive_graph import Graph, Variable
+    >>> x = Variable(1.0)
+    >>> f = x * x
+    >>> trainer = AdadeltaTrainer([x])
+    >>> Graph.forward(f); Graph.backward(f); trainer.update()
+    >>> round(x.value, 4)
+    0.9955
+    """
 
 
 class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
-    """A gradient divided by its usual size: see `formulas.rmsprop`. legacy: other defaults, 0.001, 1e-8 and 0.9."""
+    """A gradient divided by its usual size: see `formulas.rmsprop`. legacy: other defaults, 0.001, 1e-8 and 0.9.
+
+    >>> from naive_graph import Graph, Variable
+    >>> x = Variable(1.0)
+    >>> f = x * x
+    >>> trainer = RMSPropTrainer([x], learning_rate=0.1)
+    >>> Graph.forward(f); Graph.backward(f); trainer.update()
+    >>> round(x.value, 4)
+    0.5528
+    """
 
     def __init__(
         self, model: Any, learning_rate: float | None = None, eps: float | None = None, rho: float | None = None,
@@ -405,7 +423,16 @@ class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
 
 
 class AdamTrainer(Trainer, rule=formulas.adam):
-    """Momentum divided by the gradient's usual size: see `formulas.adam`."""
+    """Momentum divided by the gradient's usual size: see `formulas.adam`.
+
+    >>> from naive_graph import Graph, Variable
+    >>> x = Variable(1.0)
+    >>> f = x * x
+    >>> trainer = AdamTrainer([x], learning_rate=0.1)
+    >>> Graph.forward(f); Graph.backward(f); trainer.update()
+    >>> round(x.value, 4)
+    0.9
+    """
 
 
 def _listed(model: Any) -> list[Variable]:

@@ -11,15 +11,17 @@ import pytest
 from naive_graph import Graph, LeafNode, PlaceHolder, Program, Variable
 from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.rules import RULES, Rule
-from naive_graph.site.frame import HERE, framed
-from naive_graph.site.reference import OVER_SAMPLES, findings, groups
-from naive_graph.site.words import linked, signed
+from naive_graph.site.entry import TABLE
+from naive_graph.site.frame import framed
+from naive_graph.site.reference import findings, groups
+from naive_graph.site.words import signed
 from naive_graph.tensor.operators import table
 from naive_graph.tensor.operators.describe import facts
 from naive_graph.tensor.operators.kinds import Elementwise
 
 ENTRIES = [each for group in groups().values() for each in group]
 RANDOM = random.Random(33)
+OVER_SAMPLES = TABLE["over_samples"]
 KNOWN = {**COMPOSITIONS, **RULES}  # what formulas are written with
 SLOPE = re.compile(r"^d/d ?(\w+)(?: =|:) (.*)$")
 
@@ -103,8 +105,7 @@ def test_the_derivatives_that_a_row_shows_are_the_gradient(path):
 
 def examples_on(entry):
     """The examples of a page, in the order shown; the source is no example."""
-    page = "".join(entry.text({}))
-    for text in re.findall(r'<pre class="code" tabindex="0"><code>(.*?)</code>', page, re.DOTALL):
+    for text in re.findall(r'<pre class="code" tabindex="0"><code>(.*?)</code>', entry.text({}), re.DOTALL):
         plain = html.unescape(re.sub("<[^>]+>", "", text))
         if plain.startswith(">>>"):
             yield plain
@@ -131,7 +132,9 @@ def test_the_examples_of_every_page_run_where_only_its_import_is_known(own_opera
                 doctest.DocTestRunner(verbose=False).run(test, out=told.append, clear_globs=False)
                 names, shown = test.globs, shown + 1
         assert told == [], entry.path
-    assert shown > 100
+    assert shown > 300
+    bare = [each.path for each in ENTRIES if each.is_operator and ">>>" not in html.unescape(each.text({}))]
+    assert bare == []
 
 
 def test_a_signature_is_the_one_that_users_call_and_keeps_its_quotes():
@@ -140,7 +143,9 @@ def test_a_signature_is_the_one_that_users_call_and_keeps_its_quotes():
     assert "subset: str = 'random'" in usage["gradcheck"] and "values: bool" in usage["draw"]
     assert "learning_rate" in usage["AdamTrainer"]
     assert usage["tensor.mean"].startswith("mean(")
-    shown = [*usage.values(), *("".join(each.text({})) for each in ENTRIES)]
+    assert usage["sequential.Conv2D"] == "Conv2D(filters, kernel_size, strides=(1, 1), use_bias=1, padding=(0, 0))"
+    assert not [each for each in usage.values() if " at 0x" in each]
+    shown = [*usage.values(), *(each.text({}) for each in ENTRIES)]
     assert [each for each in shown if "ForwardRef" in each] == []
 
 
@@ -163,9 +168,7 @@ def test_the_front_page_says_what_the_reference_has(site):
     names, operators, errors = map(int, re.search(r"(\d+) names .* (\d+) operators .* (\d+) errors", front).groups())
     pages = [page for page in (site / "reference").glob("*.html") if page.name != "index.html"]
     assert (names, errors) == (len(pages), len([*(site / "reference").glob("errors.*")]))
-    told = [
-        each.path for each in ENTRIES if each.is_operator and not (each.formulas or "formula" in "".join(each.text({})))
-    ]
+    told = [each.path for each in ENTRIES if each.is_operator and not (each.formulas or "formula" in each.text({}))]
     assert operators <= names and told == []
 
 
@@ -181,10 +184,7 @@ SEARCHED = (
 def test_the_search_knows_methods_messages_and_words_of_other_libraries(browser, tmp_path):
     pages = [each for each in ENTRIES if each.path not in ("operators",)]
     links = {each.name: each.page for each in reversed(pages)}
-    said = framed(
-        "reference.html", "Reference", groups=groups(), linked=linked, more=findings(pages, links),
-        script=(HERE / "search.js").read_text("utf-8"),
-    )  # fmt: skip
+    said = framed("reference.html", "Reference", groups=groups(), more=findings(pages, links))
     (tmp_path / "index.html").write_text(said, "utf-8")
     (tmp_path / "Node.html").write_text('<!doctype html><h3 id="code">code</h3>')
     page = browser.new_page()

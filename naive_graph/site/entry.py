@@ -1,0 +1,233 @@
+"""A public name and what its page says: how it is called, its formula, an example, its picture, and its source."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from warnings import catch_warnings
+
+import numpy as np
+
+from ..core.compositions import COMPOSITIONS
+from ..core.rules import Rule
+from ..errors import DrawingError, NoGradientError
+from ..graph.derive import gradients
+from ..graph.graph import Graph
+from ..graph.nodes import Variable
+from ..tensor.nodes import LeafNode
+from ..tensor.operators.check import ExampleCall
+from ..tensor.operators.describe import facts
+from ..tensor.operators.row import Row
+from ..training.trainers import Trainer
+from ..views.drawing.draw import draw
+from .messages import messages
+from .words import Links, missing, templates
+
+try:
+    from pdoc import doc
+except ImportError:
+    raise missing() from None
+
+TABLE = tomllib.loads(Path(__file__).with_name("reference.toml").read_text("utf-8"))
+HOUSE = __name__.split(".")[0]
+FEW = 9  # numbers that an example writes out
+CLEANED = {  # of a signature: types as they were written, without their modules, and defaults without addresses
+    r"(?<=\()\n +|\n(?=\))": "",  # on one line, which a page breaks where it must
+    r"\n +": " ",
+    r"(: |-> )(['\"])(.+?)\2": r"\1\3",
+    r"ForwardRef\('([^']*)'[^)]*\)": r"\1",
+    r"\b(?:[a-z_]\w*\.)+(?=[A-Z])": "",
+    r"<(Graph) [^>]*>": r"\1",
+    r"<object object[^>]*>": "...",
+}
+
+
+class PublicName:
+    """A public name and its page."""
+
+    def __init__(self, room: str, name: str, thing: Any) -> None:
+        self.room, self.name, self.thing = room, name, thing
+        self.path = f"{room}.{name}" if room else name
+        self.page = f"{self.path}.html"
+        self.is_error = isinstance(thing, type) and issubclass(thing, Exception)
+        self.is_class = isinstance(thing, type) and not self.is_error
+        self.is_row, self.is_rule = isinstance(thing, Row), isinstance(thing, Rule)
+        self.of_numbers = self.is_rule or COMPOSITIONS.get(name) is thing
+        self.is_operator = self.of_numbers or self.is_row
+
+    @property
+    def written(self) -> str:
+        """The line that brings the name into a program."""
+        return f"from {'.'.join(filter(None, [HOUSE, self.room]))} import {self.name}"
+
+    @cached_property
+    def usage(self) -> str:
+        """How it is called."""
+        if self.is_rule or self.is_row:
+            return self.name + str(self.thing.usage()).removeprefix(self.thing.name)
+        with suppress(ValueError):
+            return self.name + ("" if self.is_error or not callable(self.thing) else _signature(self.thing))
+        return self.name
+
+    @cached_property
+    def messages(self) -> list[str]:
+        """What an error says."""
+        return messages(self.name) if self.is_error else []
+
+    @cached_property
+    def members(self) -> dict[str, Any]:
+        """What a class can do, and its attributes, as pdoc reads them."""
+        if not self.is_class:
+            return {}
+        with catch_warnings(action="ignore"):  # of types whose tools are not installed
+            told = doc.Class(self.thing.__module__, self.thing.__qualname__, self.thing, ("", "")).members
+        return {name: each for name, each in sorted(told.items()) if name[0] != "_" and each.docstring}
+
+    @staticmethod
+    def called(member: Any) -> str:
+        """How a member is called; empty for an attribute."""
+        return member.name + _cleaned(member.signature_without_self) if isinstance(member, doc.Function) else ""
+
+    @cached_property
+    def doc(self) -> str:
+        """What it says of itself; a rule's formulas are all that it has to say."""
+        return "" if self.is_rule else inspect.getdoc(self.thing) or ""
+
+    @property
+    def says(self) -> str:
+        """The first line of it."""
+        return self.formulas[0] if self.is_rule else self.doc.partition("\n")[0]
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """What an operator is called in ONNX and in TensorFlow."""
+        if self.is_row:
+            return [f"{each.framework}: {each.operator}" for each in self.thing.mappings]
+        if self.is_rule:
+            onnx = [f"onnx: {self.thing.onnx}"] * bool(self.thing.onnx)
+            return onnx + [f"tensorflow: {each}" for each in self.thing.tensorflow]
+        return []
+
+    @cached_property
+    def formulas(self) -> list[str]:
+        """Of an operator of numbers its value, and its derivative by each operand."""
+        if not self.of_numbers or (self.is_rule and self.name in TABLE["over_samples"]):
+            return TABLE["over_samples"][self.name] if self.of_numbers else []
+        with Graph.scratch():
+            y, operands = _applied(self.thing)
+            return [y.formula(), *(f"d/d{each.name} = {_slope(y, each)}" for each in operands)]
+
+    @property
+    def facts(self) -> list[str]:
+        """What the row of an operator of tensors says."""
+        return list(facts(self.thing)) if self.is_row else []
+
+    @property
+    def bases(self) -> tuple[type, ...]:
+        """What a class is as well."""
+        return self.thing.__mro__[1:-1] if isinstance(self.thing, type) else ()
+
+    @property
+    def rule(self) -> Any:
+        """A trainer's formula, as a function."""
+        return getattr(self.thing, "rule", None) if self.is_class and issubclass(self.thing, Trainer) else None
+
+    @cached_property
+    def example(self) -> str:
+        """A call of an operator with numbers, and what it gives, where its own words have none."""
+        if not self.is_operator or ">>>" in self.doc:
+            return ""
+        with Graph.scratch():
+            call = _tensor_call(self.name, self.thing) if self.is_row else _number_call(self.name, self.thing)
+            names = {"np": np}
+            exec(self.written, names)
+            begun = ">>> import numpy as np\n" * ("np." in call)
+            return f"{begun}>>> {call}\n{eval(call, names)!r}"
+
+    def text(self, links: Links) -> str:
+        """What its page says, as HTML."""
+        return str(templates().get_template("said.html").render(entry=self, links=links))
+
+    def picture(self) -> str:
+        """An operator drawn: of numbers with letters for operands, of tensors with its example."""
+        if not self.is_operator:
+            return ""
+        with Graph.scratch(), suppress(DrawingError):
+            made = ExampleCall(self.thing, self.thing.examples[0]).results if self.is_row else _applied(self.thing)
+            image = re.search(r"<img[^>]*>", draw(made[0], values=False, grads=False, most=40)._html(""))
+            return image[0] if image else ""
+        return ""
+
+    def sources(self) -> Iterator[tuple[str, str, str]]:
+        """What there is to read of it: a title, a file, and a program."""
+        for title, thing in [
+            ("Its program", self.rule),
+            ("Source", self.thing.function if self.is_row else self.thing),
+        ]:
+            with suppress(OSError, TypeError):
+                program = inspect.cleandoc(inspect.getsource(thing))
+                yield title, thing.__module__.replace(".", "/"), program
+
+
+def _signature(thing: Any) -> str:
+    """How it is called: a class with a `__new__` as well by what its `__init__` takes."""
+    has_init = isinstance(thing, type) and thing.__init__ is not object.__init__  # type: ignore[misc]
+    told = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
+    found = inspect.signature(thing.__init__ if has_init and not told else thing)
+    return _cleaned(found.replace(parameters=[each for each in found.parameters.values() if each.name != "self"]))
+
+
+def _cleaned(signature: inspect.Signature) -> str:
+    text = str(signature)
+    for pattern, inside in CLEANED.items():
+        text = re.sub(pattern, inside, text)
+    return text
+
+
+def _slope(y: Any, x: Any) -> str:
+    try:
+        return str(gradients(y, x).formula())
+    except NoGradientError:
+        return "0"
+
+
+def _applied(function: Any) -> tuple[Any, list[Variable]]:
+    """What an operator of numbers gives, and its operands."""
+    if isinstance(function, Rule):
+        names = list("abcd"[: function.arity or 3])
+    else:
+        names = [name for name, each in inspect.signature(function).parameters.items() if each.default is each.empty]
+    operands = [Variable(0.5, name=name) for name in names]
+    return function(*operands), operands
+
+
+def _number_call(name: str, function: Any) -> str:
+    """An operator of numbers, called with some that it takes."""
+    domain = function.domain if isinstance(function, Rule) else [(-1.0, 1.0)]
+    given = [0.5 if low < 0.5 < high else low + 1.0 for low, high in domain]
+    operands = [str(each) for each in [*given, 2.0, 3.0][: len(_applied(function)[1])]]
+    return f"{name}({', '.join(operands)})"
+
+
+def _tensor_call(name: str, row: Row) -> str:
+    """An operator of tensors, called as in its example: with numbers, or of many with the shapes alone."""
+    case = ExampleCall(row, row.examples[0])
+    call = f"{name}({', '.join(f'{each}={_literal(given)}' for each, given in case.given.items())})"
+    asked = "shape" if "np.ones" in call else "eval().round(4).tolist()"
+    return f"[each.{asked} for each in {call}]" if isinstance(case.result, tuple) else f"{call}.{asked}"
+
+
+def _literal(given: Any) -> str:
+    """What an example gives, as one writes it."""
+    if isinstance(given, list):
+        return f"[{', '.join(map(_literal, given))}]"
+    if isinstance(given, LeafNode):
+        numbers = given.eval()
+        return str(numbers.round(2).tolist()) if numbers.size <= FEW else f"np.ones({numbers.shape})"
+    return repr(given)
