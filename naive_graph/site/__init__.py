@@ -1,10 +1,12 @@
 """The course as a folder of static files, which any web server or file share can serve: `naive-graph site -o public`.
 
-frame      a page around what it shows: where to go from there, how it looks, what its scripts may do
 words      texts as HTML: markdown with formulas, docstrings, code
+frame      a page around what it shows: where to go from there, how it looks, what its scripts may do
 lessons    a notebook as a page to read
 slides     a notebook as slides to talk about
-reference  a page for each public name, and a list of all to search
+messages   what errors say, read from the source
+entry      a public name, and what its page says
+reference  all of them in groups, and what a search finds
 languages  the course in other languages
 gallery    programs.md, run and drawn
 wheel      the package itself, to be installed

@@ -37,9 +37,8 @@ except ImportError:
 TABLE = tomllib.loads(Path(__file__).with_name("reference.toml").read_text("utf-8"))
 HOUSE = __name__.split(".")[0]
 FEW = 9  # numbers that an example writes out
+WIDE = 75  # letters of a signature on one line
 CLEANED = {  # of a signature: types as they were written, without their modules, and defaults without addresses
-    r"(?<=\()\n +|\n(?=\))": "",  # on one line, which a page breaks where it must
-    r"\n +": " ",
     r"(: |-> )(['\"])(.+?)\2": r"\1\3",
     r"ForwardRef\('([^']*)'[^)]*\)": r"\1",
     r"\b(?:[a-z_]\w*\.)+(?=[A-Z])": "",
@@ -124,16 +123,6 @@ class PublicName:
             return [y.formula(), *(f"d/d{each.name} = {_slope(y, each)}" for each in operands)]
 
     @property
-    def facts(self) -> list[str]:
-        """What the row of an operator of tensors says."""
-        return list(facts(self.thing)) if self.is_row else []
-
-    @property
-    def bases(self) -> tuple[type, ...]:
-        """What a class is as well."""
-        return self.thing.__mro__[1:-1] if isinstance(self.thing, type) else ()
-
-    @property
     def rule(self) -> Any:
         """A trainer's formula, as a function."""
         return getattr(self.thing, "rule", None) if self.is_class and issubclass(self.thing, Trainer) else None
@@ -152,7 +141,7 @@ class PublicName:
 
     def text(self, links: Links) -> str:
         """What its page says, as HTML."""
-        return str(templates().get_template("said.html").render(entry=self, links=links))
+        return str(templates().get_template("said.html").render(entry=self, links=links, facts=facts))
 
     def picture(self) -> str:
         """An operator drawn: of numbers with letters for operands, of tensors with its example."""
@@ -187,7 +176,8 @@ def _cleaned(signature: inspect.Signature) -> str:
     text = str(signature)
     for pattern, inside in CLEANED.items():
         text = re.sub(pattern, inside, text)
-    return text
+    short = re.sub(r"(?<=\()\n +|\n(?=\))", "", text).replace("\n   ", "")
+    return short if len(short) < WIDE else text
 
 
 def _slope(y: Any, x: Any) -> str:

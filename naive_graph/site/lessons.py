@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from html import escape
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..classroom.exercise import texts
 from ..classroom.exercises.tiny import TINY
 from ..classroom.tiny import LAST
-from .words import code, formula, markdown
+from .words import markdown, templates
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
@@ -59,7 +58,8 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
 
 def page(cells: list[Any], playground: bool = False) -> str:
     """The cells of a notebook, to be read."""
-    return "".join(_cells(cells, ["".join(cell["source"]) for cell in cells], playground))
+    made = templates().get_template("cells.html")
+    return str(made.render(cells=cells, playground=playground, guessed=GUESSED, exercise=_exercise, output=output))
 
 
 def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
@@ -75,24 +75,6 @@ def _place(term: re.Match[str]) -> str:
     return f'<h2 id="{re.sub("[^a-z-]", "", term[1].lower().replace(" ", "-"))}">{term[1]}</h2>'
 
 
-def _cells(cells: list[Any], sources: list[str], playground: bool) -> Iterator[str]:
-    foretold = False  # whether the cell before asked for a guess, which its answer shall not spoil
-    for cell, source in zip(cells, sources):
-        if cell["cell_type"] == "markdown":
-            yield markdown(source)
-            continue
-        shown = "".join(map(output, cell["outputs"]))
-        if shown and foretold:
-            shown = f"<details><summary>{GUESSED}</summary>{shown}</details>"
-        if playground:
-            asked = f' data-exercise="{name}"' if (name := _exercise(source)) else ""
-            shown = "" if asked else shown  # "Right" is for who has written it
-            yield f'<div class="code-cell"{asked}>{code(source)}<div class="result">{shown}</div></div>\n'
-        else:
-            yield code(source) + shown
-        foretold = "predict(" in source
-
-
 def _exercise(source: str) -> str:
     """The exercise that a cell checks: of tiny.py the last one that a lesson asks for."""
     found = CHECKED.search(source)
@@ -104,14 +86,7 @@ def _exercise(source: str) -> str:
 def output(given: Any) -> str:
     """What a cell showed, in the richest form that a page can have."""
     data = {kind: "".join(text) for kind, text in given.get("data", {}).items()}
-    if "text/html" in data:
-        inside = SCROLLED.sub(r'<\1 tabindex="0"', data["text/html"])
-    elif "text/latex" in data:
-        inside = formula(data["text/latex"].strip().strip("$"))
-    elif "image/png" in data:
-        said = escape(data["text/plain"])
-        inside = f'<img alt="{said}" src="data:image/png;base64,{data["image/png"].strip()}">'
-    else:
-        text = data.get("text/plain") or "".join(given.get("text") or "\n".join(given.get("traceback", [])))
-        inside = f'<pre tabindex="0">{escape(ANSI.sub("", text))}</pre>'
-    return f'<div class="output">{inside}</div>\n'
+    text = data.get("text/plain") or "".join(given.get("text") or "\n".join(given.get("traceback", [])))
+    html = SCROLLED.sub(r'<\1 tabindex="0"', data.get("text/html", ""))
+    made = templates().get_template("output.html")
+    return str(made.render(data=data, html=html, text=ANSI.sub("", text)))

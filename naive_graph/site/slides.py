@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ class _Slides:
 
     def slide(self, said: str, program: str, rest: str = "", after: str = "", picture: Any = None) -> str:
         self.is_new = False
-        told = re.sub("<.*?>", "", rest)
+        told = unescape(re.sub("<.*?>", "", rest))
         words = _said(said) + _said(after) + 9 * bool(picture)
         program *= words + _lines(program) + _lines(told) <= TIGHT
         inside = markdown(said) + (code(program) if program else "") + rest
