@@ -11,6 +11,7 @@ import pytest
 from naive_graph import Graph, LeafNode, PlaceHolder, Program, Variable
 from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.rules import RULES, Rule
+from naive_graph.errors import NaiveGraphError
 from naive_graph.site.entry import TABLE
 from naive_graph.site.frame import framed
 from naive_graph.site.reference import findings, groups
@@ -194,6 +195,15 @@ def test_the_search_knows_methods_messages_and_words_of_other_libraries(browser,
         page.fill("#wish", words)
         page.wait_for_function("document.getElementById('found').textContent !== ''")
         assert not page.inner_text("#found").startswith("0 "), words
+    for raised in (
+        lambda: Graph.forward(PlaceHolder(name="price")),
+        lambda: LeafNode.parameter([[1.0]]) @ [[1.0], [2.0]],
+    ):
+        with pytest.raises(NaiveGraphError) as caught:
+            raised()
+        page.fill("#wish", f"{type(caught.value).__name__}: {caught.value}")
+        shown = page.locator("section.more li:visible a").all_inner_texts()
+        assert type(caught.value).__name__ in shown and len(shown) < 9, caught.value
     page.fill("#wish", "node.code")
     page.keyboard.press("Enter")
     page.wait_for_url("**/Node.html#code")
