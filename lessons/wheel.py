@@ -29,7 +29,11 @@ class LessonsHook(BuildHookInterface):
             stripped = Path(self.made.name, lesson.name)
             stripped.write_bytes(without_outputs(lesson))
             build_data["force_include"][str(stripped)] = f"naive_graph/lessons/{lesson.name}"
-        for text in [*lessons.glob("*/*.po"), *lessons.glob("*/notes/*.md")]:
+        languages = {each.parent for each in lessons.glob("*/*.po")}
+        texts = [
+            text for each in languages for text in [*each.glob("*.po"), *each.glob("notes/*.md"), each / "README.md"]
+        ]
+        for text in texts:
             build_data["force_include"][str(text)] = f"naive_graph/{text.relative_to(self.root).as_posix()}"
         build_data["force_include"][str(lessons / "notes")] = "naive_graph/lessons/notes"
 

@@ -51,7 +51,8 @@ def test_the_wheel_has_every_lesson_and_every_file_that_runs():
     modules = {path.relative_to(ROOT).as_posix() for path in files}
     lessons = {f"naive_graph/lessons/{path.name}" for path in (ROOT / "lessons").glob("*.ipynb")}
     notes = {f"naive_graph/lessons/notes/{path.name}" for path in (ROOT / "lessons" / "notes").glob("*.md")}
-    assert lessons and notes and modules | lessons | notes <= names
+    fronts = {f"naive_graph/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("lessons/*/README.md")}
+    assert lessons and notes and len(fronts) > 1 and modules | lessons | notes | fronts <= names
 
 
 @needs_wheel
