@@ -41,12 +41,21 @@ define internal void @add_first(ptr %xs, i64 %at, i64 %size, {VECTOR} %x, i64 %b
 
 
 def gathered() -> str:
-    """Numbers from wherever a register's worth of entries of an index says."""
+    """Numbers from where the entries of an index say; side by side, if the first entry is -1 - slot."""
     gather, all_of = f"@llvm.masked.gather.v{LANES}f64.v{LANES}p0", ", ".join(["i1 true"] * LANES)
     return f"""
 declare {VECTOR} {gather}(<{LANES} x ptr>, i32, {MASK}, {VECTOR})
 define internal {VECTOR} @gathered(ptr %xs, ptr %index, i64 %at) alwaysinline {{
   %where = getelementptr i32, ptr %index, i64 %at
+  %entry = load i32, ptr %where
+  %beside = icmp slt i32 %entry, 0
+  br i1 %beside, label %near, label %far
+near:
+  %slot = xor i32 %entry, -1
+  %line = getelementptr double, ptr %xs, i32 %slot
+  %both = load {VECTOR}, ptr %line, align 8
+  ret {VECTOR} %both
+far:
   %rows = load <{LANES} x i32>, ptr %where, align 4
   %places = getelementptr double, ptr %xs, <{LANES} x i32> %rows
   %all = call {VECTOR} {gather}(<{LANES} x ptr> %places, i32 8, {MASK} <{all_of}>, {VECTOR} poison)

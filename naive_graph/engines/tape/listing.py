@@ -29,13 +29,14 @@ from .flat import NONE, Array, Flat
 from .kernels import SECTION
 from .powers import powers
 from .rows import flat_of_tables
-from .scalars import ALONE, DOTS, HOWS, MANY, SUM
+from .scalars import ABREAST, ALONE, COPIES, DOTS, HOWS, MANY, SUM
 from .tape import Tape
 
 FIVE = 5  # numbers of an instruction of scalars
 WAYS = {
     MANY: "a loop over its rows", ALONE: "one row",
     SUM: "a loop over the terms", DOTS: "a loop over the products",
+    ABREAST: "one row in each lane of a register",
 }  # fmt: skip
 QUICK = "one row, without a call"
 
@@ -81,5 +82,6 @@ def _instructions(tape: Tape) -> Iterator[TapeLine]:
     for what, first, size, base, _ in tape.code.reshape(-1, FIVE).tolist():
         for at in range(base, base + size, 3) if what == SECTION else ():
             code, rows = tape.index[at : at + 2].tolist()
-            yield TapeLine(named[first], first, rows, WAYS.get(code % HOWS, QUICK))
+            if code % HOWS != COPIES:
+                yield TapeLine(named[first], first, rows, WAYS.get(code % HOWS, QUICK))
             first += rows

@@ -46,7 +46,7 @@ LEAST = 8  # times that a body comes
 SHORT, LARGE = 16, 600  # rows of a body: of a shorter one, some are taken together
 MOST_TAKEN = 600  # operands of a body: LLVM takes some 0.1 s for as many
 WINDOW = 8  # rows whose operators are looked for again
-ASIDE = 16  # rows that run side by side, by which a loop over bodies is beaten
+ASIDE = 64  # operands of what runs side by side, by which a loop over bodies is beaten
 MOST = 100_000  # rows of a plan that goes through the passes for its loops
 SAMPLED = 64  # places at which one begins to look
 
@@ -117,7 +117,8 @@ def along(flat: Flat, rows: Array, shapes: Shapes, wanted: Sequence[int]) -> lis
     done = 0
     for loop in loops(flat, rows):
         made = bodies(flat, rows, loop, np.array(wanted, np.int32))
-        if made is not None and len(runs(flat, rows[loop.first : loop.end], shapes).starts) * ASIDE > _rows(loop):
+        some = rows[loop.first : loop.end]
+        if made is not None and len(runs(flat, some, shapes).starts) * ASIDE > np.diff(flat.starts)[some].sum():
             found += [runs(flat, rows[done : loop.first], shapes)] if loop.first > done else []
             found.append(made)
             done = loop.end

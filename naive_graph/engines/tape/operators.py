@@ -22,9 +22,10 @@ from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.typed import LANES, VECTOR, Callee
-from .flat import LARGEST, name_of
+from ..llvm.typed import LANES, VECTOR, Callee, Floats, Ints
+from .flat import DOT, LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES
+from .sums import NOTHING_YET, many
 
 
 class Shape(NamedTuple):
@@ -39,6 +40,8 @@ class Shape(NamedTuple):
 
     def addresses(self) -> tuple[int, ...]:
         """Its line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
+        if self.kind == DOT:
+            return (side_by_side().address("abreast"), *(0,) * (ENTRIES - 1))
         if self.arity == ANY_NUMBER:
             return (0,) * ENTRIES
         at = kernels(self).address
@@ -50,6 +53,31 @@ def kernels(shape: Shape) -> Library:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
     ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
     return compiled(lambda: text(shape), key=f"{sources()} {shape.name}" if ours else None, optimised=True)
+
+
+@once
+def side_by_side() -> Library:
+    """The machine code of dots that go side by side."""
+    program = TranslatedModule()
+    program.add(abreast)
+    return compiled(lambda: str(program), key=f"{sources()} abreast", optimised=True)
+
+
+def abreast(scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
+    """As many dots as a register has lanes. Where there are fewer, what lies behind them is computed later.
+
+    index: the terms; where the first factors of each lie side by side; its second factor, as -1 - slot, or where
+    there is one for each dot.
+    """
+    terms = index[base]
+    sum = many(NOTHING_YET)
+    for at in range(base + 1, base + 1 + terms):
+        x, y = index[at], index[at + terms]
+        if y < 0:
+            sum += scalars[x : x + LANES] * many(scalars[-1 - y])
+        else:
+            sum += scalars[x : x + LANES] * scalars[y : y + LANES]
+    scalars[to : to + LANES] = sum
 
 
 def text(shape: Shape) -> str:
@@ -97,11 +125,12 @@ def _run_source(arity: int) -> str:
     operands = ", ".join(f"gathered(scalars, index, base + {place} * length + i)" for place in range(arity))
     return f"""
     def run(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
-        whole = length // LANES * LANES
-        for i in range(0, whole, LANES):
-            scalars[target + i : target + i + LANES] = value({operands})
-        for i in range(whole, length):
-            one(scalars, index, base + i, target + i, length)
+        for i in range(0, length, LANES):
+            if i + LANES <= length or index[base + i] < 0:
+                scalars[target + i : target + i + LANES] = value({operands})
+            else:
+                for rest in range(i, length):
+                    one(scalars, index, base + rest, target + rest, length)
     """
 
 

@@ -25,9 +25,9 @@ import numpy as np
 from ..llvm.emit import Opaque
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .flat import NONE, Array, Flat, PlanColumns
+from .flat import ADD, DOT, NONE, Array, Flat, PlanColumns
 from .operators import Shape
-from .scalars import arity_of
+from .scalars import ANY_NUMBER
 
 MOST_SHAPES = 1000
 
@@ -91,6 +91,12 @@ def classes(size: int, rows: Ints, of: PlanColumns, known: Ints, count: int, of_
             return count
         of_row[at] = place
     return count
+
+
+def arity_of(row: int, of: PlanColumns) -> int:
+    """How many operands a row's shape has: ANY_NUMBER where a loop takes as many as there are."""
+    kind, arity = of.kinds[row], of.starts[row + 1] - of.starts[row]
+    return ANY_NUMBER if kind == DOT or (kind == ADD and arity != 2) else arity
 
 
 class Some(NamedTuple):

@@ -14,12 +14,13 @@ from ..llvm.typed import LANES
 from . import kernels
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
+from .instructions import DotColumns, InstructionTables, columns_for, sharing, write
 from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, Numbers, TapeTables
 from .loops import Bodies, BodyKernel, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side
 from .operators import Shape
 from .runs import Runs, Shapes
-from .scalars import HOWS, MANY, InstructionTables, write
+from .scalars import HOWS, MANY
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
@@ -69,24 +70,25 @@ class Tape(Memory):
             if flat.groups[row]:
                 lines = self.exported[flat.groups[row]]
                 lines.setdefault(row, len(lines))
-        self.runs: dict[int, list[Runs | Bodies]] = {}
-        shapes = Shapes()
+        shapes, alone = Shapes(), [part for part in self.sections if part.group == 0]
+        self.runs = {part.stage: along(flat, part.rows, shapes, wanted) for part in alone}
+        self.kernels: list[Shape | BodyKernel] = [*shapes.since()]
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
-        order: list[Any] = [others]
-        for part in self.sections:
-            rows = part.rows[flat.groups[part.rows] == 0]
-            if part.group == 0:
-                self.runs[part.stage] = along(flat, rows, shapes, wanted)
-                rows = np.concatenate([each.order for each in self.runs[part.stage]])
-            else:
-                rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
-            order.append(rows)
-        placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[[*found]] = [*found.values()]
-        self.slots[placed] = self.leaves.count + np.arange(len(placed))
-        self.kernels: list[Shape | BodyKernel] = [*shapes.since()]
-        self.nothing = self.leaves.count + len(placed)
+        self.behind = self.leaves.count
+        self._placed(others)
+        self.nothing, self.slots[NONE] = self.behind, self.behind + 1  # a factor that is missing is 1
+        self.behind += 2
+        self.written: dict[int, list[tuple[int, Array, Array]]] = {}
+        columns, end = columns_for(len(flat), len(flat.operands), self.nothing + 1), np.zeros(4, np.int64)
+        for part in self.sections:
+            if part.group == 0:
+                self.written[part.stage] = [self._instructed(each, columns, end) for each in self.runs[part.stage]]
+            else:
+                rows = part.rows[flat.groups[part.rows] == 0]
+                self._placed(side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted))
+        self.behind += LANES  # a register may be stored where less is wanted
 
     def _scalars(self) -> Array:
         """Room for all scalars: rows, the beginning of a sum, 1, those that are packed for a layer, and results."""
@@ -111,13 +113,16 @@ class Tape(Memory):
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
             if part.group == 0:
-                for each in self.runs[part.stage]:
-                    self._bodies(each) if isinstance(each, Bodies) else self._runs(each)
+                for first, code, entries in self.written[part.stage]:
+                    base = self._sizes["index"]
+                    self._indexed(code)
+                    self._indexed(entries)
+                    self._part(0, [SECTION, first, len(code), base, base + len(code)])
             else:
                 exports = [*self.exported[part.group]] if last[part.group] == part.stage else []
                 self._lanes(part, exports, part.group in begun)
                 begun.add(part.group)
-        first = self.nothing + 2 + self._sizes["packed"]
+        first = self.behind + self._sizes["packed"]
         self.results = slice(first, first + len(wanted))
         self._hand_out(self.slots[wanted], first)
 
@@ -140,22 +145,26 @@ class Tape(Memory):
             self._part(0, [COPY, first, last - first, int(sources[first]), 0])
         return None
 
-    def _runs(self, found: Runs) -> None:
-        rows, most, first = found.order, len(self.flat.operands), int(self.slots[found.order[0]])
-        index, code = np.empty(most + len(rows), np.int32), np.empty(3 * len(rows), np.int32)
-        made = InstructionTables(self.slots, index, code, np.array([0, 0, first], np.int64))
-        write(len(found.starts) - 1, found.starts, rows, found.shapes, self.flat.columns, made)
-        (entries, size, _), base = made.end.tolist(), self._sizes["index"]
-        self._indexed(code[:size])
-        self._indexed(index[:entries])
-        self._part(0, [SECTION, first, size, base, base + size])
+    def _instructed(self, found: Runs | Bodies, columns: DotColumns, end: Array) -> tuple[int, Array, Array]:
+        """Instructions for some scalars, with the first one's slot and what they look up; now their slots are known."""
+        first = self.behind
+        if isinstance(found, Bodies):
+            self._placed(found.order)
+            entries = self.slots[found.taken].ravel()
+            return first, np.array([HOWS * self._kernel(found.kernel) + MANY, len(found.order), len(entries)]), entries
+        found = sharing(self.flat, found, columns.marks)
+        rows, most = found.order, len(self.flat.operands)
+        index, code = np.empty(3 * (most + len(rows)), np.int32), np.empty(3 * len(rows), np.int32)
+        end[:3] = 0, 0, first
+        made = InstructionTables(self.slots, index, code, end)
+        write(len(found.starts) - 1, found.starts, rows, found.shapes, self.flat.columns, made, columns)
+        entries, size, self.behind, _ = end.tolist()
+        return first, code[:size], index[:entries]
 
-    def _bodies(self, found: Bodies) -> None:
-        first, entries, base = int(self.slots[found.order[0]]), self.slots[found.taken].ravel(), self._sizes["index"]
-        what = HOWS * self._kernel(found.kernel) + MANY
-        self._indexed([what, len(found.order), len(entries)])
-        self._indexed(entries)
-        self._part(0, [SECTION, first, 3, base, base + 3])
+    def _placed(self, rows: Sequence[int] | Array) -> None:
+        """Give some rows the next slots."""
+        self.slots[rows] = self.behind + np.arange(len(rows))
+        self.behind += len(rows)
 
     def _gathered(self) -> dict[int, int]:
         """The leaves whose lanes are scalars, and from where on the index says which; lanes behind repeat the last."""
@@ -167,7 +176,7 @@ class Tape(Memory):
         return found
 
     def _lanes(self, part: Section, exports: list[int], begun: bool) -> None:
-        group, pack_at = part.group, self.nothing + 2 + self._sizes["packed"]
+        group, pack_at = part.group, self.behind + self._sizes["packed"]
         writer = SectionWriter(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * LANES)
         feeds = [] if begun else self.fed[group]
         gathered = {row: at for row, at in self.gathered.items() if self.flat.groups[row] == group and not begun}

@@ -54,6 +54,7 @@ from ..llvm.machine import library_of, machine, packed
 from ..llvm.typed import Floats, Ints, Longs
 from .backward import backward, suits
 from .flat import NONE, Array, Flat, arrays
+from .instructions import InstructionTables, columns_for, write
 from .kernels import amiss
 from .memory import Face
 from .operators import Shape
@@ -67,9 +68,7 @@ from .scalars import (
     MANY,
     SUM,
     InstructionLine,
-    InstructionTables,
     along,
-    write,
 )
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
@@ -103,13 +102,13 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     slots[leaves] = np.arange(len(leaves), dtype=np.int32)
     # Room that nothing is written into takes no memory.
     index, code = np.empty(len(flat.operands) + inner, np.int32), np.empty(3 * inner, np.int32)
-    made = InstructionTables(slots, index, code, np.array([0, 0, len(leaves)], np.int64))
+    made = InstructionTables(slots, index, code, np.array([0, 0, len(leaves), 0], np.int64))
     for begin in progress(range(0, size, window), label="windows"):
         rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
         before, found = shapes.count, runs(flat, rows, shapes, position)
         if not all(map(_suits, shapes.since(before))):
             return None
-        write(len(found.starts) - 1, found.starts, found.order, found.shapes, flat.columns, made)
+        write(len(found.starts) - 1, found.starts, found.order, found.shapes, flat.columns, made, columns_for(0, 0, 0))
     return Windows(leaves, code[: made.end[1]], index[: made.end[0]], slots, shapes.since())
 
 
