@@ -13,7 +13,7 @@ from test_passes_adjoint import with_magnitudes
 from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
-from naive_graph import Constant, Graph, PlaceHolder, Variable
+from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 
 KINDS = st.sampled_from([Constant, PlaceHolder, Variable])
 
@@ -99,6 +99,33 @@ def test_an_untaken_branch_of_one_sample_leaks_nothing():
         terms.append(ng.where(z > 0, z.sqrt() * w, z))
     low = agrees(Graph.sum(terms), [w], exact=False)
     assert len(low.flat.samples) == 2 and math.isfinite(on_tape(low)[1])
+
+
+def fed(number):
+    x = PlaceHolder()
+    x.value = number
+    return x
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+@pytest.mark.parametrize("data", [Constant, Variable, fed])
+def test_a_wild_number_under_an_untaken_branch_leaks_nothing(data, odd):
+    """What one knows only later, in a table where a gap is NaN, say, is chosen by a mask."""
+    w, v, terms = Variable(0.5), Variable(2.0), []
+    for k in range(12):
+        x = data(odd if k == 5 else k - 3.5)
+        terms.append(ng.where(Constant(float(k != 5)), (w * x + v).tanh(), v * 0.25))
+    (value, slopes), right = (Program(Graph.sum(terms), [w, v], engine=engine)() for engine in (None, "reference"))
+    assert [value, *slopes] == pytest.approx([right[0], *right[1]])
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_a_wild_number_in_a_batch_leaks_nothing_either(odd):
+    w, x, there = Variable(0.5), PlaceHolder(), PlaceHolder()
+    xs, mask = np.arange(20.0), np.arange(20) % 3 > 0
+    program = Program(ng.total(ng.where(there, (w * x) ** 2, 0.0)), [w], inputs=[x, there])
+    _, slopes = program(np.where(mask, xs, odd), mask.astype(float))
+    assert slopes[0] == pytest.approx((xs[mask] ** 2).sum())
 
 
 @pytest.mark.parametrize("samples", [1, 3, 8, 9, 130])

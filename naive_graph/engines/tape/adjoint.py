@@ -47,7 +47,7 @@ import numpy as np
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import DOT, NONE, Array, Flat, PlanColumns, room
+from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, room
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider
 
@@ -100,6 +100,19 @@ def _marked(rows: int, these: Array) -> Array:
     return marks
 
 
+def _calm_leaves(flat: Flat) -> Array:
+    """Leaves whose numbers are finite; if one is not after all, nor are the results, and the run is replayed.
+
+    A batch that is fed is never replayed.
+    """
+    lanes = {row: each for row, each in flat.sources.items() if isinstance(each, Lanes)}
+    known = flat.constants | {row: each.numbers for row, each in lanes.items()}
+    one, found = flat.groups == 0, np.zeros(len(flat), bool)
+    for row in flat.leaves().tolist():
+        found[row] = np.isfinite(known.get(row, 0.0)).all() and (one[row] or row in lanes)
+    return found
+
+
 def _room(flat: Flat, known: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
     """Columns begun with the plan and the numbers, with room for all that may follow; and room for the terms.
 
@@ -114,7 +127,9 @@ def _room(flat: Flat, known: Templates, constants: int, most_terms: int) -> tupl
     edges = len(flat.operands) + int(np.diff(operands)[of_row].sum()) + 23 * most_terms + 5 * rows
     numbers = np.arange(rows, first, dtype=np.int32)
     end = np.array([first, len(flat.operands)], np.int64)
-    plan = Growing(*room(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end)
+    calm = np.zeros(most, np.uint8)
+    calm[:rows] = _calm_leaves(flat)
+    plan = Growing(*room(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end, calm)
     for column, begun in zip(plan[:4], flat.columns, strict=True):
         column[: len(begun)] = begun
     plan.kinds[plan.numbers], plan.kinds[plan.counts] = CONSTANT, PLACEHOLDER

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.typed import Ints, Longs
+from ..llvm.typed import Bytes, Ints, Longs
 from .flat import DOT, MUL, NONE, REDUCE, WHERE
 
 
@@ -37,6 +37,7 @@ class Growing(NamedTuple):
 
     numbers: the rows of 1, of 0, and of other constants. counts: those that say
     how many samples each group has. end: how many rows and operands there are.
+    calm: by row, whether it is a leaf whose numbers are finite (see `adjoint`).
     """
 
     kinds: Ints
@@ -46,6 +47,7 @@ class Growing(NamedTuple):
     numbers: Ints
     counts: Ints
     end: Longs
+    calm: Bytes
 
 
 @machine
@@ -127,9 +129,10 @@ def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
             either = chosen(either, plan.numbers[0], taken, plan)
         if mask >= 0:
             x, y = terms.xs[term], terms.ys[term]
-            value = pair(MUL, wider(x, y, plan), x, y, plan) if y >= 0 else x
-            terms.xs[term] = chosen(mask, value, plan.numbers[1], plan)
-            terms.ys[term] = NONE
+            if y >= 0 and (terms.groups[term] == 0 or plan.calm[y] == 0):
+                x, y = pair(MUL, wider(x, y, plan), x, y, plan), NONE
+            terms.xs[term] = chosen(mask, x, plan.numbers[1], plan)
+            terms.ys[term] = y  # 0 times a finite number is nothing
             terms.masks[term] = NONE
         term = terms.nexts[term]
     return either
