@@ -72,7 +72,7 @@ from .scalars import (
 )
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
-MOST_ARITY = 8  # of a rule that is differentiated in place; products of more factors are left to the passes
+MOST_ARITY = 16  # of a rule that is differentiated in place; products of more factors are left to the passes
 
 
 class Windows(NamedTuple):
