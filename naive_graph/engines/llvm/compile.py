@@ -122,8 +122,10 @@ def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> b
     optimised = optimised and can_be_optimised(ir_text)
     module = _parsed(ir_text)
     if optimised:
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+        # Loops over registers are written out already: to unroll them, and to look for more, took LLVM twice as long,
+        # and brought nothing.
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_unrolling = options.loop_vectorization = options.slp_vectorization = False
         passes = llvm.create_pass_builder(_machine(2), options)
         with _freed(passes.getModulePassManager()) as manager:
             manager.run(module, passes)

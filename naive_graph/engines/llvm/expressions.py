@@ -39,6 +39,7 @@ class ExpressionTranslator(FunctionText):
         self.program, self.names = program, names
         self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
         self.arrays: dict[str, str] = {}
+        self.calls = False  # whether it calls other functions of Python's
 
     def branch(self, test: ast.expr, yes: str, no: str) -> None:
         """Go to `yes` if the test holds; `and` and `or` look no further than they must."""
@@ -213,7 +214,7 @@ class ExpressionTranslator(FunctionText):
         return self.called(function, node.args)
 
     def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
-        tree = syntax(function)
+        self.calls, tree = True, syntax(function)
         fixed = {each.arg: place for place, each in enumerate(tree.args.args) if is_fixed(each)}
         known = {name: self.fixed(arguments[place]) for name, place in fixed.items()}
         name = self.program.add(function, outside=False, fixed=known)

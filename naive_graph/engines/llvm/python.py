@@ -90,7 +90,10 @@ class _Translation(ExpressionTranslator):
         self.block(self.tree.body)
         result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
-        return "\n ".join([f"{result} @{self.full}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
+        # Into whose callers a loop over calls would go, LLVM would work on it once more in each of them.
+        loops = self.calls and any(isinstance(each, (ast.For, ast.While)) for each in ast.walk(self.tree))
+        attributes = "nounwind noinline" if loops else "nounwind"
+        return "\n ".join([f"{result} @{self.full}({arguments}) {attributes} {{", *self.slots, *self.lines, "}\n"])
 
     def argument(self, argument: ast.arg) -> str:
         word, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
