@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import sys
 import time
-from functools import partial
 
 import numpy as np
 
-from naive_graph.engines.llvm.machine import machine
+from naive_graph.engines.llvm.machine import addresses, machine
 from naive_graph.engines.llvm.typed import LANES, Floats, Ints, unrolled
 from naive_graph.engines.tape.memory import aligned
 from naive_graph.engines.tape.sums import Samples, dense, fma, many, outer
@@ -49,6 +48,12 @@ def weights_gradients(code: Ints, on: Samples, times: int) -> None:
         outer(code, 0, on)
 
 
+def optimised(function, *given):
+    """The function as LLVM's optimiser leaves it, called with how many times."""
+    call = function.compiled(quick=False)
+    return lambda times: call(*addresses((*given, times)))
+
+
 def rates(works) -> dict[str, float]:
     """Products and additions in a second of each: {name: (work of a number of times, products at a time)}."""
     found = dict.fromkeys(works, 0.0)
@@ -68,13 +73,16 @@ def main(outputs: int = 32, inputs: int = 64, samples: int = 64) -> None:
     scalars[:], lanes[:] = dice.normal(size=len(scalars)), dice.normal(size=len(lanes))
     heads = np.stack([np.arange(outputs), np.arange(outputs) * inputs, outputs * inputs + np.arange(outputs)], axis=1)
     read, many_products = np.arange(outputs, outputs + inputs), outputs * inputs * samples
-    works = {"the peak": (partial(fused_products, aligned(SUMS * LANES)), SUMS * LANES)}
+    works = {"the peak": (optimised(fused_products, aligned(SUMS * LANES)), SUMS * LANES)}
     for name, fused in (("values, each product rounded", 0), ("gradients, fused", 1)):
         code = np.array([outputs, inputs, fused, 1, *heads.reshape(-1), *read], np.int32)
-        works[name] = partial(layer, code, Samples(scalars, lanes, samples, samples, samples, 0)), many_products
+        works[name] = (
+            optimised(layer, code, Samples(scalars, lanes, samples, samples, samples, 0)),
+            many_products,
+        )
     code = [outputs, inputs, outputs + inputs, *range(outputs), *read, *np.arange(outputs) * inputs]
     works["gradients of the weights"] = (
-        partial(
+        optimised(
             weights_gradients, np.array(code, np.int32),
             Samples(np.zeros(len(scalars)), lanes, samples, samples, samples, 1),
         ),

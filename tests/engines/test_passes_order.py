@@ -16,7 +16,7 @@ from unrolled import network
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.tape.blocks import Instruction, Slot, encode, give_slots
 from naive_graph.engines.tape.flat import MUL, NONE, REDUCE, TOTAL
-from naive_graph.engines.tape.kernels import FIRST_KERNEL, REDUCE_PAIRS, SUM
+from naive_graph.engines.tape.kernels import FEED, FIRST_KERNEL, SPREAD
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.runs import Shapes, runs
@@ -213,7 +213,7 @@ def test_numbers_that_are_fed_once_are_there_in_every_run():
 # --- instructions as numbers ----------------------------------------------------
 
 PLACES = st.lists(st.integers(0, 3), min_size=1, max_size=3)
-WRITTEN = st.lists(st.tuples(st.sampled_from([SUM, REDUCE_PAIRS, FIRST_KERNEL, FIRST_KERNEL + 1]), PLACES), max_size=30)
+WRITTEN = st.lists(st.tuples(st.sampled_from([SPREAD, FEED, FIRST_KERNEL, FIRST_KERNEL + 1]), PLACES), max_size=30)
 
 
 @given(WRITTEN)

@@ -41,7 +41,7 @@ KERNELS = {
     each.name: each
     for each in (
         _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
-        _call("call_lanes", ["ptr", "i64", "ptr", "i64", "i64"]),
+        _call("call_lanes", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64", "i64"]),
         _call("call_back", ["ptr", "ptr", "ptr", "i64", "i64", "i64"]),
         _call("call_rule", ["ptr", "i64"], "double"),
         _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),
@@ -98,19 +98,27 @@ def library_of(module: str, quick: bool = False, packed: bool = False) -> Librar
     """The compiled functions of one file. packed: under the names of their entries, and no others."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
     key = f"{sources()} {module} {packed}" if ours else None
-    return compiled(lambda: _text(module, packed), key=key, optimised=not quick, quick=quick)
+    functions = [each.python for each in _OF_FILE[module]]
+    return compiled(lambda: _text(functions, packed), key=key, optimised=not quick, quick=quick)
 
 
-def _text(module: str, packed: bool) -> str:
-    program, functions = TranslatedModule({**registers.known(), **KERNELS}), _OF_FILE[module]
+@once
+def kernel_of(function: Callable[..., Any]) -> Library:
+    """A function of ours by itself, optimised, for who calls it by its address."""
+    key = f"{sources()} {function.__module__} {function.__name__}"
+    return compiled(lambda: _text([function]), key=key, optimised=True)
+
+
+def _text(functions: Sequence[Callable[..., Any]], packed: bool = False) -> str:
+    program = TranslatedModule({**registers.known(), **KERNELS})
     for each in functions:
-        program.add(each.python, outside=not packed)
+        program.add(each, outside=not packed)
     return "\n".join([str(program), *(map(_entry, functions) if packed else ())])
 
 
-def _entry(function: Machine) -> str:
-    *kinds, result = (SCALARS.get(word, "ptr") for word in words(function.python))
-    return entry(function.python.__name__, kinds, result)
+def _entry(function: Callable[..., Any]) -> str:
+    *kinds, result = (SCALARS.get(word, "ptr") for word in words(function))
+    return entry(function.__name__, kinds, result)
 
 
 def entry(name: str, kinds: Sequence[str], result: str = "void") -> str:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
-from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, GATHER, OUTER, REDUCE_PAIRS, SPREAD, SUM
-from .operators import Shape
+from .kernels import EXPORT, FEED, FIRST_KERNEL, GATHER, SPREAD
+from .operators import SampledShape, Shape, SumKernel
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, DenseTile, Outer, Step
 
@@ -59,13 +59,13 @@ class CodeBlock(NamedTuple):
 class SectionWriter:
     """Writes the instructions of one section of lanes.
 
-    kernel_of: gives a shape's number. scalar_of: rows' places. nothing: the scalar
+    kernel_of: gives a kernel's number. scalar_of: rows' places. nothing: the scalar
     that holds the beginning of a sum; 1 follows. pack_at: where there is room for
     packed scalars. room: slots that an outer product lays its rights in.
     """
 
     def __init__(
-        self, flat: Flat, kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, pack_at: int, room: int
+        self, flat: Flat, kernel_of: Callable[[Any], int], scalar_of: Any, nothing: int, pack_at: int, room: int
     ) -> None:
         self.room, self.nothing, self.one = room, nothing, nothing + 1
         self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
@@ -81,6 +81,9 @@ class SectionWriter:
             self.known.add(slot)
             self.instructions.append(Instruction(SPREAD, [slot, self.one if row == ONE else Scalar(row)]))
         return slot
+
+    def call(self, kernel: SumKernel | SampledShape, fields: list[Any]) -> None:
+        self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(kernel), fields))
 
     def step(self, step: Step) -> None:
         if isinstance(step, DenseTile):
@@ -100,7 +103,7 @@ class SectionWriter:
         for each in range(spare):  # the last one again, for nobody
             outputs += [Slot(NONE - 1 - each), *outputs[-2:]]
         head = [len(starts) + spare, len(inputs), int(step.fused), apart]
-        self.instructions.append(Instruction(DENSE, [*head, *outputs, *inputs]))
+        self.call(SumKernel("dense"), [*head, *outputs, *inputs])
 
     def weights(self, places: Any) -> tuple[list[int], int]:
         """Where the weights of each output start, and how far apart they lie. places: a line for each output.
@@ -123,7 +126,7 @@ class SectionWriter:
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
         sizes = [len(step.lefts), len(step.rights), BEHIND]
-        self.instructions.append(Instruction(OUTER, [*sizes, *slots, *into]))
+        self.call(SumKernel("outer"), [*sizes, *slots, *into])
 
     def row(self, row: int) -> None:
         kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
@@ -132,23 +135,22 @@ class SectionWriter:
         elif kind == DOT:
             self.dot(row, operands)
         else:
-            what = FIRST_KERNEL + self.kernel_of(Shape(kind, len(operands)))
-            self.instructions.append(Instruction(what, [Slot(row), *map(self.lane, operands)]))
+            self.call(SampledShape(Shape(kind, len(operands))), [Slot(row), *map(self.lane, operands)])
 
     def total(self, row: int, kind: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
         self.begun.append(int(self.scalar_of[row]))
         if kind == TOTAL:
             for x, y in zip(slots[::2], slots[1::2], strict=True):
-                self.instructions.append(Instruction(SUM, [Scalar(row), x, y]))
+                self.call(SumKernel("sum_in_order"), [Scalar(row), x, y])
         else:
-            self.instructions.append(Instruction(REDUCE_PAIRS, [Scalar(row), len(slots) // 2, *slots]))
+            self.call(SumKernel("reduce_pairs"), [Scalar(row), len(slots) // 2, *slots])
 
     def dot(self, row: int, operands: list[int]) -> None:
         terms: list[Any] = []
         for x, y in zip(operands[::2], operands[1::2], strict=True):
             terms += self.term(x, y)
-        self.instructions.append(Instruction(DOT_MIXED, [Slot(row), len(operands) // 2, *terms]))
+        self.call(SumKernel("dot_mixed"), [Slot(row), len(operands) // 2, *terms])
 
     def term(self, x: int, y: int) -> list[Any]:
         if y == NONE:
@@ -178,7 +180,7 @@ def block(
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
     slots = give_slots(writer.instructions, slot_of, keep)
     code = encode(writer.instructions, slot_of, writer.scalar_of, slots)
-    room = writer.room if any(each.what == OUTER for each in writer.instructions) else 0
+    room = writer.room if any(BEHIND in each.fields for each in writer.instructions) else 0
     return CodeBlock(code, slots + room, writer.packed, writer.begun)
 
 

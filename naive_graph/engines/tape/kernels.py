@@ -14,19 +14,19 @@ from typing import NamedTuple
 
 from ..llvm.machine import machine
 from ..llvm.typed import LANES, Floats, Ints, Longs
-from .scalars import ENTRIES, SAMPLED, InstructionLine, along
-from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
+from .scalars import ENTRIES, InstructionLine, along
+from .sums import NOTHING_YET, Samples, many, sum_lanes
 
 # Instructions of scalars: (what, to, how many, from where in `index`, and the same for what a section looks up).
 LOAD, COPY, PACK, MOVE, CHECK, BEGIN, SECTION, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
-# Instructions of lanes; those from FIRST_KERNEL on are (the row's place, its operands' places...).
-SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT, GATHER = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# Instructions of lanes; all from FIRST_KERNEL on are calls of a kernel.
+SPREAD, FEED, EXPORT, GATHER = 0, 1, 2, 3
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.
 PART, GROUP, FROM, TO, SAMPLES, WIDTH, STRIDE, LANES_AT, FEEDS_AT, OUT_AT = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
-def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, width: int, count: int) -> None:
+def call_lanes(table: Longs, kernel: int, code: Ints, at: int, on: Samples) -> None:
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
@@ -138,17 +138,7 @@ def run_block(
     while at < end:
         what, size = todo.code[at], todo.code[at + 1]
         if what >= FIRST_KERNEL:
-            call_lanes(
-                todo.table, ENTRIES * (what - FIRST_KERNEL) + SAMPLED, todo.code, at + 2, on.lanes, on.width, on.whole
-            )
-        elif what == DENSE:
-            dense(todo.code, at + 2, on)
-        elif what == OUTER:
-            outer(todo.code, at + 2, on)
-        elif what == DOT_MIXED:
-            dot_mixed(todo.code, at + 2, on)
-        elif what == REDUCE_PAIRS:
-            reduce_pairs(todo.code, at + 2, on)
+            call_lanes(todo.table, ENTRIES * (what - FIRST_KERNEL), todo.code, at + 2, on)
         elif what == SPREAD:
             to, value = todo.code[at + 2] * on.width, on.scalars[todo.code[at + 3]]
             for i in range(0, on.whole, LANES):
@@ -164,8 +154,6 @@ def run_block(
             to, base = todo.code[at + 2] * on.width, todo.code[at + 3]
             for i in range(on.whole):
                 on.lanes[to + i] = on.scalars[todo.index[base + block + i]]
-        elif what == SUM:
-            sum_in_order(todo.code, at + 2, on)
         elif what == EXPORT:
             to, start = todo.code[at + 3] * stride, todo.code[at + 2] * on.width
             for i in range(on.real):

@@ -40,7 +40,7 @@ from ..llvm.listing import Straight
 from ..straight.code import StraightCode
 from .flat import NONE, Array, Flat
 from .runs import Runs, Shapes, runs
-from .scalars import ENTRIES
+from .scalars import one_address
 
 LEAST = 8  # times that a body comes
 SHORT, LARGE = 16, 600  # rows of a body: of a shorter one, some are taken together
@@ -175,7 +175,7 @@ class BodyKernel(NamedTuple):
 
     def addresses(self) -> tuple[int, ...]:
         """Its line in a table of kernels."""
-        return (code(self.text).address("run"), *(0,) * (ENTRIES - 1))
+        return one_address(code(self.text).address("run"))
 
 
 @once

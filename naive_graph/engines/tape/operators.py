@@ -1,10 +1,10 @@
 """One kernel for each rule: over many rows at once, and over many samples at once.
 
 A rule's value is written over registers of eight numbers (`llvm.functions`), and
-two loops are put around it. `run` takes the operands of many rows from wherever
-they lie among the scalars, and leaves the results side by side. `lanes` goes
-along the samples of one row. Over one number, with the same bits, the value is
-written too: `one` is a single row.
+two loops are put around it, each compiled where it is called. `run` takes the
+operands of many rows from wherever they lie among the scalars, and leaves the
+results side by side. `sampled` goes along the samples of one row. Over one number,
+with the same bits, the value is written too: `one` is a single row.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from ..llvm import registers, tracing
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
-from ..llvm.machine import sources
+from ..llvm.machine import kernel_of, sources
 from ..llvm.python import TranslatedModule
 from ..llvm.typed import LANES, VECTOR, Callee, Floats, Ints
+from . import sums
 from .flat import DOT, LARGEST, name_of
-from .scalars import ANY_NUMBER, ENTRIES
+from .scalars import ANY_NUMBER, ENTRIES, one_address
 from .sums import NOTHING_YET, many
 
 
@@ -41,26 +42,39 @@ class Shape(NamedTuple):
     def addresses(self) -> tuple[int, ...]:
         """Its line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
         if self.kind == DOT:
-            return (side_by_side().address("abreast"), *(0,) * (ENTRIES - 1))
+            return one_address(kernel_of(abreast).address("abreast"))
         if self.arity == ANY_NUMBER:
             return (0,) * ENTRIES
         at = kernels(self).address
-        return at("run"), at("one"), at("lanes"), 0, 0
+        return at("run"), at("one"), 0, 0
+
+
+class SumKernel(NamedTuple):
+    """What a kernel computes: the function of this name in `sums`."""
+
+    name: str
+
+    def addresses(self) -> tuple[int, ...]:
+        """Its line in a table of kernels."""
+        return one_address(kernel_of(getattr(sums, self.name)).address(self.name))
+
+
+class SampledShape(NamedTuple):
+    """What a kernel computes for every sample."""
+
+    shape: Shape
+
+    def addresses(self) -> tuple[int, ...]:
+        """Its line in a table of kernels."""
+        return one_address(kernels(self.shape, sampled=True).address("sampled"))
 
 
 @once
-def kernels(shape: Shape) -> Library:
+def kernels(shape: Shape, sampled: bool = False) -> Library:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
     ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
-    return compiled(lambda: text(shape), key=f"{sources()} {shape.name}" if ours else None, optimised=True)
-
-
-@once
-def side_by_side() -> Library:
-    """The machine code of dots that go side by side."""
-    program = TranslatedModule()
-    program.add(abreast)
-    return compiled(lambda: str(program), key=f"{sources()} abreast", optimised=True)
+    key = f"{sources()} {shape.name} {sampled}" if ours else None
+    return compiled(lambda: text(shape, sampled), key=key, optimised=True)
 
 
 def abreast(scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
@@ -80,10 +94,10 @@ def abreast(scalars: Floats, index: Ints, base: int, to: int, length: int) -> No
     scalars[to : to + LANES] = sum
 
 
-def text(shape: Shape) -> str:
-    """All kernels of a shape, in LLVM's language."""
+def text(shape: Shape, sampled: bool) -> str:
+    """The kernels of a shape, in LLVM's language."""
     arity = shape.arity
-    sources = [_one_source(arity), _run_source(arity), _lanes_source(arity)]
+    sources = [_lanes_source(arity)] if sampled else [_one_source(arity), _run_source(arity)]
     return loops(shape, {"value": (_value(shape), arity)}, sources)
 
 
@@ -98,7 +112,8 @@ def loops(shape: Shape, functions: Mapping[str, tuple[Callable[..., Any], int]],
     try:
         for name, (function, arity) in functions.items():
             known[name] = Callee(module.define(name, function, arity), [VECTOR] * arity, VECTOR)
-            known[f"{name}_alone"] = Callee(single.define(name, function, arity), ["double"] * arity, "double")
+            if any(f"{name}_alone" in source for source in sources):
+                known[f"{name}_alone"] = Callee(single.define(name, function, arity), ["double"] * arity, "double")
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
     program = TranslatedModule(known)
@@ -145,11 +160,13 @@ def _one_source(arity: int) -> str:
 
 def _lanes_source(arity: int) -> str:
     """One row of samples: code holds its slot, and its operands'."""
-    operands = ", ".join(f"values[a{place} + i : a{place} + i + LANES]" for place in range(1, arity + 1))
+    operands = ", ".join(f"lanes[a{place} + i : a{place} + i + LANES]" for place in range(1, arity + 1))
     places = "\n        ".join(f"a{place} = code[at + {place}] * width" for place in range(arity + 1))
     return f"""
-    def lanes(code: Ints, at: int, values: Floats, width: int, count: int) -> None:
+    def sampled(
+        code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real: int, whole: int, begins: int
+    ) -> None:
         {places}
-        for i in range(0, count, LANES):
-            values[a0 + i : a0 + i + LANES] = value({operands})
+        for i in range(0, whole, LANES):
+            lanes[a0 + i : a0 + i + LANES] = value({operands})
     """

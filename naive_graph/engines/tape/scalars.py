@@ -21,8 +21,14 @@ ANY_NUMBER = 0  # the arity that stands for those of sums and dots that have no 
 # sum, difference or product of two; dots side by side (`operators.abreast`); or copied.
 MANY, ALONE, SUM, DOTS, PLUS, MINUS, TIMES, ABREAST, COPIES = 0, 1, 2, 3, 4, 5, 6, 7, 8
 HOWS = 16  # an instruction begins with its shape's number times HOWS, and how it goes
-# The places of a shape's addresses in a table: of many rows, of one, of samples, and of two ways back.
-RUN, ONE, SAMPLED, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4, 5
+# The places of a shape's addresses in a table: of many rows, of one, and of two ways back. In a line that is no
+# shape's, what is called is at the first place.
+RUN, ONE, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4
+
+
+def one_address(address: int) -> tuple[int, ...]:
+    """A line of a table with nothing but this."""
+    return (address, *(0,) * (ENTRIES - 1))
 
 
 def call_run(table: Longs, kernel: int, scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:

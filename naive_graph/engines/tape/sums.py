@@ -1,8 +1,8 @@
 """Sums of products over blocks of samples: layers, outer products, totals.
 
 Most of a network's arithmetic is done here, so the sums stay in registers.
-Plain Python over arrays, as in `kernels`, whose loops call these; the first
-functions stand for what machines do with whole registers.
+Plain Python over arrays, as in `kernels`, whose loops call these by their
+addresses; the first functions stand for what machines do with whole registers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..llvm.typed import LANES, Fixed, Floats, Ints, unrolled
 
-SCALAR, SCALED, PRODUCT, LANE = 0, 1, 2, 3  # the terms of a DOT_MIXED: s, s*v, v*v, v
+SCALAR, SCALED, PRODUCT, LANE = 0, 1, 2, 3  # the terms of a `dot_mixed`: s, s*v, v*v, v
 TALL = 4  # outputs, or lefts, of a tile; eight were no faster, and are too many where registers are short
 NOTHING_YET = -0.0  # where a sum begins: adding it to any number, even to -0.0, leaves that number
 

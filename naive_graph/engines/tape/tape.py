@@ -18,12 +18,14 @@ from .instructions import DotColumns, InstructionTables, columns_for, sharing, w
 from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, Numbers, TapeTables
 from .loops import Bodies, BodyKernel, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side
-from .operators import Shape
+from .operators import SampledShape, Shape, SumKernel
 from .runs import Runs, Shapes
 from .scalars import HOWS, MANY
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
+
+Kernel = Shape | SampledShape | SumKernel | BodyKernel
 
 
 class Tape(Memory):
@@ -72,7 +74,7 @@ class Tape(Memory):
                 lines.setdefault(row, len(lines))
         shapes, alone = Shapes(), [part for part in self.sections if part.group == 0]
         self.runs = {part.stage: along(flat, part.rows, shapes, wanted) for part in alone}
-        self.kernels: list[Shape | BodyKernel] = [*shapes.since()]
+        self.kernels: list[Kernel] = [*shapes.since()]
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[[*found]] = [*found.values()]
@@ -189,10 +191,10 @@ class Tape(Memory):
         self._part(group, made.code)
         self.most_slots[group] = max(self.most_slots[group], made.slots)
 
-    def _kernel(self, shape: Shape | BodyKernel) -> int:
-        if shape not in self.kernels:
-            self.kernels.append(shape)
-        return self.kernels.index(shape)
+    def _kernel(self, kernel: Kernel) -> int:
+        if kernel not in self.kernels:
+            self.kernels.append(kernel)
+        return self.kernels.index(kernel)
 
     def _scalar(self, what: int, to: int, entries: Any) -> None:
         """An instruction over some entries of the index."""
@@ -215,7 +217,7 @@ class Tape(Memory):
             self._parts.append([group, begin, end])
 
     def _addresses(self) -> Array:
-        found = [each for shape in progress(self.kernels, label="kernels") for each in shape.addresses()]
+        found = [each for kernel in progress(self.kernels, label="kernels") for each in kernel.addresses()]
         return np.array(found or [0], np.int64)
 
     # --- running ---
