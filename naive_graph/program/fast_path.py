@@ -97,18 +97,19 @@ def fast_path(
         fit = _floats(code, inputs)
     elif inputs:
         fit = _arrays(_lines(code, samples, inputs) if answers.batched else _numbers(code, inputs))
-    copied = _copied(answers, code, single)
-    call, packed = code.call, code.packed
+    values, slopes = _copies(answers, code, single)
+    amiss, call, packed = code.out.item, code.call, code.packed
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
-        if answers.idle is not code or kept.source() is not source or answers.patience == 1:
+        if answers.idle is not code or kept.source() is not source:
             return None
         answers.idle = None  # a handler that asks in between takes a twin, and so does who comes after a Ctrl-C
         found = None
         if fit(inputs):
             call(packed)
-            found = copied()
+            if amiss(-1) == 0.0:  # the last place, where all is finite that is handed out
+                found = values(), slopes()
         answers.idle = code
         return found
 
@@ -116,10 +117,10 @@ def fast_path(
 
 
 def _counted(answers: CodeBackend, way: Again) -> Again:
-    """The fast path over a tape, which counts its runs: after enough the long way compiles straight-line code."""
+    """The fast path over a tape, which counts its runs: after enough the long way sees to straight-line code."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
-        found = way(inputs)
+        found = way(inputs) if answers.patience > 1 else None
         if found is not None:
             answers.patience -= 1
         return found
@@ -168,12 +169,14 @@ def _arrays(takes: Takes) -> Callable[..., bool]:
 
     order = [(place, shape, *(copy or (None, None, None))) for place, (shape, copy) in enumerate(takes)]
 
+    plain_array = np.ndarray
+
     def fit(given: tuple[Any, ...]) -> bool:
         if len(given) != len(order):
             return False
         for place, shape, to, where, part in order:  # zip would take as long as all checks of an array
             array = given[place]
-            if type(array) is not np.ndarray or array.shape != shape or array.dtype not in PLAIN:
+            if type(array) is not plain_array or array.shape != shape or array.dtype not in PLAIN:
                 return False
             if to is not None:
                 to[where] = array if part is None else array[part]
@@ -214,21 +217,11 @@ def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
         yield slot.shape, _copy(code.scalars, where, as_slice(read), slot) if read else None
 
 
-def _copied(answers: CodeBackend, code: Any, single: bool) -> Callable[[], Found | None]:
-    """A function that copies values and gradients out of memory; it gives None if some result is not finite.
-
-    The last place of `out` is 0.0 where all is finite that is handed out.
-    """
-    item, values = code.out.item, _values(answers.picks[0], code, single)
+def _copies(answers: CodeBackend, code: Any, single: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Two functions that copy values, and gradients, out of memory."""
     copies = [pick.reader(code) for pick in answers.picks[1:]]
     one = copies[0] if copies else list
-
-    def copied() -> Found | None:
-        if item(-1) != 0.0:
-            return None
-        return values(), one() if single else [copy() for copy in copies]
-
-    return copied
+    return _values(answers.picks[0], code, single), one if single else lambda: [copy() for copy in copies]
 
 
 def _values(pick: Any, code: Any, single: bool) -> Callable[[], Any]:
