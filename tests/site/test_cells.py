@@ -254,14 +254,16 @@ SMALL = """() => [...document.querySelectorAll("main button, header a, summary, 
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("wide, high", [(390, 844), (844, 390)])
-def test_a_thumb_finds_every_button_and_nothing_is_right_before_it_is(address, browser, wide, high):
+@pytest.mark.parametrize("wide, high, stays", [(390, 844, "sticky"), (844, 390, "static")])
+def test_a_thumb_finds_every_button_and_nothing_is_right_before_it_is(address, browser, wide, high, stays):
     with browser.new_context(viewport={"width": wide, "height": high}, is_mobile=True, has_touch=True) as context:
         page = context.new_page()
         for kind in (f"{notebook_of('kahns_order')}.html", "index.html", "../playground/index.html"):
             page.goto(f"{address}{kind}")
             page.locator("button:visible, .lessons").first.wait_for()
             assert page.evaluate(SMALL) == []
+            bar = page.locator("#python")
+            assert bar.count() == 0 or bar.evaluate("own => getComputedStyle(own).position") == stays
             assert page.evaluate("document.documentElement.scrollWidth") <= wide
             assert page.get_by_text(re.compile("^Right: ")).count() == 0
 
