@@ -159,9 +159,8 @@ def _came(entry: ZipInfo) -> datetime | None:
 
 def _wished(course: Course, wished: str) -> str:
     wished = wished.zfill(2) if wished.isdecimal() else wished  # 2 is lesson 02
-    names = [each for each in course.lessons if each == wished] or [
-        each for each in course.lessons if wished and each.startswith(wished)
-    ]
+    begun = [each for each in course.lessons if wished and each.startswith(wished)]
+    names = [wished] if wished in begun else begun
     if wished and len(names) != 1:
         raise LessonError(f"{wished!r} is not one lesson. Set are: {', '.join(course.lessons)}. Name one.")
     return names[0] if names else ""

@@ -82,9 +82,8 @@ def progress() -> SaidText:
     for exercise in sorted(ALL_EXERCISES, key=lambda each: in_order(each.number)):
         told = known.get(exercise.name, {})
         tries = told.get("tries", 0)
-        state = (
-            "passed" if told.get("passed") else f"tried {tries} time{'s' * (tries != 1)}" if tries else "not tried yet"
-        )
+        state = f"tried {tries} time{'s' * (tries != 1)}" if tries else "not tried yet"
+        state = "passed" if told.get("passed") else state
         lines.append(f"{exercise.number:5} {exercise.name:22} {state}")
     right = [name for name in predictions() if known.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")

@@ -88,11 +88,9 @@ def _misconceptions(results: list[Result], chosen: Callable[[str], bool]) -> str
     for key in sorted((each for each in found if chosen(each[2])), key=lambda each: (-len(found[each]), each)):
         lesson, exercise, name = key
         asked = sum(each["exercise"] == exercise for one in results if one.lesson == lesson for each in one.answers)
-        names = ", ".join(_link(who) for who, *_ in found[key])
-        short = (
-            names if len(found[key]) < 7 else f"<details><summary>{len(found[key])} students</summary>{names}</details>"
-        )
-        share = f"{len(found[key])} ({len(found[key]) / asked:.0%})"
+        names, many = ", ".join(_link(who) for who, *_ in found[key]), len(found[key])
+        short = names if many < 7 else f"<details><summary>{many} students</summary>{names}</details>"
+        share = f"{many} ({many / asked:.0%})"
         rows.append((share, escape(exercise), _told(exercise, name, found[key]), short))
     return _table(("students", "exercise", "mistake", "who"), rows) if rows else "<p>Nobody made such a mistake.</p>"
 

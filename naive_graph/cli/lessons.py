@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from hashlib import sha256
+from itertools import chain, count
 from pathlib import Path
 
 from ..classroom.language import checked, has, in_language, told, wished_language
@@ -85,15 +86,11 @@ def _hand_out_one(ours: bytes, mine: Path, record: dict[str, str]) -> str:
 
 def _put_beside(mine: Path, ours: bytes) -> Path:
     """Write under the first free name, unless an equal file is found on the way."""
-    count = 1
-    while True:
-        beside = mine.with_name(f"{mine.stem}-new{count if count > 1 else ''}{mine.suffix}")
-        if not os.path.lexists(beside):
-            write_whole(beside, ours, LessonError)
-            return beside
-        if beside.read_bytes() == ours:
-            return beside
-        count += 1
+    names = (mine.with_name(f"{mine.stem}-new{number}{mine.suffix}") for number in chain([""], count(2)))
+    beside = next(each for each in names if not os.path.lexists(each) or each.read_bytes() == ours)
+    if not os.path.lexists(beside):
+        write_whole(beside, ours, LessonError)
+    return beside
 
 
 def _handed_out(folder: Path) -> dict[str, str]:
@@ -102,9 +99,8 @@ def _handed_out(folder: Path) -> dict[str, str]:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return (
-        {name: digest for name, digest in record.items() if isinstance(digest, str)} if isinstance(record, dict) else {}
-    )
+    known = record.items() if isinstance(record, dict) else ()
+    return {name: digest for name, digest in known if isinstance(digest, str)}
 
 
 def _digest(content: bytes) -> str:

@@ -447,13 +447,8 @@ class Tables:
         """Operators, in-degrees, sources and targets of one moment, and a view of each, which holds it."""
         while True:
             cache = self.cache
-            columns = operators, degrees, sources, targets = (
-                self._operators,
-                self._in_degrees,
-                self._sources,
-                self._targets,
-            )
-            views = memoryview(operators), memoryview(degrees), memoryview(sources), memoryview(targets)
+            columns = self._operators, self._in_degrees, self._sources, self._targets
+            views = tuple([memoryview(each) for each in columns])
             if self._cache is cache:
                 return columns, views
 

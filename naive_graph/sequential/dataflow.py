@@ -84,9 +84,8 @@ class Dataflow:
         self.streams: dict[str, Stream] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in vars(self).items() if name != "watched"
-        }  # that has this process's weights
+        # What is watched has this process's weights.
+        return {name: value for name, value in vars(self).items() if name != "watched"}
 
     def add(self, operator: StreamOperator) -> StreamOperator:
         self.operators[operator.name] = operator

@@ -236,9 +236,8 @@ class Sequential(Network):
                 mine[name][...] = array
 
     def _judged(self, validation: tuple[Any, Any] | None) -> dict[str, float]:
-        return (
-            {} if validation is None else {f"val_{name}": value for name, value in self.evaluate(*validation).items()}
-        )
+        found = {} if validation is None else self.evaluate(*validation)
+        return {f"val_{name}": value for name, value in found.items()}
 
     # --- files -----------------------------------------------------------------
 

@@ -102,10 +102,8 @@ class Network(Model):
             says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
             raise SequentialError("ARG_COUNT", says, WHO)
         given = [input_shape, learning_rate, batch_size, loss, initializer]
-        self.seed, self.streams = (
-            fitted(WHO, Field("seed", whole(0)), seed),
-            Streams(fitted(WHO, Field("name", word), name)),
-        )
+        self.seed = fitted(WHO, Field("seed", whole(0)), seed)
+        self.streams = Streams(fitted(WHO, Field("name", word), name))
         self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
 
     @classmethod
@@ -273,10 +271,8 @@ class Network(Model):
             if (array != array.astype(int)).any() or array.min() < 0 or array.max() >= classes:
                 raise ShapeError(f"The labels are numbers of classes, 0 to {classes - 1}, or arrays of {classes}.")
             array = np.eye(classes)[array.astype(int)]
-        if array.size != count * int(np.prod(self.output_shape)) or array.shape[:1] not in (
-            (count,),
-            self.output_shape,
-        ):
+        begins = array.shape[:1] in ((count,), self.output_shape)
+        if array.size != count * int(np.prod(self.output_shape)) or not begins:
             raise ShapeError(
                 f"{count} samples take labels of shape {written((count, *self.output_shape))}, not "
                 f"{written(array.shape)}."

@@ -257,12 +257,8 @@ def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, 
         ready = ended[number - 2] if number > 1 else [0.0] * len(done)
         for block in blocks(members, block_size(network)):
             for worker, seconds in enumerate(chosen.seconds):
-                waits = [
-                    done[worker],
-                    *(done[each] for each in sources[worker]),
-                    *(ready[each] for each in teachers[worker]),
-                ]
-                done[worker] = max(waits) + seconds * len(block)
+                before = [done[each] for each in sources[worker]] + [ready[each] for each in teachers[worker]]
+                done[worker] = max([done[worker], *before]) + seconds * len(block)
         ended.append(list(done))
     memory = 3 * 8 * network.size
     return Simulated(len(chosen.parts), max(done), samples * costs.serial, memory)

@@ -84,9 +84,7 @@ def _numbered_otherwise(numbers: dict[str, int], left: str, right: str, result: 
             [mine[letter] * (1 if letter in result else -1) for letter in part]
             for mine, part in zip(own, (result, left, right))
         )
-    both = {
-        letter: -abs(number) if letter in left and letter in right else number for letter, number in numbers.items()
-    }
+    both = numbers | {letter: -abs(numbers[letter]) for letter in left if letter in right}
     return tuple([both[letter] for letter in part] for part in (result, left, right))
 
 

@@ -193,9 +193,8 @@ def _in_c(name: str, body: list[str], texts: list[str], needed: dict[str, str]) 
 def _in_javascript(name: str, body: list[str], texts: list[str], needed: dict[str, str]) -> Iterator[str]:
     yield from needed.values()
     body += [f"const value = {texts[0]};", "const gradient = [", *(f"    {text}," for text in texts[1:]), "];"]
-    yield "\n".join(
-        [f"function {name}(inputs) {{", *(f"    {line}" for line in body), "    return {value, gradient};", "}"]
-    )
+    body += ["return {value, gradient};"]
+    yield "\n".join([f"function {name}(inputs) {{", *(f"    {line}" for line in body), "}"])
 
 
 def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> Iterator[str]:

@@ -94,9 +94,8 @@ def translated(name: str, language: Language) -> dict[str, str]:
 @cache
 def _functions() -> dict[str, ast.FunctionDef]:
     tree = ast.parse(inspect.getsource(ieee))
-    return {
-        each.name: each for each in tree.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
-    }
+    functions = (each for each in tree.body if isinstance(each, ast.FunctionDef))
+    return {each.name: each for each in functions if not each.name.startswith("_")}
 
 
 class _Function:

@@ -175,9 +175,8 @@ def _read_activation(reader: LayerReader, step: Application) -> bool:
 
 def _read_dropout(reader: LayerReader, step: Application) -> bool:
     rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
-    return (
-        len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
-    )  # 0.3 in float32 is 0.3
+    # By way of its text 0.3 in float32 is 0.3.
+    return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
 
 
 READ: dict[str, Callable[[LayerReader, Application], bool]] = {

@@ -64,11 +64,8 @@ def _indexed(builder: TensorFlowBuilder, step: GraphStep, value: Any, index: lis
     }
     single = [at for at, part in enumerate(axes) if isinstance(part, int)]
     new = [at for at, part in enumerate(each for each in index if not isinstance(each, int)) if part is None]
-    acts = [
-        ("slice", cut),
-        *[("squeeze", {"axis": single})] * bool(single),
-        *[("expand_dims", {"axis": new})] * bool(new),
-    ]
+    acts = [("slice", cut), *[("squeeze", {"axis": single})] * bool(single)]
+    acts += [("expand_dims", {"axis": new})] * bool(new)
     for place, (row, properties) in enumerate(acts, 1 - len(acts)):
         own = step if not place else step._replace(name=f"{step.name}/{row}")
         (x,) = builder.applied(own, TABLE[row], {"x": x, **properties})
@@ -125,9 +122,8 @@ def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
         wanted = values.pop("output_shape")
         x, w = builder.node(values["x"]), builder.node(values["w"])
         small = row.result_shape(row.bound((), values | {"x": x, "w": w}))
-        values["output_padding"] = [
-            each - extent for each, extent in zip(wanted, small[-2:] if values["data_format"] == "NCHW" else small[-3:])
-        ]
+        sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
+        values["output_padding"] = [each - extent for each, extent in zip(wanted, sides)]
     return builder.applied(step, row, values)
 
 

@@ -44,9 +44,8 @@ class Body:
     def steps(self) -> Iterator[GraphStep]:
         for node in self.nodes:
             inputs = [self.source(each) for each in node.input if not each.startswith("^")]
-            yield GraphStep(
-                self.prefix + node.name, node.op, inputs, {key: self.bound(x) for key, x in node.attr.items()}
-            )
+            attributes = {key: self.bound(x) for key, x in node.attr.items()}
+            yield GraphStep(self.prefix + node.name, node.op, inputs, attributes)
 
     def bound(self, value: Any) -> Any:
         """An attribute, which in a function may stand for one of the call."""

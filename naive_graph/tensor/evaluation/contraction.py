@@ -217,9 +217,8 @@ def _equation(ids: tuple[Ids, ...], dst: Ids) -> str:
     letters: dict[int, str] = {}
     for each in (each for own in ids for each in own):
         letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
-    return (
-        f"{','.join(''.join(letters[each] for each in own) for own in ids)}->{''.join(letters[each] for each in dst)}"
-    )
+    *terms, result = ("".join(letters[each] for each in own) for own in (*ids, dst))
+    return f"{','.join(terms)}->{result}"
 
 
 @lru_cache(maxsize=4096)

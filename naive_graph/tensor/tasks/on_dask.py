@@ -151,9 +151,7 @@ def _bars(found: list[Measured], begin: float) -> list[TaskBar]:
     places: dict[tuple[int, int], int] = {}
     for each in sorted(found, key=lambda each: each.start):
         places.setdefault(each.place, len(places))
-    return [
-        TaskBar(number, places[each.place], each.start - begin, each.end - begin) for number, each in enumerate(found)
-    ]
+    return [TaskBar(at, places[each.place], each.start - begin, each.end - begin) for at, each in enumerate(found)]
 
 
 def _asked(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> Any:

@@ -272,9 +272,8 @@ def _titles(box: Box) -> list[str]:
 def stubs(described: Scene) -> list[Box]:
     """A box for each place where something is left out."""
     around = {box.id: box.scope for box in described.boxes}
-    return [
-        Box(each.source, "rest", ["..."], around[each.target]) for each in described.arrows if each.source not in around
-    ]
+    begun = [each for each in described.arrows if each.source not in around]
+    return [Box(each.source, "rest", ["..."], around[each.target]) for each in begun]
 
 
 def bundled(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:

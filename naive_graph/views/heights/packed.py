@@ -76,19 +76,11 @@ class Altitudes:
             for layer in subject.layers
         ]
         header["flow"] = None if subject.flow is None else flow_picture(subject.flow)
-        header |= {
-            name: None if node is None else self.number_of.get(node)
-            for name, node in (
-                ("sample", subject.sample),
-                ("label", subject.label),
-                ("output", subject.output),
-                ("loss", subject.loss),
-            )
-        }
+        for name in ("sample", "label", "output", "loss"):
+            header[name] = self.number_of.get(getattr(subject, name))
         header["samples"] = self.packed.add(array("d", subject.samples.reshape(-1).tolist()))
-        header["labels"] = (
-            None if subject.labels is None else self.packed.add(array("d", subject.labels.ravel().tolist()))
-        )
+        labels = subject.labels
+        header["labels"] = None if labels is None else self.packed.add(array("d", labels.ravel().tolist()))
         header["count"] = len(subject.samples)
         header |= self._numbers(tables)
         header["machine"] = machine_floor(tables, plan, self.packed)

@@ -173,9 +173,8 @@ def told(error: BaseException, cell: str = "") -> str:
         each.stack = traceback.StackSummary.from_list(own)
         each = each.__cause__
     lacks = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
-    curved = isinstance(error, SyntaxError) and str(error.msg).startswith(
-        ("invalid character", "invalid non-printable")
-    )
+    strange = ("invalid character", "invalid non-printable")
+    curved = isinstance(error, SyntaxError) and str(error.msg).startswith(strange)
     more = ELSEWHERE if lacks else KEYBOARD if curved else ""
     return "".join(report.format(chain=False)).rstrip() + (f"\n\n{more}" if more else "")
 

@@ -193,9 +193,5 @@ def _draw_walk(stage: Stage) -> None:
 
 def _round_up(count: int) -> int:
     """The next of 1, 2, 5, 10, 20, 50 and so on."""
-    ten = 1
-    while True:
-        for digit in (1, 2, 5):
-            if digit * ten >= count:
-                return digit * ten
-        ten *= 10
+    rounds = (int(digit * 10**zeros) for zeros in range(count) for digit in (1, 2, 5))
+    return next(each for each in rounds if each >= count)

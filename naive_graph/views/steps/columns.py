@@ -220,9 +220,8 @@ def _continues(last: Run | None, run: Run) -> bool:
     """Whether a reverse run has the values that the last forward run left."""
     if last is None or last.cast is not run.cast:
         return False
-    known = {
-        row: value for row, kind, value in zip(last.log.rows, last.log.kinds, last.log.numbers[3]) if kind in VALUED
-    }
+    log = last.log
+    known = {row: value for row, kind, value in zip(log.rows, log.kinds, log.numbers[3]) if kind in VALUED}
     return len(known) == len(run.values) and all(repr(run.values[row]) == repr(known[row]) for row in known)
 
 

@@ -41,6 +41,5 @@ def surface_of(log: StepLog) -> dict[str, Any] | None:
 def _values_of(run: Run, row: int) -> Iterator[float]:
     """What a row was in a run."""
     log = run.log
-    return (
-        log.numbers[3][at] for at, (kind, each) in enumerate(zip(log.kinds, log.rows)) if each == row and kind in VALUED
-    )
+    each = zip(log.rows, log.kinds, log.numbers[3])
+    return (value for where, kind, value in each if where == row and kind in VALUED)
