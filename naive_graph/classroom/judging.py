@@ -76,10 +76,9 @@ def judge(name: str, answer: Any) -> Verdict:
     """
     exercise = exercise_named(name)
     if not callable(answer):
-        kind, hint = type(answer).__name__, f'check("{exercise.name}", {exercise.name})'
-        raise LessonError(
-            f"{exercise.name} is to be a {_kind(exercise)}, not a {kind}. Give it without brackets: {hint}."
-        )
+        due, hint = "class" if exercise.is_class else "function", f'check("{exercise.name}", {exercise.name})'
+        told = f"{exercise.name} is to be a {due}, not a {type(answer).__name__}. Give it without brackets: {hint}."
+        raise LessonError(told)
     return verdict(exercise, ask(exercise, answer))
 
 
@@ -104,10 +103,6 @@ def _rounded(told: Any) -> Any:
     if isinstance(told, dict):
         return [(key, _rounded(value)) for key, value in told.items()]
     return f"{told:.6g}" if isinstance(told, float) else told
-
-
-def _kind(exercise: Exercise) -> str:
-    return "class" if exercise.is_class else "function"
 
 
 def _failed(exercise: Exercise, place: int, given: tuple[AnswerOutcome, AnswerOutcome | None]) -> AnswerOutcome | None:

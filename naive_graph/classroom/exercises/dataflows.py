@@ -97,11 +97,7 @@ def two_buffers(
         old = buffers[1 - mine] if not base and buffer != "one" else start if base == "start" else buffers[mine]
         new = old - rate * slope if not uphill else old + rate * slope
         buffers[1 - mine if buffer == "other" else mine] = new
-    return read if not written else _written(start, slopes, rate)
-
-
-def _written(start: float, slopes: list[float], rate: float) -> list[float]:
-    return [start - rate * sum(slopes[: group + 1]) for group in range(len(slopes))]
+    return read if not written else [start - rate * sum(slopes[: group + 1]) for group in range(len(slopes))]
 
 
 def _streams() -> Iterator[tuple[Any, ...]]:

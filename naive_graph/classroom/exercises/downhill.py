@@ -58,7 +58,7 @@ def descend(
 ) -> Any:  # fmt: skip
     """Gradient descent. Return the list of the values f(x) before each step and after the last one (steps + 1)."""
     start, first, values = x, df(x), []
-    for number in range(steps) if not ends else _numbers(ends, steps):
+    for number in range(steps) if not ends else range(steps + (ends == "one_more")):
         if (result == "stops_when_flat" and df(x) == 0) or (result == "stops_uphill" and f(x - rate * df(x)) > f(x)):
             break
         values.append(f(x) if not collects else _collected(collects, f, df, x))
@@ -76,10 +76,6 @@ def descend(
     if ends == "no_first":
         del values[0]
     return _shortened(result, values) if result else values
-
-
-def _numbers(ends: str, steps: int) -> range:
-    return range(steps + (ends == "one_more"))
 
 
 def _collected(collects: str, f: Any, df: Any, x: float) -> Any:

@@ -91,7 +91,7 @@ def ends(
     """
     times: list[list[float]] = [[] for _ in minutes]
     for _ in range(samples):
-        time = 0.0 if not one_by_one else _all_done(times)
+        time = 0.0 if not one_by_one else max((each[-1] for each in times if each), default=0.0)
         for worker, takes in enumerate(minutes):
             if times[worker]:
                 free = times[worker][-1]
@@ -103,10 +103,6 @@ def ends(
     if beginnings:
         return [[end - takes for end in each] for each, takes in zip(times, minutes)]
     return times
-
-
-def _all_done(times: list[list[float]]) -> float:
-    return max((each[-1] for each in times if each), default=0.0)
 
 
 def _cycles() -> Iterator[tuple[Any, ...]]:

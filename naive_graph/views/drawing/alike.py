@@ -53,19 +53,13 @@ def alike_scene(tables: Tables, rows: Sequence[int], enough: int) -> Scene | Non
             first[number] = name
             _, _, kind, line = kinds[name]
             count = sizes[number]
-            words = [f"{count:,} alike"] if count > 1 else []
-            scene.boxes.append(
-                Box(
-                    name,
-                    kind,
-                    [line, *words, *_members(kind, boxes[name])],
-                    facts={"count": str(count), "first": f"row-{boxes[name][0]}"}
-                    | ({"alike": " ".join(firsts[number])} if 1 < count <= FOLLOWED else {}),
-                )
-            )
-    bundles = Counter(
-        (first[classes[source]], first[classes[name]]) for name, sources in arrows.items() for source in sources
-    )
+            words = [f"{count:,} alike"] * (count > 1) + [f"{len(boxes[name]):,} nodes each"] * (kind == "scope")
+            facts = {"count": str(count), "first": f"row-{boxes[name][0]}"}
+            if 1 < count <= FOLLOWED:
+                facts["alike"] = " ".join(firsts[number])
+            scene.boxes.append(Box(name, kind, [line, *words], facts=facts))
+    ends = ((source, name) for name, sources in arrows.items() for source in sources)
+    bundles = Counter((first[classes[source]], first[classes[name]]) for source, name in ends)
     scene.arrows = bundled(bundles)
     scene.box_of = lambda row: first[classes[there[row]]] if row in there else ""
     scene.caption = (
@@ -86,10 +80,6 @@ def _goes_round(arrows: Iterable[tuple[str, str]]) -> bool:
     except CycleError:
         return True
     return False
-
-
-def _members(kind: str, members: Sequence[int]) -> list[str]:
-    return [f"{len(members):,} nodes each"] if kind == "scope" else []
 
 
 def _kind(tables: Tables, folder: Folder, name: str, members: Sequence[int]) -> tuple[Any, int, str, str]:

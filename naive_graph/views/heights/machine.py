@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from ...core.plan import Plan
@@ -38,26 +39,19 @@ def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
 
     found = listing(tables, [plan.rows[step] for step in plan.targets])
     place = dict(zip(found.rows.tolist(), found.place.tolist(), strict=True))
-    flat, instructions = found.flat, found.instructions
-    names, ways = (list(dict.fromkeys(part)) for part in ([flat.name(row) for row in range(len(flat))], _ways(found)))
-    code = [
-        number
-        for name, first, rows, way in instructions
-        for number in (names.index(name), first, rows, ways.index(way))
-    ]
+    flat = found.flat
+    kinds, taken = [flat.name(row) for row in range(len(flat))], [each.way for each in found.instructions]
+    names, ways = list(dict.fromkeys(kinds)), list(dict.fromkeys(taken))
+    code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in found.instructions)
     columns = {
         "place": (place.get(row, -1) for row in plan.rows),
-        "kinds": map(names.index, (flat.name(row) for row in range(len(flat)))),
+        "kinds": map(names.index, kinds),
         "starts": flat.starts.tolist(),
         "operands": flat.operands.tolist(),
         "slots": found.slots.tolist(),
-        "code": code,
+        "code": chain.from_iterable(code),
     }
     return {"names": names, "ways": ways} | {name: packed.add(array("i", each)) for name, each in columns.items()}
-
-
-def _ways(found: Any) -> Iterator[str]:
-    return (each.way for each in found.instructions)
 
 
 def signatures(plan: Plan) -> dict[str, Signature]:
