@@ -7,7 +7,6 @@ Python waits for that thread before it ends.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from threading import Thread, main_thread
 from typing import Any, ClassVar
 
@@ -34,8 +33,10 @@ class Beside:
         nobody = not Beside.busy.is_alive() and main_thread().is_alive()
         if nobody and not self._made:  # asked again: who has just ended has made it
             Beside.busy = Thread(target=self._run, name="naive_graph compiler")
-            with suppress(RuntimeError):  # there are no threads here, or too many
+            try:
                 Beside.busy.start()
+            except RuntimeError:  # there are no threads here, as in a browser, and nobody tries again
+                Beside.busy = main_thread()
         return False
 
     def _run(self) -> None:

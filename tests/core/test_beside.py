@@ -61,15 +61,18 @@ def test_an_error_is_raised_where_the_result_is_asked_for():
             made(job)
 
 
-def test_where_no_thread_can_begin_nothing_is_made(monkeypatch):
+def test_where_no_thread_can_begin_nothing_is_made_and_no_other_is_tried(monkeypatch):
+    tries = []
+
     def start(self):
+        tries.append(self)
         raise RuntimeError("can't start new thread")
 
+    monkeypatch.setattr(Beside, "busy", Thread())
+    monkeypatch.setattr(Thread, "start", start)
     job = Beside(int)
-    with monkeypatch.context() as patch:
-        patch.setattr(Thread, "start", start)
-        assert not job.is_there() and not job.is_there()
-    assert made(job) == 0
+    assert not any(job.is_there() or Beside(int).is_there() for _ in range(3))
+    assert len(tries) == 1 and job.result() == 0
 
 
 def test_while_python_ends_nothing_is_begun(monkeypatch):
