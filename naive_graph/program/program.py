@@ -41,7 +41,10 @@ class Program(ProgramBase):
     such PlaceHolder has one value, and `total` gives that one: a penalty on the
     weights counts once beside a total, `total(error) + w * w`, and B times inside
     it, `total(error + w * w)`. A graph that a loop built over samples needs no
-    feed: the samples are found.
+    feed: the samples are found. Where a step takes more than about 1 ms, half of
+    them run on a second core if there is one; OMP_NUM_THREADS=1 keeps to one core.
+    Which samples are added up first depends on the plan and their number alone, so
+    all has the same bits on one core and on two, in every run.
 
     Whichever engine runs, and for a sample of a batch as for a call of its own:
     values of + - * / sqrt and comparisons have the reference engine's bits;

@@ -77,14 +77,14 @@ def main(outputs: int = 32, inputs: int = 64, samples: int = 64) -> None:
     for name, fused in (("values, each product rounded", 0), ("gradients, fused", 1)):
         code = np.array([outputs, inputs, fused, 1, *heads.reshape(-1), *read], np.int32)
         works[name] = (
-            optimised(layer, code, Samples(scalars, lanes, samples, samples, samples, 0)),
+            optimised(layer, code, Samples(scalars, scalars, lanes, samples, samples, samples, 0)),
             many_products,
         )
     code = [outputs, inputs, outputs + inputs, *range(outputs), *read, *np.arange(outputs) * inputs]
     works["gradients of the weights"] = (
         optimised(
             weights_gradients, np.array(code, np.int32),
-            Samples(np.zeros(len(scalars)), lanes, samples, samples, samples, 1),
+            Samples(scalars, np.zeros(len(scalars)), lanes, samples, samples, samples, 1),
         ),
         many_products,
     )  # fmt: skip

@@ -91,7 +91,7 @@ def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, 
     heads = np.stack([slots[:fours], starts, bias], axis=1).reshape(-1)
     code = np.array([fours, inputs, fused, fours if in_columns else 1, *heads, *slots[fours:]], np.int32)
     scalars, lanes = numbers(random, fours * inputs), numbers(random, (fours + inputs) * count)
-    on = Samples(scalars, lanes, count, count, count, 0)
+    on = Samples(scalars, scalars, lanes, count, count, count, 0)
     check_same(run_dense, code, on)
     run_dense(code, on)
     weights = scalars.reshape((inputs, fours) if in_columns else (fours, inputs))
@@ -113,7 +113,7 @@ def test_outer_does_what_its_source_says_and_no_sample_too_many(lefts, rights, s
         scalars[:] = np.nan  # what was there is nobody's either
     expected = np.zeros((lefts, rights)) if begins else scalars.reshape(lefts, rights).copy()
     expected[rows] += lines[slots[:lefts], :samples] @ lines[slots[lefts:], :samples].T
-    on = Samples(scalars, lines.reshape(-1), count, samples, count, begins)
+    on = Samples(scalars, scalars, lines.reshape(-1), count, samples, count, begins)
     check_same(run_outer, code, on)
     run_outer(code, on)
     assert np.array_equal(scalars.reshape(lefts, rights), expected)

@@ -15,6 +15,7 @@ import pytest
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
+from naive_graph.engines.tape import helper, memory
 from naive_graph.graph.registry import CURRENT
 from naive_graph.program import dispatch
 from naive_graph.program.dispatch import WindowBackend
@@ -73,7 +74,24 @@ def walks(engine):
     return [lambda xs=xs[:, 0]: walk(xs) for xs in list(XS.values())[:3]]
 
 
-KINDS = [(batches, "tape"), (lines, "tape"), (numbers, "tape"), (numbers, "native"), (windows, None), (walks, "tape")]
+def halves(engine):
+    """One whose batches go in two halves, with a helper."""
+    return [*batches(engine), *lines(engine)]
+
+
+@pytest.fixture(autouse=True)
+def halved(request, monkeypatch):
+    """There are halves, however few the samples."""
+    given = getattr(request.node, "callspec", None)
+    if given is not None and given.params.get("kind") is halves:
+        monkeypatch.setattr(memory, "LEAST_HALVED", 0)
+        monkeypatch.setattr(helper, "cores", lambda: 2)
+
+
+KINDS = [
+    (batches, "tape"), (lines, "tape"), (numbers, "tape"), (numbers, "native"), (windows, None), (halves, "tape"),
+    (walks, "tape"),
+]  # fmt: skip
 of_each_kind = pytest.mark.parametrize(("kind", "engine"), KINDS)
 
 
@@ -150,6 +168,23 @@ def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
         every_line(ask, raise_interrupt, check, step)
     for lock in (CURRENT.tables.lock, compile.LOCK):
         assert nobody_holds(lock)
+
+
+def test_a_walk_in_halves_keeps_the_weights_of_some_step_after_a_ctrl_c_at_any_line(monkeypatch):
+    monkeypatch.setattr(memory, "LEAST_HALVED", 0)
+    monkeypatch.setattr(helper, "cores", lambda: 2)
+    w, x = [Variable(0.0), Variable(0.0)], PlaceHolder()
+    program = Program(total((w[0] * x + w[1] - x * x) ** 2), w, inputs=[x], engine="tape")
+
+    def walk(steps):
+        program.weights = np.zeros(2)
+        program.minimize(0.001, steps, XS[130][:, 0])
+        return tuple(program.weights)
+
+    reached, law = [], [(0.0, 0.0), *(walk(steps) for steps in range(1, 9))]
+    assert len(set(law)) == 9
+    every_line(lambda: walk(8), raise_interrupt, lambda: reached.append(law.index(tuple(program.weights))), 3)
+    assert {0, 8} < set(reached)
 
 
 def nobody_holds(lock):

@@ -41,7 +41,7 @@ KERNELS = {
     each.name: each
     for each in (
         _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
-        _call("call_lanes", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64", "i64"]),
+        _call("call_lanes", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64", "i64"]),
         _call("call_back", ["ptr", "ptr", "ptr", "i64", "i64", "i64"]),
         _call("call_rule", ["ptr", "i64"], "double"),
         _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),

@@ -9,7 +9,8 @@ computed twice, or for nobody), `softmax`, `lowering` (all of these, one after t
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
 share operands), `loops` (bodies that come again and again), `runs`, `instructions` and `scalars`
 (the rest, by operator: order and loop), `blocks` (where lanes live), `kernels`, `sums` and
-`operators` (what the instructions do), `memory` and `tape` (all of it),
+`operators` (what the instructions do), `halves` and `helper` (many samples on two cores),
+`memory` and `tape` (all of it),
 `report` (what the passes did, in words) and `listing` (where each row went).
 
 A large plan that never repeats itself (`isomorphism`) goes another, shorter way: it is

@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..llvm.typed import LANES
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import EXPORT, FEED, FIRST_KERNEL, GATHER, SPREAD
 from .operators import SampledShape, Shape, SumKernel
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, DenseTile, Outer, Step
 
+ROOM = 2 * LANES  # slots in which an outer product lays its rights
 BEHIND = None  # stands in an instruction for slots behind all others
 
 
@@ -47,13 +49,14 @@ class CodeBlock(NamedTuple):
     """A section's instructions, and how many slots they use.
 
     packed: scalars of which neighbours are to be made before. begun: those that
-    are sums, to which the instructions add.
+    are sums, to which the instructions add. ordered: those in written order, and on which lines their terms are.
     """
 
     code: list[int]
     slots: int
     packed: list[int]
     begun: list[int]
+    ordered: list[tuple[int, int]]
 
 
 class SectionWriter:
@@ -61,17 +64,18 @@ class SectionWriter:
 
     kernel_of: gives a kernel's number. scalar_of: rows' places. nothing: the scalar
     that holds the beginning of a sum; 1 follows. pack_at: where there is room for
-    packed scalars. room: slots that an outer product lays its rights in.
+    packed scalars. lines: how many are handed out; terms go to those behind.
     """
 
     def __init__(
-        self, flat: Flat, kernel_of: Callable[[Any], int], scalar_of: Any, nothing: int, pack_at: int, room: int
+        self, flat: Flat, kernel_of: Callable[[Any], int], scalar_of: Any, nothing: int, pack_at: int, lines: int
     ) -> None:
-        self.room, self.nothing, self.one = room, nothing, nothing + 1
+        self.lines, self.nothing, self.one = lines, nothing, nothing + 1
         self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
         self.instructions: list[Instruction] = []
         self.packed: list[int] = []
         self.begun: list[int] = []
+        self.ordered: list[tuple[int, int]] = []
         self.known: set[Slot] = set()
 
     def lane(self, row: int) -> Slot:
@@ -121,7 +125,7 @@ class SectionWriter:
         if not step.pays():
             for left, line in zip(step.lefts, step.results, strict=True):
                 for right, row in zip(step.rights, line, strict=True):
-                    self.total(row, REDUCE, [left, right])
+                    self.reduce(row, [left, right])
             return
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
@@ -130,21 +134,26 @@ class SectionWriter:
 
     def row(self, row: int) -> None:
         kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
-        if kind < DOT:
-            self.total(row, kind, operands)
+        if kind == TOTAL:
+            self.total(row, operands)
+        elif kind == REDUCE:
+            self.reduce(row, operands)
         elif kind == DOT:
             self.dot(row, operands)
         else:
             self.call(SampledShape(Shape(kind, len(operands))), [Slot(row), *map(self.lane, operands)])
 
-    def total(self, row: int, kind: int, operands: list[int]) -> None:
+    def reduce(self, row: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
         self.begun.append(int(self.scalar_of[row]))
-        if kind == TOTAL:
-            for x, y in zip(slots[::2], slots[1::2], strict=True):
-                self.call(SumKernel("sum_in_order"), [Scalar(row), x, y])
-        else:
-            self.call(SumKernel("reduce_pairs"), [Scalar(row), len(slots) // 2, *slots])
+        self.call(SumKernel("reduce_pairs"), [Scalar(row), len(slots) // 2, *slots])
+
+    def total(self, row: int, operands: list[int]) -> None:
+        """The terms are handed out: they are added up in their order once all are there."""
+        line = self.lines + len(self.ordered)
+        self.ordered.append((int(self.scalar_of[row]), line))
+        self.dot(row, operands)
+        self.instructions.append(Instruction(EXPORT, [Slot(row), line]))
 
     def dot(self, row: int, operands: list[int]) -> None:
         terms: list[Any] = []
@@ -180,8 +189,8 @@ def block(
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
     slots = give_slots(writer.instructions, slot_of, keep)
     code = encode(writer.instructions, slot_of, writer.scalar_of, slots)
-    room = writer.room if any(BEHIND in each.fields for each in writer.instructions) else 0
-    return CodeBlock(code, slots + room, writer.packed, writer.begun)
+    room = ROOM if any(BEHIND in each.fields for each in writer.instructions) else 0
+    return CodeBlock(code, slots + room, writer.packed, writer.begun, writer.ordered)
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:

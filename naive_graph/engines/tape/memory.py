@@ -16,7 +16,7 @@ from ...errors import StaleNodeError
 from ..llvm.typed import LANES
 from .adjoint import Count
 from .flat import NONE, Array, FedLeaf, Flat, Lanes
-from .kernels import GROUP, PART, SAMPLES
+from .halves import GroupPlaces, PlannedPart
 from .tiles import Outer, Step
 
 
@@ -139,6 +139,7 @@ class LeafPlaces:
         return NONE if number is None else self._held[number.hex()]
 
 
+LEAST_HALVED = 24_000_000  # products of tiles that take some 1 ms: from there on samples go in two halves
 WARM = 262_144  # bytes of lanes that stay in the cache
 FLOAT = 8  # bytes of a number
 WIDEST = 128  # samples in a block
@@ -157,29 +158,33 @@ class Memory(Face):
     slots: Array  # where each row's scalar is
     results: slice  # where wanted scalars are handed out; behind them the lines, and whether all are finite
     most_slots: dict[int, int]  # by group: how many lines of lanes there are,
-    kept: set[int]  # and in which groups they must all be there at once
-    _parts: list[list[int]]
+    work: dict[int, list[int]]  # and how long each section takes for one sample;
+    kept: set[int]  # in which groups all lines must be there at once
+    planned: list[PlannedPart]
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Make room for so many samples of each group; what was fed must be fed again."""
         self.samples = list(samples)
-        self.places: dict[int, list[int]] = {}
+        self.places: dict[int, GroupPlaces] = {}
         sizes = [0, 0, self.results.stop]  # of lanes, feeds, and of all scalars with those that lanes hand out
         for group, count in enumerate(samples[1:], 1):
-            width = _width(count, self.most_slots[group], group in self.kept)
-            stride = -(-count // width) * width
-            self.places[group] = [count, width, stride, *sizes]
-            lines = self.most_slots[group] * width, len(self.fed[group]) * stride, len(self.exported[group]) * stride
-            sizes = [size + more for size, more in zip(sizes, lines, strict=True)]
-        nothing = [0] * (PART - SAMPLES)
-        parts = [[*part, *self.places.get(part[GROUP], nothing)] for part in self._parts]
-        self.parts = np.array(parts, np.int32).reshape(-1)
+            slots, parts = self.most_slots[group], [part for part in self.planned if part.group == group]
+            half = -(-count // 2) if count * _shared(self.work[group]) >= LEAST_HALVED else count
+            width = _width(half, slots, group in self.kept)
+            half, stride = min(-(-half // width) * width, count), -(-count // width) * width
+            lines = len(self.exported[group]) + max((len(part.ordered) for part in parts), default=0)
+            (lanes, feeds, outs), room = sizes, slots * width
+            behind = outs + lines * stride
+            self.places[group] = GroupPlaces(count, half, width, stride, lanes, lanes + room, feeds, outs, behind)
+            sizes = [lanes + room, feeds + len(self.fed[group]) * stride, behind]
+            if half < count:
+                sizes = [lanes + 2 * room, sizes[1], behind + max(part.sums for part in parts)]
         self.lanes, self.feed_room = (aligned(size + LANES) for size in sizes[:2])
         self.scalars = np.concatenate([self.scalars[: self.results.stop], np.zeros(sizes[2] + 1 - self.results.stop)])
         self.out, self.feeds, self.outs = self.scalars[self.results.start :], {}, {}
-        for group, (_, _, stride, _, feeds, outs) in self.places.items():
-            self.feeds[group] = _lines(self.feed_room[feeds:], len(self.fed[group]), stride)
-            self.outs[group] = _lines(self.scalars[outs:], len(self.exported[group]), stride)
+        for group, at in self.places.items():
+            self.feeds[group] = _lines(self.feed_room[at.feeds :], len(self.fed[group]), at.stride)
+            self.outs[group] = _lines(self.scalars[at.outs :], len(self.exported[group]), at.stride)
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and self.place(row) >= 0:
                 self.put(row, float(self.samples[source.group]))
@@ -206,12 +211,17 @@ class Memory(Face):
     def place_out(self, row: int, lane: int) -> int:
         """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""
         group = int(self.flat.groups[row])
-        line, (_, _, stride, _, _, first) = self.exported[group][row], self.places[group]
-        return line if lane == NONE else first - self.results.start + line * stride + lane
+        line, at = self.exported[group][row], self.places[group]
+        return line if lane == NONE else at.outs - self.results.start + line * at.stride + lane
 
 
 def _lines(room: Array, count: int, stride: int) -> Array:
     return room[: count * stride].reshape(count, stride)
+
+
+def _shared(work: list[int]) -> float:
+    """How much of the work for a sample counts: where it falls into many sections, each takes time to hand over."""
+    return sum(work) * min(1.0, 4 / max(len(work), 1))
 
 
 def _width(count: int, slots: int, whole: bool) -> int:

@@ -164,7 +164,8 @@ def _lanes_source(arity: int) -> str:
     places = "\n        ".join(f"a{place} = code[at + {place}] * width" for place in range(arity + 1))
     return f"""
     def sampled(
-        code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real: int, whole: int, begins: int
+        code: Ints, at: int, scalars: Floats, sums: Floats, lanes: Floats,
+        width: int, real: int, whole: int, begins: int,
     ) -> None:
         {places}
         for i in range(0, whole, LANES):

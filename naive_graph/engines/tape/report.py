@@ -64,9 +64,10 @@ def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
     grids = ", ".join(f"{len(each.lefts)} x {len(each.rights)}" for each in outer)
     group = section.group
     slots = tape.most_slots[group]
-    count, width, *_ = tape.places[group]
+    count, half, width, *_ = tape.places[group]
+    cut = "two halves and " if half < count else ""
     return (
-        f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
+        f"lanes: {count} samples in {cut}blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
         f"{_counted(len(dense), 'dense tile', layers)}{_counted(len(outer), 'outer product', grids)}"
         f"; {slots} slots, {slots * width * FLOAT / 1024:.0f} KB"
     )

@@ -21,10 +21,12 @@ NOTHING_YET = -0.0  # where a sum begins: adding it to any number, even to -0.0,
 class Samples(NamedTuple):
     """A block of samples: numbers, and the lanes' slots, each `width` wide.
 
-    real: how many there are; whole: the same, up to whole registers. begins: whether they are the first ones.
+    sums: where the samples' sums are added up; the scalars themselves, or what lies behind them. real: how many samples
+    there are; whole: the same, up to whole registers. begins: whether they are the first ones.
     """
 
     scalars: Floats
+    sums: Floats
     lanes: Floats
     width: int
     real: int
@@ -129,7 +131,7 @@ def products(code: Ints, at: int, j: int, k: int, tall: Fixed, panel: int, on: S
             sums[n] = fma(on.lanes[left[n // 2] + i], rights[n % 2], sums[n])
     into = at + 3 + lefts + code[at + 1] + j
     for n in unrolled(2 * tall):
-        add_first(on.scalars, code[into + n // 2] + k + n % 2 * LANES, size - n % 2 * LANES, sums[n], on.begins)
+        add_first(on.sums, code[into + n // 2] + k + n % 2 * LANES, size - n % 2 * LANES, sums[n], on.begins)
 
 
 def product(left: int, right: int, on: Samples) -> float:
@@ -173,21 +175,9 @@ def reduce_pairs(code: Ints, at: int, on: Samples) -> None:
         clear(x, on)
         if y >= 0:
             clear(y, on)  # this one too: 0 times what log(0) left there would be NaN
-            on.scalars[to] += product(x, y, on)
+            on.sums[to] += product(x, y, on)
         else:
             sum = many(0.0)
             for i in range(0, on.whole, LANES):
                 sum += on.lanes[x + i : x + i + LANES]
-            on.scalars[to] += sum_lanes(sum)
-
-
-def sum_in_order(code: Ints, at: int, on: Samples) -> None:
-    """The sum over the samples of x*y (x alone where y is negative), one after the other. code: scalar, x, y."""
-    sum = on.scalars[code[at]]
-    x, y = code[at + 1] * on.width, code[at + 2] * on.width
-    for i in range(on.real):
-        if y >= 0:
-            sum += on.lanes[x + i] * on.lanes[y + i]
-        else:
-            sum += on.lanes[x + i]
-    on.scalars[code[at]] = sum
+            on.sums[to] += sum_lanes(sum)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from ..llvm.typed import LANES
 from . import kernels
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
+from .halves import PlannedPart, laid_out
+from .helper import Turns
 from .instructions import DotColumns, InstructionTables, columns_for, sharing, write
-from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, Numbers, TapeTables
+from .kernels import BEGIN, CHECK, COPY, LOAD, MOVE, PACK, SECTION, Numbers, TapeTables
 from .loops import Bodies, BodyKernel, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side
 from .operators import SampledShape, Shape, SumKernel
@@ -23,7 +26,7 @@ from .runs import Runs, Shapes
 from .scalars import HOWS, MANY
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
-from .tiles import tiles
+from .tiles import tiles, work
 
 Kernel = Shape | SampledShape | SumKernel | BodyKernel
 
@@ -40,7 +43,7 @@ class Tape(Memory):
         self.flat, self.sections = flat, sections(flat, wanted)
         self._code: list[Array] = []
         self._index: list[Array] = [np.zeros(0, np.int32)]
-        self._parts: list[list[int]] = []
+        self.planned: list[PlannedPart] = []
         self._sizes = {"code": 0, "index": 0, "packed": 0}
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
@@ -49,7 +52,7 @@ class Tape(Memory):
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
         self.table = self._addresses()
         self.library = library_of(kernels.__name__, packed=True)
-        self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
+        self.machine_code = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.begin()
 
     def begin(self) -> None:
@@ -76,6 +79,7 @@ class Tape(Memory):
         self.runs = {part.stage: along(flat, part.rows, shapes, wanted) for part in alone}
         self.kernels: list[Kernel] = [*shapes.since()]
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
+        self.work = {group: [work(flat, self.steps[at]) for at in self.steps if at[1] == group] for group in self.fed}
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[[*found]] = [*found.values()]
         self.behind = self.leaves.count
@@ -179,7 +183,7 @@ class Tape(Memory):
 
     def _lanes(self, part: Section, exports: list[int], begun: bool) -> None:
         group, pack_at = part.group, self.behind + self._sizes["packed"]
-        writer = SectionWriter(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * LANES)
+        writer = SectionWriter(self.flat, self._kernel, self.slots, self.nothing, pack_at, len(self.exported[group]))
         feeds = [] if begun else self.fed[group]
         gathered = {row: at for row, at in self.gathered.items() if self.flat.groups[row] == group and not begun}
         steps, slots = self.steps[part.stage, group], self.lane_slots[group]
@@ -188,7 +192,8 @@ class Tape(Memory):
             self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
         self._scalar(PACK, pack_at, made.packed)
         self._sizes["packed"] += len(made.packed)
-        self._part(group, made.code)
+        sums = self.slots[part.rows[self.flat.groups[part.rows] == 0]]
+        self._part(group, made.code, int(sums.min(initial=self.behind)), len(sums), tuple(made.ordered))
         self.most_slots[group] = max(self.most_slots[group], made.slots)
 
     def _kernel(self, kernel: Kernel) -> int:
@@ -206,15 +211,14 @@ class Tape(Memory):
         self._index.append(np.asarray(entries, np.int32))
         self._sizes["index"] += len(entries)
 
-    def _part(self, group: int, code: Any) -> None:
+    def _part(self, group: int, code: Any, *sums: Any) -> None:
         """One more part; scalars that follow scalars are one."""
         begin, end = self._sizes["code"], self._sizes["code"] + len(code)
         self._code.append(np.asarray(code, np.int32))
         self._sizes["code"] = end
-        if group == 0 and self._parts and self._parts[-1][GROUP] == 0:
-            self._parts[-1][TO] = end
-        else:
-            self._parts.append([group, begin, end])
+        if group == 0 and self.planned and self.planned[-1].group == 0:
+            begin = self.planned.pop().begin
+        self.planned.append(PlannedPart(group, begin, end, *sums))
 
     def _addresses(self) -> Array:
         found = [each for kernel in progress(self.kernels, label="kernels") for each in kernel.addresses()]
@@ -228,17 +232,25 @@ class Tape(Memory):
         self._pack()
 
     def _pack(self) -> None:
-        """Write all arguments of the kernel into one array."""
+        """Write all arguments of the kernel into one array; where there are halves, for each call into its own."""
+        parts, code, cuts = laid_out(self.planned, self.code, self.places)
         self.history = np.zeros(1)
-        todo = TapeTables(
-            self.parts, len(self._parts), self.code, self.index, self.table, self.results.start, len(self.out) - 1
-        )
-        self.arguments = packed(0, 1, self.history, todo, Numbers(self.scalars, self.lanes, self.feed_room))
-        self.packed = self.arguments.ctypes.data
+        handed_out = self.results.start, len(self.out) - 1
+        todo = TapeTables(np.array(parts, np.int32), 0, code, self.index, self.table, *handed_out)
+        numbers = Numbers(self.scalars, self.lanes, self.feed_room)
+        self.calls = [
+            packed(0, 1, self.history, todo._replace(parts=todo.parts[first:], part_count=last - first), numbers)
+            for first, last in pairwise([0, *cuts, len(parts)])
+        ]
+        self.arguments, self.memory = self.calls[0], (self.history, todo, numbers, self.calls)
+        self.packed, *others = (each.ctypes.data for each in self.calls)
+        self.call = Turns(self.machine_code, others, self.memory) if cuts else self.machine_code
 
     def repeat(self, source: Any, history: Array) -> None:
         """Run as often as the history of the first result has places, each run going on where the last one left."""
         self.set_source(source)
-        self.arguments[1:3] = len(history), history.ctypes.data
-        self.call(self.packed)
-        self.arguments[1:3] = 1, self.history.ctypes.data
+        many = len(history) if len(self.calls) == 1 else 1
+        for step in range(0, len(history), many):
+            self.calls[-1][1:3] = many, history[step:].ctypes.data
+            self.call(self.packed)
+        self.calls[-1][1:3] = 1, self.history.ctypes.data
