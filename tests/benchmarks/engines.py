@@ -3,7 +3,7 @@
     python tests/benchmarks/engines.py             all of it, about five minutes
     python tests/benchmarks/engines.py moons seed  only these
 
-One thread, float64, minima of interleaved rounds. A ratio below 1 means that we are faster. Peers
+One thread (but for `cores`), float64, minima of interleaved rounds. A ratio below 1 means that we are faster. Peers
 round a product and its addition once; we round both. Those that are not installed are left out:
 pip install micrograd casadi jax torch. C needs gcc.
 """
@@ -19,7 +19,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
-import numpy as np  # noqa: E402 - after the number of threads is set
+import calls  # noqa: E402 - after the number of threads is set
+import numpy as np  # noqa: E402
 import peers  # noqa: E402
 from workloads import CHAIN_AT, LAYERS, chain, digits, moons, random_graph, replay  # noqa: E402
 
@@ -100,24 +101,32 @@ def moons_rows() -> None:
         loss = sum(losses) * (1.0 / len(losses)) + 1e-4 * sum(x * x for x in every)
         row("moons 2-16-16-1, 100 samples, unrolled by a loop", minima({"ours": Program(loss, every), **others}))
     with Graph.scratch():
-        every, network = our_network(weights, len(LAYERS))
-        x, y = [ng.PlaceHolder(), ng.PlaceHolder()], ng.PlaceHolder()
-        loss = mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every)
-        ours = partial(Program(loss, every, inputs=[x, y]), points, labels)
-        row("the same, fed as a batch", minima({"ours": ours, **others}))
+        row("the same, fed as a batch", minima({"ours": moons_step(*data), **others}))
+
+
+def moons_step(points, labels, weights):
+    """A step of the network, fed a batch."""
+    every, network = our_network(weights, len(LAYERS))
+    x, y = [ng.PlaceHolder(), ng.PlaceHolder()], ng.PlaceHolder()
+    loss = mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every)
+    return partial(Program(loss, every, inputs=[x, y]), points, labels)
 
 
 def digits_rows() -> None:
     for size in (32, 64):
-        images, classes, weights = data = digits(size)
+        data = digits(size)
         others = {"torch": peers.torch_digits(*data), "jax jit": peers.jax_digits(*data)}
         with Graph.scratch():
-            every, network = our_network(weights, 2)
-            x, y = [ng.PlaceHolder() for _ in range(64)], [ng.PlaceHolder() for _ in range(10)]
-            z = network(x)
-            loss = mean(logsumexp(z) - sum(a * b for a, b in zip(y, z)))
-            ours = partial(Program(loss, every, inputs=[x, y]), images, classes)
-            row(f"digits 64-32-10, batch of {size}", minima({"ours": ours, **others}))
+            row(f"digits 64-32-10, batch of {size}", minima({"ours": digits_step(*data), **others}))
+
+
+def digits_step(images, classes, weights):
+    """A step of the network, fed a batch."""
+    every, network = our_network(weights, 2)
+    x, y = [ng.PlaceHolder() for _ in range(64)], [ng.PlaceHolder() for _ in range(10)]
+    z = network(x)
+    loss = mean(logsumexp(z) - sum(a * b for a, b in zip(y, z)))
+    return partial(Program(loss, every, inputs=[x, y]), images, classes)
 
 
 FUNCTIONS = {name: getattr(ng, name) for name in ("exp", "log", "sin", "cos", "tanh")}
@@ -145,6 +154,37 @@ def batch_rows() -> None:
             if with_jax:
                 works["jax jit"] = peers.jax_graph(leaves, steps, batch)
             row(f"the same of 1,000 nodes, batch of {batch}", minima(works))
+
+
+def core_rows() -> None:
+    """Ours on two cores beside ours on one, to which OMP_NUM_THREADS keeps it from the next call on."""
+    leaves, steps = random_graph(1_000)
+    for batch in (256, 1024, 8192):
+        with Graph.scratch():
+            holders = [ng.PlaceHolder() for _ in leaves]
+            program = Program(replay(holders, steps, FUNCTIONS), holders, inputs=[holders])
+            core_row(f"1,000 nodes, batch of {batch:,}", partial(program, np.tile(leaves, (batch, 1))))
+    for size in (512, 4096):
+        with Graph.scratch():
+            core_row(f"digits 64-32-10, batch of {size:,}", digits_step(*digits(size)))
+    for size in (4096, 16_384):
+        with Graph.scratch():
+            core_row(f"moons 2-16-16-1, fed, batch of {size:,}", moons_step(*moons(size)))
+    for size in (256, 1024):
+        with Graph.scratch():
+            program, given = calls.cnn(size)
+            core_row(f"small CNN, 8 x 8, batch of {size:,}", partial(program.backward, *given))
+
+
+def core_row(work: str, step) -> None:
+    def on(cores):
+        def ask():
+            os.environ["OMP_NUM_THREADS"] = str(cores)
+            step()
+
+        return ask
+
+    row(work, minima({"ours": on(2), "on one core": on(1)}))
 
 
 def chain_rows() -> None:
@@ -179,7 +219,7 @@ def seed_rows() -> None:
 
 ROWS = {
     "moons": moons_rows, "digits": digits_rows, "graph": graph_rows, "batch": batch_rows,
-    "chain": chain_rows, "seed": seed_rows,
+    "cores": core_rows, "chain": chain_rows, "seed": seed_rows,
 }  # fmt: skip
 
 
