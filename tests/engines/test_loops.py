@@ -140,6 +140,20 @@ def test_a_wide_body_is_no_loop():
         assert [value, *slopes] == pytest.approx([right, *exact], rel=1e-9, abs=1e-12)
 
 
+def test_a_body_whose_operators_come_again_sooner_than_what_they_take_is_a_loop():
+    """Three units of one kind: an operator is met again after a third of a step, its operands after a whole one."""
+    with Graph.scratch():
+        rows = [[Variable(math.sin(3 * row + at)) for at in range(3)] for row in range(3)]
+        h = [Variable(0.1 * row) for row in range(3)]
+        for _ in range(300):
+            h = [sum(w * x for w, x in zip(row, h, strict=True)).tanh() for row in rows]
+        backend = compiled(h[0] * h[1], rows[0])
+        assert len(found(backend)) == 2
+        value, *slopes = answers(backend)
+        right, exact = Program(h[0] * h[1], rows[0], engine="reference")()
+        assert [value, *slopes] == pytest.approx([right, *exact], rel=1e-9, abs=1e-12)
+
+
 def test_a_body_that_looks_back_differently_each_time_is_still_a_loop():
     with Graph.scratch():
         dice, seen = random.Random(3), [Variable(0.5)]

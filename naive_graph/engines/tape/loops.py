@@ -20,8 +20,8 @@ an index; what others need of it goes there. So bodies need only be alike in the
 operators; a step may look back as far as it likes.
 
 Which rows are a body is seen from the operators alone: where they are the same as
-some rows before, for long enough, the distance is the body's size. Where that many rows
-could go side by side instead (`runs`), as in a stencil, they do.
+some rows before, for long enough, the distance is the body's size, or a part of it.
+Where so much could go side by side instead (`runs`), as in a stencil, it does.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ MOST_TAKEN = 600  # operands of a body: LLVM takes some 0.1 s for as many
 WINDOW = 8  # rows whose operators are looked for again
 ASIDE = 64  # operands of what runs side by side, by which a loop over bodies is beaten
 MOST = 100_000  # rows of a plan that goes through the passes for its loops
+MOST_TOGETHER = 7  # bodies of which one is made
 SAMPLED = 64  # places at which one begins to look
 
 
@@ -115,14 +116,23 @@ def along(flat: Flat, rows: Array, shapes: Shapes, wanted: Sequence[int]) -> lis
     """Some scalars in an order in which they can run: loops, and what is left between them in runs."""
     found: list[Runs | Bodies] = []
     done = 0
-    for loop in loops(flat, rows):
-        made = bodies(flat, rows, loop, np.array(wanted, np.int32))
+    for seen in loops(flat, rows):
+        loop, made = _in_step(flat, rows, seen, np.array(wanted, np.int32))
         some = rows[loop.first : loop.end]
         if made is not None and len(runs(flat, some, shapes).starts) * ASIDE > np.diff(flat.starts)[some].sum():
             found += [runs(flat, rows[done : loop.first], shapes)] if loop.first > done else []
             found.append(made)
             done = loop.end
     return found if found and done == len(rows) else [*found, runs(flat, rows[done:], shapes)]
+
+
+def _in_step(flat: Flat, rows: Array, loop: RowLoop, wanted: Array) -> tuple[RowLoop, Bodies | None]:
+    """These bodies, or several at once as one: operators may come again sooner than what they take."""
+    for many in range(1, MOST_TOGETHER + 1):
+        each = loop._replace(size=many * loop.size, times=loop.times // many)
+        if each.times >= LEAST and (made := bodies(flat, rows, each, wanted)) is not None:
+            return each, made
+    return loop, None
 
 
 # --- the code --------------------------------------------------------------------
