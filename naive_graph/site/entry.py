@@ -84,14 +84,15 @@ class PublicName:
         """What a class can do, and its attributes, as pdoc reads them."""
         if not self.is_class:
             return {}
-        with catch_warnings(action="ignore"):  # of types whose tools are not installed
+        with catch_warnings(action="ignore"):
             told = doc.Class(self.thing.__module__, self.thing.__qualname__, self.thing, ("", "")).members
         return {name: each for name, each in sorted(told.items()) if name[0] != "_" and each.docstring}
 
     @staticmethod
     def called(member: Any) -> str:
         """How a member is called; empty for an attribute."""
-        return member.name + _cleaned(member.signature_without_self) if isinstance(member, doc.Function) else ""
+        with catch_warnings(action="ignore"):  # of types whose tools are not installed
+            return member.name + _cleaned(member.signature_without_self) if isinstance(member, doc.Function) else ""
 
     @cached_property
     def doc(self) -> str:

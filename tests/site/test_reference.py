@@ -4,6 +4,8 @@ import doctest
 import html
 import random
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -148,6 +150,20 @@ def test_a_signature_is_the_one_that_users_call_and_keeps_its_quotes():
     assert not [each for each in usage.values() if " at 0x" in each]
     shown = [*usage.values(), *(each.text({}) for each in ENTRIES)]
     assert [each for each in shown if "ForwardRef" in each] == []
+
+
+BARE = """
+import sys
+sys.modules["tensorboard"] = None
+from naive_graph.site.reference import groups
+[found] = [each for group in groups().values() for each in group if each.path == "History"]
+assert "plot_path" in found.text({})
+"""
+
+
+def test_types_of_what_is_not_installed_are_passed_over_in_silence():
+    ran = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", BARE], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_types_that_signatures_name_and_operators_of_python_have_a_page():
