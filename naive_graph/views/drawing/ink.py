@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from xml.sax.saxutils import quoteattr
 
 from ..look import COLOURS, FONT, LIGHT, LINE, SMALL, TEXT, TITLE, heat, svg_style
 from .dot import heading
@@ -62,6 +61,13 @@ def _box(box: Box, page: Page) -> str:
         f"{_title(said)}{outline(look.shape, wide, high).replace('/>', f' {ink}')}{''.join(texts)}"
         f"{''.join(_cells(box, high))}</g>\n"
     )
+
+
+def quoteattr(text: str) -> str:
+    """An attribute's value, in its quotes."""
+    from xml.sax import saxutils  # brings what opens addresses, 20 ms that nobody is to wait for who draws nothing
+
+    return saxutils.quoteattr(text)
 
 
 def _cells(box: Box, high: float) -> Iterator[str]:
