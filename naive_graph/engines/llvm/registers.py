@@ -129,32 +129,6 @@ def turned() -> list[str]:
     return lines
 
 
-def unusual() -> str:
-    """0.0 if so many floats are finite, else NaN: x - x is 0 unless x is infinite or NaN. Whole registers are read."""
-    reduce = f"@llvm.vector.reduce.fadd.v{LANES}f64"
-    return f"""
-declare double {reduce}(double, {VECTOR})
-define internal double @unusual(ptr %xs, i64 %size) {{
-begin:
-  br label %test
-test:
-  %i = phi i64 [0, %begin], [%next, %one]
-  %sum = phi {VECTOR} [zeroinitializer, %begin], [%more, %one]
-  %on = icmp slt i64 %i, %size
-  br i1 %on, label %one, label %end
-one:
-  %at = getelementptr double, ptr %xs, i64 %i
-  %x = load {VECTOR}, ptr %at, align 4
-  %nothing = fsub {VECTOR} %x, %x
-  %more = fadd {VECTOR} %sum, %nothing
-  %next = add i64 %i, {LANES}
-  br label %test
-end:
-  %found = call reassoc double {reduce}(double 0.0, {VECTOR} %sum)
-  ret double %found
-}}"""
-
-
 def known() -> dict[str, Callee]:
     """What the subset of Python may call of this file."""
     found = (

@@ -17,7 +17,6 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from ...core.rules import BY_NUMBER, RULES
-from ..llvm import registers
 from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
 from ..llvm.functions import Module, together
 from ..llvm.listing import Straight
@@ -28,7 +27,7 @@ from ..tape.flat import DOT, LARGEST, NONE, FedLeaf, Flat, name_of
 from ..tape.operators import largest_of
 
 ADD, SUB, MUL = RULES["add"], RULES["sub"], RULES["mul"]
-FEW = 16  # results whose differences from themselves are added up one by one
+BESIDE = 8  # sums of results' differences from themselves, none of which waits for another
 
 
 class StraightCode:
@@ -61,13 +60,13 @@ class StraightCode:
         for row in flat.leaves().tolist():
             self.registers[row] = self._leaf(row)
         self._functions: dict[tuple[int, int], str | None] = {}
-        self._amiss: Any = 0.0
+        self._amiss: dict[int, Any] = {}
         self._rows(flat.computed().tolist(), wide)
         for row in list(self.results):  # leaves
             self._hand_out(row)
             self.code.breathe()
         if self.checked:
-            self.code.store("adjoints", self.count, self._amiss)
+            self.code.store("adjoints", self.count, self.code.apply(ADD, [0.0, *self._amiss.values()]))
         self.code.store_all("scratch", [self.given[leaf] for leaf in carried], [self.registers[x] for x in wanted[1:]])
 
     @property
@@ -152,22 +151,15 @@ class StraightCode:
     def _hand_out(self, row: int) -> None:
         for place in self.results.pop(row, ()):
             self.code.store("adjoints", place, self.registers[row])
-            if self.checked and self.count <= FEW:
+            if self.checked:
                 difference = self.code.apply(SUB, [self.registers[row], self.registers[row]])
-                self._amiss = self.code.apply(ADD, [self._amiss, difference])
+                before = self._amiss.get(place % BESIDE, 0.0)
+                self._amiss[place % BESIDE] = self.code.apply(ADD, [before, difference])
 
     # --- text ---
 
     def __str__(self) -> str:
-        functions = together(self.alone, self.many)
-        if self.count <= FEW:
-            return f"{self.code.function()}\n\n{functions}"
-        check = [  # behind the results goes NaN unless all are finite
-            f"%amiss = call double @unusual(ptr %adjoints, i64 {self.count})",
-            f"%last = getelementptr double, ptr %adjoints, i64 {self.count}",
-            "store double %amiss, ptr %last",
-        ]
-        return "\n\n".join([registers.unusual(), self.code.function(*check), functions])
+        return f"{self.code.function()}\n\n{together(self.alone, self.many)}"
 
 
 Shape = tuple[Any, int]  # a rule's number, or the names of a pair of rules; and how many operands
