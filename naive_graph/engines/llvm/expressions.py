@@ -130,13 +130,7 @@ class ExpressionTranslator(FunctionText):
     def of_BoolOp(self, node: ast.BoolOp) -> Typed:
         if not _asks(node):  # Python would give the number itself
             raise self.refused("`and` of what is not a question")
-        slot = self.slot("both", "i64")
-        yes, no, end = self.name("yes"), self.name("no"), self.name("end")
-        self.branch(node, yes, no)
-        for label, answer in ((yes, 1), (no, 0)):
-            self.lines += [f"{label}:", f"store i64 {answer}, ptr {slot}", f"br label %{end}"]
-        self.lines.append(f"{end}:")
-        return Typed(self.emit(f"load i64, ptr {slot}"), "i64")
+        return self.of_IfExp(ast.IfExp(node, ast.Constant(1), ast.Constant(0)))
 
     def of_IfExp(self, node: ast.IfExp) -> Typed:
         yes, no, end = self.name("yes"), self.name("no"), self.name("end")
