@@ -39,7 +39,6 @@ from .inputs import Inputs, feed
 from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
-FAR = 1.5 * 2.0**52  # so far from 0 that a float has no digits for fractions
 
 
 class Carried(NamedTuple):
@@ -57,12 +56,8 @@ class _Stand(Stand):
     def __floordiv__(self, other: Any) -> Any:  # of a step's number, as in t // 100
         """Floor division: the largest whole number whose product with the divisor is at most this."""
         if isinstance(other, Arithmetic) or not (other > 0 and other % 1 == 0):
-            raise OperandError(f"{FORMULA} takes // and % by whole numbers, such as t // 100, not by {called(other)}.")
-        near = (self / other + FAR) - FAR
-        return near - (near * other > self)
-
-    def __mod__(self, other: Any) -> Any:
-        return self - self // other * other
+            raise OperandError(f"{FORMULA} takes // by whole numbers, such as t // 100, not by {called(other)}.")
+        return (self / other).floor()
 
     def __bool__(self) -> NoReturn:
         raise OperandError(

@@ -114,7 +114,7 @@ class Tape(Memory):
         self.lane_slots: dict[int, dict[Slot, int]] = {group: {} for group in self.fed}
         self.most_slots = {group: len(rows) for group, rows in self.fed.items()}  # fed even where nothing is computed
         self.gathered = self._gathered()
-        self._load(np.array(self.leaves.loads, np.int32))
+        self._copied(COPY, LOAD, 0, np.array(self.leaves.loads, np.int32))
         begun: set[int] = set()
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
@@ -130,25 +130,16 @@ class Tape(Memory):
                 begun.add(part.group)
         first = self.behind + self._sizes["packed"]
         self.results = slice(first, first + len(wanted))
-        self._hand_out(self.slots[wanted], first)
+        self._copied(MOVE, PACK, first, self.slots[wanted])
+        self._part(0, [CHECK, first, 0, 0, 0])
 
-    def _hand_out(self, places: Array, begin: int) -> None:
-        """Results are moved to where they are handed out; neighbours together."""
+    def _copied(self, near: int, far: int, to: int, places: Array) -> None:
+        """Numbers are copied to where they are needed. near: the instruction for neighbours, far: for any places."""
         runs = runs_of(places)
         if len(runs) > 1 + len(places) // 8:
-            self._scalar(PACK, begin, places)
-        else:
-            for first, last in runs:
-                self._part(0, [MOVE, begin + first, last - first, int(places[first]), 0])
-        self._part(0, [CHECK, begin, 0, 0, 0])
-
-    def _load(self, sources: Array) -> None:
-        """Leaves whose sources are neighbours are copied together."""
-        runs = runs_of(sources)
-        if len(runs) > 1 + len(sources) // 8:
-            return self._scalar(LOAD, 0, sources)
+            return self._scalar(far, to, places)
         for first, last in runs:
-            self._part(0, [COPY, first, last - first, int(sources[first]), 0])
+            self._part(0, [near, to + first, last - first, int(places[first]), 0])
         return None
 
     def _instructed(self, found: Runs | Bodies, columns: DotColumns, end: Array) -> tuple[int, Array, Array]:
