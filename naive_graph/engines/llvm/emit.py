@@ -135,6 +135,11 @@ class InstructionWriter:
     def compare(self, how: str, left: Value, right: Value) -> Truth:
         return Truth(self, self.line(f"fcmp {how} {self.module.real} {self.operand(left)}, {self.operand(right)}").name)
 
+    def select(self, truth: str, a: Value, b: Value) -> Emitted:
+        """a where it holds, else b."""
+        real, one, other = self.module.real, self.operand(a), self.operand(b)
+        return self.line(f"select {self.module.truth} {truth}, {real} {one}, {real} {other}")
+
     def call(self, name: str, function: Callable[..., Any], operands: Sequence[Value]) -> Emitted:
         """Call a function of the module, written when it is first called."""
         return self._call(self.module.define(name, function, len(operands)), operands)
@@ -197,8 +202,7 @@ def _selected(writer: InstructionWriter, condition: Value, a: Value, b: Value) -
     if not isinstance(condition, Arithmetic):
         return a if condition != 0 else b
     holds = condition if isinstance(condition, Truth) else writer.compare("une", condition, 0.0)
-    truth, real = writer.module.truth, writer.module.real
-    return writer.line(f"select {truth} {holds.name}, {real} {writer.operand(a)}, {real} {writer.operand(b)}")
+    return writer.select(holds.name, a, b)
 
 
 def _is_two(value: Value) -> bool:

@@ -189,9 +189,7 @@ class Choices(Way):
         """The result that fits, of those at the ends of all ways from `path` on."""
         if path in results:
             return results[path]
-        yes, no = (self.operand(self.chosen(results, path + answer)) for answer in "10")
-        real = self.module.real
-        return self.line(f"select {self.module.truth} {self.conditions[path]}, {real} {yes}, {real} {no}")
+        return self.select(self.conditions[path], *(self.chosen(results, path + answer) for answer in "10"))
 
 
 def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -> str:

@@ -116,7 +116,7 @@ def _turned(sine: Emitted, cosine: Emitted, quarters: Emitted, more: int) -> Any
     writer = sine.writer
     odd = writer.line(f"trunc {writer.module.whole} {quarters.name} to {writer.module.truth}")
     sign = whole(whole(whole(quarters, "add", more), "and", 2), "shl", 62)
-    value = bits(pick(odd, sine, cosine) if more else pick(odd, cosine, sine))
+    value = bits(select(odd, sine, cosine) if more else select(odd, cosine, sine))
     return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
 
 
@@ -148,13 +148,7 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
-    return pick(Emitted(condition.writer, condition.name), a, b)
-
-
-def pick(condition: Emitted, a: Any, b: Any) -> Any:
-    writer, real = condition.writer, condition.writer.module.real
-    yes, no = writer.operand(a), writer.operand(b)
-    return writer.line(f"select {writer.module.truth} {condition.name}, {real} {yes}, {real} {no}")
+    return condition.writer.select(condition.name, a, b)
 
 
 def bits(x: Emitted) -> Emitted:
