@@ -207,7 +207,7 @@ def test_explain_of_a_small_program_is_straight_line_code():
 def test_stages_are_named_after_the_passes():
     layers = weights()
     stages = Program(unrolled(layers)[0], wrt=flattened(layers)).stages()
-    assert set(stages) == {"plan", "dots", "lanes", "share", "adjoint"}
+    assert set(stages) == {"plan", "powers", "dots", "lanes", "share", "adjoint"}
     assert len(stages["lanes"]) < len(stages["plan"]) / 5
 
 
