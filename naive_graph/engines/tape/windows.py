@@ -19,7 +19,7 @@
    6 div 3 5
 >>> made = windows(flat, window=5)  # rows 0 to 4, then 5 and 6
 >>> for what, rows, entries in made.code.reshape(-1, 3).tolist():
-...     print(made.shapes[what // 32].name, "x", rows)
+...     print(made.shapes[what // HOWS].name, "x", rows)
 sin1 x 1
 sin1 x 1
 exp1 x 1
