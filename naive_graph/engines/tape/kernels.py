@@ -107,7 +107,10 @@ def join(what: int, to: int, length: int, base: int, scalars: Floats) -> None:
 
 def begin_sums(scalars: Floats, first: int, length: int) -> None:
     """Sums that begin: adding -0.0 to any number, even to -0.0, leaves that number."""
-    for i in range(first, first + length):
+    whole = length // LANES * LANES
+    for i in range(first, first + whole, LANES):
+        scalars[i : i + LANES] = many(NOTHING_YET)
+    for i in range(first + whole, first + length):
         scalars[i] = NOTHING_YET
 
 
