@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 Code = Callable[[int], Any]
-RECENT, SELDOM = 0.1, 64  # the share of the last run in what runs take of late; and each how many go the other way
+RECENT, SELDOM = 0.1, 63  # the share of the last run in what runs take of late; and each how many go the other way
 LOST = 1.0  # seconds after which who waits looks whether a fork, in a signal's handler, left the helper behind
 
 
