@@ -7,8 +7,8 @@ products), `isomorphism` and `lanes` (samples hidden in an unrolled graph), `adj
 `stand_ins`, `templates` and `terms` (the reverse sweep appends rows), `cse` (nothing is
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
-share operands), `loops` (bodies that come again and again), `runs`, `instructions` and `scalars`
-(the rest, by operator: order and loop), `blocks` (where lanes live), `kernels`, `sums` and
+share operands), `loops` (bodies that come again and again), `runs`, `beside`,
+`instructions` and `scalars` (the rest, by operator: order and loop), `blocks` (where lanes live), `kernels`, `sums` and
 `operators` (what the instructions do), `halves` and `helper` (many samples on two cores),
 `memory` and `tape` (all of it),
 `report` (what the passes did, in words) and `listing` (where each row went).

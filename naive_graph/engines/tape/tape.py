@@ -13,11 +13,12 @@ from ...core.progress import progress
 from ..llvm.machine import library_of, packed
 from ..llvm.typed import LANES
 from . import kernels
+from .beside import DotColumns, InstructionTables, columns_for
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
 from .halves import PlannedPart, laid_out
 from .helper import Turns
-from .instructions import DotColumns, InstructionTables, columns_for, sharing, write
+from .instructions import sharing, write
 from .kernels import BEGIN, CHECK, COPY, LOAD, MOVE, PACK, SECTION, Numbers, TapeTables
 from .loops import Bodies, BodyKernel, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side

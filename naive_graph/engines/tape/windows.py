@@ -53,8 +53,9 @@ from ...core.tables import CONSTANT, VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.typed import Floats, Ints, Longs
 from .backward import backward, suits
+from .beside import InstructionTables, columns_for
 from .flat import NONE, Array, Flat, arrays
-from .instructions import InstructionTables, columns_for, write
+from .instructions import write
 from .kernels import amiss
 from .memory import Face
 from .operators import Shape
