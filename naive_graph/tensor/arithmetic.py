@@ -142,16 +142,21 @@ def _common(*shapes: Shape) -> Shape | None:
 
 
 @method
-def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
-    """The tensor spread to a larger shape, by NumPy's rules."""
+def broadcast(node: TensorNode, shape: Sequence[int]) -> TensorNode:
+    """The tensor spread to a larger shape, by NumPy's rules.
+
+    >>> from naive_graph.tensor import LeafNode, broadcast
+    >>> broadcast(LeafNode.constant([1.0, 2.0]), (2, 2)).eval().tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
     shape = checked_shape(shape)
-    if shape == self.shape:
-        return self
-    if _common(self.shape, shape) != shape:
-        raise ShapeError(f"{self.label} cannot be spread to shape {shape}.")
-    node, ids = _aligned(self, shape)
+    if shape == node.shape:
+        return node
+    if _common(node.shape, shape) != shape:
+        raise ShapeError(f"{node.label} cannot be spread to shape {shape}.")
+    source, ids = _aligned(node, shape)
     dst = [each if each in ids else -each for each in range(1, len(shape) + 1)]
-    return TransformNode(dst, ids, node, shape=shape)
+    return TransformNode(dst, ids, source, shape=shape)
 
 
 # --- matrices and axes --------------------------------------------------------
