@@ -22,7 +22,13 @@ from .own import named_by_a_lecturer, on_the_shelves, own_exercise
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said about an answer. In a notebook it shows itself, with the graph of the smallest failing case."""
+    """What is said about an answer. In a notebook it shows itself, with the graph of the smallest failing case.
+
+    >>> from naive_graph.classroom.judging import judge
+    >>> verdict = judge("transpose", lambda W: W)
+    >>> verdict.passed, verdict.mistakes[0].name
+    (False, 'unfinished')
+    """
 
     passed: bool
     message: str

@@ -38,7 +38,15 @@ class SaidText(PlainText):
 
 
 def check(name: str, answer: Any = ...) -> Verdict:
-    """Check an answer: `check("kahn", kahn)`, or by its number, `check("2.1", kahn)`."""
+    """Check an answer: `check("kahn", kahn)`, or by its number, `check("2.1", kahn)`.
+
+    >>> from os import environ
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest.mock import patch
+    >>> with TemporaryDirectory() as apart, patch.dict(environ, NAIVE_GRAPH_DATA=apart):  # yours stays as it is
+    ...     check("transpose", lambda W: [list(column) for column in zip(*W)])
+    Right: transpose does what it should in all 8 cases.
+    """
     if answer is ...:
         named = exercise_named(name).name  # of a function it says that its name comes first
         raise LessonError(f'What is to be checked stands behind its name: check("{named}", {named}).')
@@ -50,7 +58,15 @@ def check(name: str, answer: Any = ...) -> Verdict:
 
 
 def hint(name: str) -> SaidText:
-    """The next hint for an exercise, the last of which is its rule; then all of them, and where a solution is."""
+    """The next hint for an exercise, the last of which is its rule; then all of them, and where a solution is.
+
+    >>> from os import environ
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest.mock import patch
+    >>> with TemporaryDirectory() as apart, patch.dict(environ, NAIVE_GRAPH_DATA=apart):  # yours stays as it is
+    ...     hint("transpose")
+    Hint 1 of 3 for transpose: How many rows has the result?
+    """
     exercise = exercise_named(name)
     hints = [*exercise.hints, f"The rule: {exercise.rule}"]
     shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(hints)
@@ -62,12 +78,22 @@ def hint(name: str) -> SaidText:
 
 
 def solution(name: str) -> PlainText:
-    """A solution of an exercise, as text."""
+    """A solution of an exercise, as text.
+
+    >>> print(solution("transpose").splitlines()[-1].strip())
+    return [[row[j] for row in W] for j in range(len(W[0]))]
+    """
     return PlainText(solution_text(exercise_named(name)))
 
 
 def working(name: str, answer: Any) -> Any:
-    """The answer, if it is right; else a solution, so that a lesson can go on."""
+    """The answer, if it is right; else a solution, so that a lesson can go on.
+
+    >>> transpose = working("transpose", lambda W: W)
+    Your transpose is not right yet. The lesson goes on with a solution; come back when you like.
+    >>> transpose([[1.0, 2.0], [3.0, 4.0]])
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     exercise = exercise_named(name)
     if judge(name, answer).passed:
         return answer
@@ -76,7 +102,15 @@ def working(name: str, answer: Any) -> Any:
 
 
 def progress() -> SaidText:
-    """What was passed and what was tried, exercise by exercise."""
+    """What was passed and what was tried, exercise by exercise.
+
+    >>> from os import environ
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest.mock import patch
+    >>> with TemporaryDirectory() as apart, patch.dict(environ, NAIVE_GRAPH_DATA=apart):  # yours stays as it is
+    ...     print(progress().splitlines()[0])
+    1.1   evaluate               not tried yet
+    """
     known = read()
     lines = []
     for exercise in sorted(ALL_EXERCISES, key=lambda each: in_order(each.number)):
@@ -108,7 +142,11 @@ def predictions() -> dict[str, dict[str, Any]]:
 
 
 def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
-    """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
+    """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`.
+
+    >>> predict("1.2", before=..., after=...)
+    Put your guess in the place of the dots, and run this cell again.
+    """
     if unnamed:
         raise LessonError(f"A guess has a name: {_asking(_existing(str(number)))}.")
     verdict = foretold(str(number), guesses)

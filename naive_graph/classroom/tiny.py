@@ -19,7 +19,15 @@ LAST = 10  # the lesson after which tiny.py is whole
 
 
 def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
-    """Write tiny.py as it is before a lesson, if there is none. What is there stays as it is."""
+    """Write tiny.py as it is before a lesson, if there is none. What is there stays as it is.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     said = start_tiny(1, Path(folder) / "tiny.py")
+    ...     print((Path(folder) / "tiny.py").read_text("utf-8").split()[-2:])
+    ['import', 'math']
+    """
     path = Path(file)
     _known(lesson)
     if path.exists():
@@ -32,13 +40,28 @@ def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
 
 
 def check_tiny(lesson: int = LAST, file: str | Path = "tiny.py") -> Verdict:
-    """Whether tiny.py does all that it should after a lesson: the verdict on the first part that does not."""
+    """Whether tiny.py does all that it should after a lesson: the verdict on the first part that does not.
+
+    >>> from pathlib import Path
+    >>> from naive_graph.classroom import start_tiny
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     said = start_tiny(2, Path(folder) / "tiny.py")  # as it is before lesson 2
+    ...     [check_tiny(lesson, Path(folder) / "tiny.py").passed for lesson in (1, 2)]
+    [True, False]
+    """
     *_, (_, last) = tiny_verdicts(lesson, file)
     return last
 
 
 def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
-    """Your tiny.py as a module, if it is right up to a lesson; else the reference, so that a lesson can go on."""
+    """Your tiny.py as a module, if it is right up to a lesson; else the reference, so that a lesson can go on.
+
+    >>> tiny = working_tiny(1, "no_such_file.py")
+    Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like.
+    >>> tiny.__name__, hasattr(tiny, "Tiny")
+    ('tiny', True)
+    """
     mine = check_tiny(lesson, file).passed
     if not mine:
         so_far = "Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like."

@@ -29,12 +29,26 @@ def unary_function_frame(node: Any, operator: str) -> Any:
 
 
 def binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
-    """Apply the operator of that name to two operands."""
+    """Apply the operator of that name to two operands.
+
+    >>> from naive_graph import Graph, Variable, binary_function_frame
+    >>> y = binary_function_frame(Variable(5.0), Variable(3.0), "sub")
+    >>> Graph.forward(y)
+    >>> y.value
+    2.0
+    """
     return _applied(_frame(operator, 2), node1, node2)
 
 
 def commutable_binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
-    """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three."""
+    """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three.
+
+    >>> from naive_graph import Variable, commutable_binary_function_frame
+    >>> a, b, c = Variable(1.0, name="a"), Variable(2.0, name="b"), Variable(3.0, name="c")
+    >>> y = commutable_binary_function_frame(a + b, c, "add")
+    >>> print(y.formula(), y.in_deg)
+    a + b + c 3
+    """
     rule = rule_named(operator)
     if not rule.associative:
         raise OperatorNameError(f"'{operator}' does not gather operands. Use Graph.binary_function_frame.")

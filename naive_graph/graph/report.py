@@ -89,6 +89,11 @@ class Report(Tally):
     `failures` has an entry for each mode that is wrong. `parameters` has a tally
     for each; `entries` those that are furthest off, whether they failed or not:
     draw(report) is their picture.
+
+    >>> from naive_graph import Variable, gradcheck
+    >>> report = gradcheck(Variable(3.0, name="x") ** 2)
+    >>> report.count, report.failed, bool(report)
+    (1, 0, True)
     """
 
     failures: list[Failure] = field(default_factory=list)

@@ -37,6 +37,11 @@ class Answer(NamedTuple):
     Of tensors: value is an array of the tensor's shape, and gradient a list with
     an array for each tensor of wrt, of the output's shape and then its own (one
     array where wrt is one tensor). An axis for the samples, if any, comes first.
+
+    >>> from naive_graph import Program, Variable
+    >>> x = Variable(3.0)
+    >>> Program(x * x, wrt=[x])()
+    Answer(value=9.0, gradient=array([6.]))
     """
 
     value: Any

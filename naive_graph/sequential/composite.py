@@ -53,6 +53,13 @@ class Composite(Dataflow):
     """Operators with rates, each written behind those that it reads from, and the streams between them.
 
     A stream that several read passes a `copy`, and each of them gets every number.
+
+    >>> flow = Composite()
+    >>> flow.input("x")
+    >>> flow.operator("y", sum, "x", peek=2, name="neighbours")
+    >>> flow.sink("y")
+    >>> flow.run({"x": [1.0, 2.0, 3.0]})["y"].tolist()
+    [3.0, 5.0]
     """
 
     of_numbers = True

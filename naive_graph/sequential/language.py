@@ -72,7 +72,12 @@ class ParsedProgram:
 
 
 def parse(text: str) -> ParsedProgram:
-    """The networks that a text describes (E1). Raises SequentialError with the place; nothing is half-built."""
+    """The networks that a text describes (E1). Raises SequentialError with the place; nothing is half-built.
+
+    >>> text = 'stream<double x> y, x, t; y = sequential (x, t) (4, 0.1, 7, "variance", 0.5) { add Dense(3); };'
+    >>> parse(text)["y"].layers
+    [<1: Dense(3), (4,) to (3,)>]
+    """
     reading = Reading(text)
     declared: dict[str, PlacedName] = {}
     networks: dict[str, Sequential] = {}

@@ -290,7 +290,12 @@ class Sequential(Network):
 
 
 def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflow:
-    """A network as operators and streams. decompose: with splits, workers of `grain` shares, and joins."""
+    """A network as operators and streams. decompose: with splits, workers of `grain` shares, and joins.
+
+    >>> from naive_graph.sequential import Dense, Sequential
+    >>> list(expand(Sequential([Dense(1)], 2)).operators)
+    ['copy', 'FComp1', 'lossComp', 'BComp1']
+    """
     if not isinstance(network, Network):
         raise SequentialError("ARG_TYPE", f"it takes a Sequential, not {network!r:.60}.", "expand")
     return network.expand(switch(decompose, "decompose"), grain)

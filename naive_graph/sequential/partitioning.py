@@ -38,6 +38,9 @@ class Costs:
 
     lock: by what share a second worker slows the first: Python lets one thread at a time through its own lines, and
     the way to the memory is everybody's.
+
+    >>> Costs({"Dense_1()": 0.5, "Dense_2()": 0.25}, {}).serial
+    0.75
     """
 
     work: Mapping[str, float]

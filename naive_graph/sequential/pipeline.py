@@ -196,6 +196,11 @@ def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None =
 
     batch_size: of the groups that are to pass; more than there are stages, so
     that two buffers suffice. Raises SequentialError.
+
+    >>> from naive_graph.sequential import Dense, Sequential, expand
+    >>> found = schedule(expand(Sequential([Dense(1)], 2)))
+    >>> found.count, found.cycles(10)
+    (4, 13)
     """
     partition = getattr(partition, "parts", partition)
     if not isinstance(dataflow, Dataflow):

@@ -18,7 +18,16 @@ Firings = dict[str, int]  # of each operator, in an order in which all their num
 
 
 def repetitions(flow: Dataflow) -> Firings:
-    """How often each operator fires in a period. Raises SequentialError where no numbers balance all streams."""
+    """How often each operator fires in a period. Raises SequentialError where no numbers balance all streams.
+
+    >>> from naive_graph.sequential import Composite
+    >>> flow = Composite()
+    >>> flow.source("x", [1.0, 2.0, 3.0, 4.0])
+    >>> flow.operator("y", sum, "x", pop=2)
+    >>> flow.sink("y")
+    >>> repetitions(flow)
+    {'source_x': 2, 'sum': 1, 'sink_y': 1}
+    """
     if not isinstance(flow, Dataflow):
         raise SequentialError(
             "BAD_VALUE", f"it is what expand(network) gives, or a Composite, not {flow!r:.60}.", "flow"
@@ -59,7 +68,16 @@ def inner(flow: Dataflow) -> list[Stream]:
 
 
 def steady(flow: Dataflow) -> tuple[Firings, Firings]:
-    """The firings before the first period, which fill what readers only see, and those of every period."""
+    """The firings before the first period, which fill what readers only see, and those of every period.
+
+    >>> from naive_graph.sequential import Composite
+    >>> flow = Composite()
+    >>> flow.source("x", [1.0, 2.0, 3.0, 4.0])
+    >>> flow.operator("y", sum, "x", peek=3)
+    >>> flow.sink("y")
+    >>> steady(flow)
+    ({'source_x': 2}, {'source_x': 1, 'sum': 1, 'sink_y': 1})
+    """
     period = repetitions(flow)
     before = dict.fromkeys(flow.operators, 0)
     for name in reversed(flow.operators):

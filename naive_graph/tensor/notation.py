@@ -40,7 +40,14 @@ def equation(node: TensorNode, style: str = "text") -> str:
 
 @method
 def equations(node: TensorNode, style: str = "text") -> str:
-    """The node and all that it is made of, an equation a line; leaves are left out."""
+    """The node and all that it is made of, an equation a line; leaves are left out.
+
+    >>> from naive_graph.tensor import LeafNode, equations
+    >>> x, w = LeafNode.parameter([[1.0]], name="x"), LeafNode.parameter([[2.0]], name="w")
+    >>> print(equations((x @ w).relu()))
+    t1[i,j] = sum_{a} x[i,a] * w[a,j]
+    t2[i,j] = relu(t1[i,j])
+    """
     nodes = ancestors([node])
     written = EquationWriter(names_among(nodes), _style(style))
     lines = [f"{written.left(each)} = {written.right(each)}" for each in nodes if each.sources]

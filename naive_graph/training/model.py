@@ -223,7 +223,13 @@ def parameter(source: Parameter) -> ParameterLeaf:
 
 
 def lookup(source: LookupParameter, index: int | Sequence[int]) -> ParameterLeaf:
-    """Bring one row of a table into a tensor expression, or several rows."""
+    """Bring one row of a table into a tensor expression, or several rows.
+
+    >>> from naive_graph import Model
+    >>> table = Model(seed=0).add_lookup_parameters((4, 2))
+    >>> lookup(table, 3).shape, lookup(table, [1, 3, 3]).shape
+    ((2,), (3, 2))
+    """
     if not isinstance(source, LookupParameter):
         raise TrainingError(f"lookup takes what model.add_lookup_parameters(...) gave, not {source!r}.")
     rows = np.asarray(index)

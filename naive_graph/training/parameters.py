@@ -25,7 +25,15 @@ class Owner(Protocol):
 
 
 class Parameter:
-    """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
+    """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays.
+
+    >>> from naive_graph.training import Model, parameter
+    >>> p = Model().add_parameters(2, name="p")
+    >>> p.values = [1.0, 2.0]
+    >>> (parameter(p) ** 2).sum().backward()
+    >>> p.values.tolist(), p.g.tolist()
+    ([1.0, 2.0], [2.0, 4.0])
+    """
 
     __slots__ = ("end", "model", "name", "shape", "start", "updated")
     factor = 1.0  # by what the weights are to be multiplied that are held; only a table has another
@@ -106,6 +114,13 @@ class LookupParameter(Parameter):
 
     A table that decays lazily holds its weights divided by a factor, until
     somebody asks for all of them.
+
+    >>> from naive_graph import Model
+    >>> from naive_graph.training import lookup
+    >>> table = Model(seed=0).add_lookup_parameters((4, 2))
+    >>> lookup(table, [1, 3]).sum().backward()
+    >>> sorted(table.non_zero_grads)
+    [1, 3]
     """
 
     __slots__ = ("factor", "non_zero_grads")

@@ -59,6 +59,15 @@ class Trainer:
     table moves only the rows that have a gradient. lazy_decay: whether weight
     decay of such a table is one factor for all its rows, not a pass over them;
     an array taken from `table.values` is then good until the next update.
+
+    >>> from naive_graph import Variable
+    >>> class HalvingTrainer(Trainer, rule=lambda w, g, rate=0.5: (w - rate * g,)):
+    ...     "w <- w - rate * g"
+    >>> x = Variable(3.0)
+    >>> x.grad = 4.0
+    >>> HalvingTrainer([x]).update()
+    >>> x.value
+    1.0
     """
 
     rule: ClassVar[Callable[..., tuple[Any, ...]]]

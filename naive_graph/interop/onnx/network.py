@@ -24,7 +24,15 @@ from .reading import OnnxContent, read
 
 
 class OnnxNetwork(network.ImportedNetwork):
-    """What `from_onnx` gives."""
+    """What `from_onnx` gives.
+
+    >>> from onnx.parser import parse_model
+    >>> from naive_graph.interop import from_onnx
+    >>> text = "g (float[2] x) => (float[2] y) {y = Relu(x)}"
+    >>> network = from_onnx(parse_model('<ir_version: 8, opset_import: ["": 18]>' + text))
+    >>> [type(network).__name__, *network.nodes]
+    ['OnnxNetwork', 'x', 'y']
+    """
 
     def __init__(
         self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST

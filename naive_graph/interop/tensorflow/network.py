@@ -107,6 +107,12 @@ def from_tensorflow(
     computed from shapes alone is computed now; a PlaceholderWithDefault is its
     default. Raises ImportModelError, ImportAttributeError, or
     UnknownOperatorError, which names all operators that are missing.
+
+    >>> from google.protobuf.text_format import Parse
+    >>> from tensorboard.compat.proto.graph_pb2 import GraphDef
+    >>> graph = Parse('node {name: "x" op: "Placeholder"} node {name: "y" op: "Relu" input: "x"}', GraphDef())
+    >>> from_tensorflow(graph, shapes={"x": [2]})(x=[-1.0, 2.0]).tolist()
+    [0.0, 2.0]
     """
     name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
     return network_of(read(source, outputs, shapes, parameters, inputs), name, {}, most)

@@ -141,7 +141,17 @@ method(incremental_forward)
 
 @method
 def forward(node: TensorNode) -> Array:
-    """The tensor's array, with everything that it needs computed again from the leaves' present values."""
+    """The tensor's array, with everything that it needs computed again from the leaves' present values.
+
+    >>> from naive_graph.tensor import LeafNode, forward
+    >>> t = LeafNode.parameter([1.0, 2.0])
+    >>> y = t * 3.0
+    >>> forward(y).tolist()
+    [3.0, 6.0]
+    >>> t.value = [5.0, 6.0]
+    >>> y.eval().tolist(), forward(y).tolist()
+    ([3.0, 6.0], [15.0, 18.0])
+    """
     check_tensors("forward", [node])
     for each in ancestors([node], of=lambda each: vars(each).get("sources", each.behind)):
         if each.reads:
@@ -371,6 +381,12 @@ def gradient(node: TensorNode) -> Any:
 
     Raises NoGradientError if that backward's result does not depend on the
     tensor, or if it depends on no parameter and `full` was not asked for.
+
+    >>> from naive_graph.tensor import LeafNode, gradient
+    >>> t = LeafNode.parameter([1.0, 2.0])
+    >>> (t * t).sum().backward()
+    >>> gradient(t).tolist()
+    [2.0, 4.0]
     """
     check_tensors("gradient", [node])
     run = _RUNS.get(node.home)

@@ -57,7 +57,16 @@ class ExampleCall:
 
 @dataclass
 class CheckedRow:
-    """The result of checking a row: which promises it keeps; true if it keeps all."""
+    """The result of checking a row: which promises it keeps; true if it keeps all.
+
+    >>> from naive_graph import check_operator
+    >>> from naive_graph.tensor import softmax
+    >>> checked = check_operator(softmax)
+    >>> bool(checked), checked.broken
+    (True, {})
+    >>> checked.kept[:3]
+    ['name', 'properties', 'shape rule']
+    """
 
     operator: str
     kept: list[str] = field(default_factory=list)

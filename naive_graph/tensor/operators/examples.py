@@ -19,7 +19,11 @@ class Example(NamedTuple):
 
 
 def example(*operands: Any, **properties: Any) -> Example:
-    """An example of a row: a tuple is a shape, a list several operands, an array itself."""
+    """An example of a row: a tuple is a shape, a list several operands, an array itself.
+
+    >>> example((2, 3), [1.0, 2.0], axis=1)
+    Example(operands=((2, 3), [1.0, 2.0]), properties={'axis': 1})
+    """
     for each in operands:
         _check(each)
     return Example(operands, properties)

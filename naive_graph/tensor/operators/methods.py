@@ -41,12 +41,24 @@ for _name, _question in (("operator", _operator), ("properties", _properties), (
 
 
 def args(node: TensorNode) -> tuple[Any, ...]:
-    """All operands."""
+    """All operands.
+
+    >>> from naive_graph.tensor import LeafNode, args
+    >>> a, b = LeafNode.parameter([1.0], name="a"), LeafNode.parameter([2.0], name="b")
+    >>> args(a * b)
+    (<LeafNode 'a' (1)>, <LeafNode 'b' (1)>)
+    """
     return _operands(node)
 
 
 def arg(node: TensorNode, place: int = 0) -> Any:
-    """One operand: the first, if none is named."""
+    """One operand: the first, if none is named.
+
+    >>> from naive_graph.tensor import LeafNode, arg
+    >>> a, b = LeafNode.parameter([1.0], name="a"), LeafNode.parameter([2.0], name="b")
+    >>> arg(a * b), arg(a * b, 1)
+    (<LeafNode 'a' (1)>, <LeafNode 'b' (1)>)
+    """
     found = _operands(node)
     if not isinstance(place, int):
         raise NodeError(f"An operand is asked for by a whole number, not {place!r:.60}.")
@@ -56,17 +68,33 @@ def arg(node: TensorNode, place: int = 0) -> Any:
 
 
 def larg(node: TensorNode) -> Any:
-    """The left operand."""
+    """The left operand.
+
+    >>> from naive_graph.tensor import LeafNode, larg
+    >>> larg(LeafNode.parameter([1.0], name="a") - [2.0])
+    <LeafNode 'a' (1)>
+    """
     return arg(node, 0)
 
 
 def rarg(node: TensorNode) -> Any:
-    """The right operand."""
+    """The right operand.
+
+    >>> from naive_graph.tensor import LeafNode, rarg
+    >>> rarg(LeafNode.parameter([1.0], name="a") - [2.0])
+    [2.0]
+    """
     return arg(node, 1)
 
 
 def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
-    """All results of the operator that the node is a result of."""
+    """All results of the operator that the node is a result of.
+
+    >>> from naive_graph.tensor import outputs, top_k
+    >>> values, places = top_k([3.0, 1.0, 2.0], k=2)
+    >>> [each.eval().tolist() for each in outputs(places)]
+    [[3.0, 2.0], [0.0, 2.0]]
+    """
     return (node.call.results if node.call else ()) or (node,)
 
 
@@ -100,7 +128,12 @@ def compose(node: TensorNode, operator: str, *operands: Any, **properties: Any) 
 
 
 def flatten(x: TensorNode) -> Any:
-    """All entries, row by row, as one axis."""
+    """All entries, row by row, as one axis.
+
+    >>> from naive_graph.tensor import LeafNode, flatten
+    >>> flatten(LeafNode.constant([[1.0, 2.0], [3.0, 4.0]])).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
     return moves.reshape(x, (-1,))
 
 

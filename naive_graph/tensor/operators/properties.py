@@ -67,7 +67,12 @@ def known(value: Any) -> Any:
 
 
 def between(low: float, high: float, open_low: bool = False) -> Kind:
-    """A real number from low to high."""
+    """A real number from low to high.
+
+    >>> share = between(0.0, 1.0)
+    >>> share.what, share.take(1)
+    ('a number from 0.0 to 1.0', 1.0)
+    """
     low, high = number(low, "between"), number(high, "between")
 
     def take(value: Any) -> float:
@@ -104,7 +109,11 @@ def wholes(value: Any) -> tuple[int, ...]:
 
 
 def one_of(*choices: Any) -> Kind:
-    """One of a few texts or numbers."""
+    """One of a few texts or numbers.
+
+    >>> one_of("sum", "mean").what
+    "one of 'sum', 'mean'"
+    """
 
     def take(value: Any) -> Any:
         for each in choices:

@@ -48,6 +48,10 @@ class Row:
     smooth: whether second derivatives can be compared with differences.
     also: other names of the same operator.
     domain: between which numbers examples are drawn.
+
+    >>> from naive_graph.tensor import softmax
+    >>> isinstance(softmax, Row), str(softmax.usage())
+    (True, 'softmax(x, axis=-1)')
     """
 
     kind = "composition"

@@ -33,7 +33,13 @@ FORMS = (".svg", ".png", ".pdf", ".dot", ".html")
 
 
 class Picture:
-    """What `draw` returns. It shows itself in a notebook; `.svg`, `.png`, `.pdf`, `.dot`, `.html`; `.save(path)`."""
+    """What `draw` returns. It shows itself in a notebook; `.svg`, `.png`, `.pdf`, `.dot`, `.html`; `.save(path)`.
+
+    >>> from naive_graph import Variable, draw
+    >>> picture = draw(Variable(2.0, name="x") ** 2)
+    >>> isinstance(picture, Picture), picture.dot.partition("{")[0]
+    (True, 'digraph naive_graph ')
+    """
 
     def __init__(
         self, scene: Scene, direction: str | None = None, whole: Scene | None = None, name: str = "",

@@ -35,6 +35,12 @@ def cycles(
     after a triangle the version that the firing writes.
     Clean iterations, which meet no conflict, have a bold frame. Raises
     DrawingError for a table too wide to be read.
+
+    >>> from naive_graph.sequential import Dense, Sequential, expand, schedule
+    >>> stages = schedule(expand(Sequential([Dense(1)], 2)))
+    >>> plot = cycles(stages, iterations=5)
+    >>> type(plot).__name__, stages.cycles(5)
+    ('Plot', 8)
     """
     if not hasattr(schedule, "grouped"):
         raise DrawingError(f"cycles draws what schedule(dataflow) gives, not {schedule!r:.60}.")
