@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..llvm.typed import LANES, Ints, Longs
-from .flat import NONE, PlanColumns
+from .flat import NONE, Array, PlanColumns
 from .scalars import ABREAST, COPIES
 
 FEWEST = 3  # dots that go side by side
@@ -21,23 +21,20 @@ MASK = (1 << 48) - 1
 MOST_COMPARED = 4  # operands of a row
 
 
-class InstructionTables(NamedTuple):
-    """What is written so far. end: how much there is of the index, of the code, of the slots, and of columns."""
+class Writing(NamedTuple):
+    """What is written so far, and what lies side by side for dots.
 
-    slots: Ints
-    index: Ints
-    code: Ints
-    end: Longs
-
-
-class DotColumns(NamedTuple):
-    """What lies side by side for dots.
-
+    order: the rows, run after run. end: how much there is of the index, of the code, of the slots, and of columns.
     marks: of each row, which dots it goes with; runs: in which run it is, by its first slot. keys: of each column
     LANES slots that it was copied from, NONE behind the last; places: where it lies; table: the columns by a hash of
     their keys, `size` places, NONE where there is none. one: the slot of 1.
     """
 
+    order: Ints
+    slots: Ints
+    index: Ints
+    code: Ints
+    end: Longs
     marks: Ints
     runs: Ints
     keys: Ints
@@ -47,23 +44,30 @@ class DotColumns(NamedTuple):
     one: int
 
 
-def columns_for(rows: int, operands: int, one: int) -> DotColumns:
-    """Room for the columns of so many rows and operands."""
-    most = operands // FEWEST + 1
-    of_rows, of_columns = (np.zeros(many, np.int32) for many in (rows, most))
+def nothing_written(slots: Array, first: int = 0, rows: int = 0, operands: int = 0, one: int = 0) -> Writing:
+    """The beginning, with room for the columns of so many rows and operands. first: the slot of the first result."""
+    most, end = operands // FEWEST + 1, np.array([0, 0, first, 0], np.int64)
+    nothing, marks, runs, places = (np.zeros(many, np.int32) for many in (0, rows, rows, most))
     keys, table = np.empty(LANES * (most + 1), np.int32), np.full(2 * most, NONE, np.int32)
-    return DotColumns(of_rows, of_rows.copy(), keys, of_columns, table, 2 * most, one)
+    return Writing(nothing, slots, nothing, nothing, end, marks, runs, keys, places, table, 2 * most, one)
 
 
-def instruct(what: int, length: int, before: int, made: InstructionTables) -> None:
+def instruct(what: int, length: int, before: int, code: Ints, end: Longs) -> None:
     """Write an instruction down, whose entries begin at `before`."""
-    made.code[made.end[1]] = what
-    made.code[made.end[1] + 1] = length
-    made.code[made.end[1] + 2] = made.end[0] - before
-    made.end[1] += 3
+    code[end[1]] = what
+    code[end[1] + 1] = length
+    code[end[1] + 2] = end[0] - before
+    end[1] += 3
 
 
-def goes_with(row: int, other: int, of: PlanColumns, on: DotColumns) -> int:
+def next_slots(first: int, last: int, order: Ints, slots: Ints, end: Longs) -> None:
+    """Some rows get the next slots."""
+    for at in range(first, last):
+        slots[order[at]] = end[2]
+        end[2] += 1
+
+
+def goes_with(row: int, other: int, of: PlanColumns, on: Writing) -> int:
     """Whether two dots may go side by side."""
     if of.starts[row + 1] - of.starts[row] != of.starts[other + 1] - of.starts[other]:
         return 0
@@ -81,61 +85,41 @@ def compared(row: int, other: int, by: Ints, of: PlanColumns) -> int:
     return 0
 
 
-def lay_abreast(
-    first: int,
-    last: int,
-    terms: int,
-    what: int,
-    order: Ints,
-    of: PlanColumns,
-    made: InstructionTables,
-    on: DotColumns,
-) -> None:
+def lay_abreast(first: int, last: int, terms: int, what: int, of: PlanColumns, on: Writing) -> None:
     """Copy what does not lie side by side yet, and write down the dots."""
-    before, slots, size = made.end[0], made.end[2], last - first
+    before, slots, size = on.end[0], on.end[2], last - first
     far = before + 2 * terms * size + 1  # behind all copies
     for term in range(terms):
-        y = factor(2 * term + 1, first, size, 1, order, of, made, on)
-        x = factor(2 * term, first, size, 1, order, of, made, on)
+        y = factor(2 * term + 1, first, size, 1, of, on)
+        x = factor(2 * term, first, size, 1, of, on)
         if x < 0 and y < 0:
-            x = column(size, 1, made, on)
+            x = column(size, 1, on)
         elif x < 0:
             x, y = y, x
-        made.index[far + term] = x
-        made.index[far + terms + term] = y
-    if made.end[2] > slots:
-        instruct(what + COPIES, made.end[2] - slots, before, made)
-    before = made.end[0]
-    made.index[before] = terms
+        on.index[far + term] = x
+        on.index[far + terms + term] = y
+    if on.end[2] > slots:
+        instruct(what + COPIES, on.end[2] - slots, before, on.code, on.end)
+    before = on.end[0]
+    on.index[before] = terms
     for each in range(2 * terms):
-        made.index[before + 1 + each] = made.index[far + each]
-    made.end[0] += 1 + 2 * terms
-    for at in range(first, last):
-        made.slots[order[at]] = made.end[2]
-        made.end[2] += 1
-    instruct(what + ABREAST, size, before, made)
+        on.index[before + 1 + each] = on.index[far + each]
+    on.end[0] += 1 + 2 * terms
+    next_slots(first, last, on.order, on.slots, on.end)
+    instruct(what + ABREAST, size, before, on.code, on.end)
 
 
-def factor(
-    place: int,
-    first: int,
-    size: int,
-    copy: int,
-    order: Ints,
-    of: PlanColumns,
-    made: InstructionTables,
-    on: DotColumns,
-) -> int:
+def factor(place: int, first: int, size: int, copy: int, of: PlanColumns, on: Writing) -> int:
     """Where one operand of some dots is: -1 - slot if they share it, else from which slot on they lie side by side.
 
     ABSENT if they do not; copy: whether they are copied then. What they are stands behind the last key.
     """
-    slot = slot_of(order[first], place, of, made, on)
-    same, beside, key = 1, 1, LANES * made.end[3]
+    slot = slot_of(on.order[first], place, of, on)
+    same, beside, key = 1, 1, LANES * on.end[3]
     for lane in range(LANES):
         on.keys[key + lane] = NONE
         if lane < size:
-            each = slot_of(order[first + lane], place, of, made, on)
+            each = slot_of(on.order[first + lane], place, of, on)
             on.keys[key + lane] = each
             if each != slot:
                 same = 0
@@ -143,18 +127,18 @@ def factor(
                 beside = 0
     if same:
         return -1 - slot
-    return slot if beside else column(size, copy, made, on)
+    return slot if beside else column(size, copy, on)
 
 
-def slot_of(row: int, place: int, of: PlanColumns, made: InstructionTables, on: DotColumns) -> int:
+def slot_of(row: int, place: int, of: PlanColumns, on: Writing) -> int:
     """Where an operand of a dot is; a factor that is missing is 1."""
     operand = of.operands[of.starts[row] + place]
-    return made.slots[operand] if operand >= 0 else on.one
+    return on.slots[operand] if operand >= 0 else on.one
 
 
-def column(size: int, copy: int, made: InstructionTables, on: DotColumns) -> int:
+def column(size: int, copy: int, on: Writing) -> int:
     """Where the slots behind the last key lie side by side. copy: whether they are copied if they do not."""
-    key, mixed = LANES * made.end[3], 0
+    key, mixed = LANES * on.end[3], 0
     for lane in range(size):
         mixed = (mixed * 8191 + on.keys[key + lane]) & MASK
     at = (mixed ^ (mixed >> 15)) % on.size
@@ -169,10 +153,10 @@ def column(size: int, copy: int, made: InstructionTables, on: DotColumns) -> int
     if copy == 0:
         return ABSENT
     for lane in range(size):
-        made.index[made.end[0] + lane] = on.keys[key + lane]
-    on.table[at] = made.end[3]
-    on.places[made.end[3]] = made.end[2]
-    made.end[0] += size
-    made.end[2] += size
-    made.end[3] += 1
-    return on.places[made.end[3] - 1]
+        on.index[on.end[0] + lane] = on.keys[key + lane]
+    on.table[at] = on.end[3]
+    on.places[on.end[3]] = on.end[2]
+    on.end[0] += size
+    on.end[2] += size
+    on.end[3] += 1
+    return on.places[on.end[3] - 1]

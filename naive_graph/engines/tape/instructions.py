@@ -11,17 +11,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import LANES, Ints
-from .beside import (
-    ABSENT,
-    FEWEST,
-    DotColumns,
-    InstructionTables,
-    compared,
-    factor,
-    goes_with,
-    instruct,
-    lay_abreast,
-)
+from .beside import ABSENT, FEWEST, Writing, compared, factor, goes_with, instruct, lay_abreast, next_slots
 from .flat import ADD, DOT, MUL, NONE, SUB, Array, Flat, PlanColumns
 from .runs import Runs, arity_of
 from .scalars import ALONE, ANY_NUMBER, DOTS, FEW, HOWS, MANY, MINUS, PLUS, SUM, TIMES
@@ -60,67 +50,61 @@ def sharing(flat: Flat, found: Runs, marks: Array) -> Runs:
 
 
 @machine
-def write(
-    runs: int, run_starts: Ints, order: Ints, shapes: Ints, of: PlanColumns, made: InstructionTables, on: DotColumns
-) -> None:
+def write(runs: int, run_starts: Ints, shapes: Ints, of: PlanColumns, on: Writing) -> None:
     """An instruction for each run, or for each of a few rows, and where their operands are. shapes: of each of them."""
     for run in range(runs):
         first, last = run_starts[run], run_starts[run + 1]
-        arity = arity_of(order[first], of)
-        if on.one and (arity != ANY_NUMBER or of.kinds[order[first]] == DOT):
-            arrange(first, last, order, of, made, on)
-        if of.kinds[order[first]] == DOT:
-            write_dots(first, last, HOWS * shapes[first], order, of, made, on)
+        arity = arity_of(on.order[first], of)
+        if on.one and (arity != ANY_NUMBER or of.kinds[on.order[first]] == DOT):
+            arrange(first, last, of, on)
+        if of.kinds[on.order[first]] == DOT:
+            write_dots(first, last, HOWS * shapes[first], of, on)
         else:
-            for at in range(first, last):
-                made.slots[order[at]] = made.end[2]
-                made.end[2] += 1
+            next_slots(first, last, on.order, on.slots, on.end)
             length = 1 if arity != ANY_NUMBER and last - first <= FEW else last - first
             for at in range(first, last, length):
-                before = made.end[0]
+                before = on.end[0]
                 if arity == ANY_NUMBER:
-                    row_by_row(at, at + length, order, of, made)
+                    row_by_row(at, at + length, of, on)
                 else:
-                    place_by_place(arity, at, at + length, on.one, order, of, made)
-                what = how(of.kinds[order[at]], arity, length)
-                instruct(HOWS * shapes[first] + what, length, before, made)
+                    place_by_place(arity, at, at + length, on.one, of, on)
+                what = how(of.kinds[on.order[at]], arity, length)
+                instruct(HOWS * shapes[first] + what, length, before, on.code, on.end)
 
 
-def arrange(first: int, last: int, order: Ints, of: PlanColumns, made: InstructionTables, on: DotColumns) -> None:
+def arrange(first: int, last: int, of: PlanColumns, on: Writing) -> None:
     """The rows of a run in the order of what they take, so that it lies side by side. A long one may stay as it is."""
     left = MOST_MOVES * (last - first)
     for at in range(first, last):
-        on.runs[order[at]] = made.end[2]
+        on.runs[on.order[at]] = on.end[2]
     for at in range(first + 1, last):
-        row, to = order[at], at
-        while to > first and left > 0 and is_behind(order[to - 1], row, of, made, on):
-            order[to] = order[to - 1]
+        row, to = on.order[at], at
+        while to > first and left > 0 and is_behind(on.order[to - 1], row, of, on):
+            on.order[to] = on.order[to - 1]
             to -= 1
             left -= 1
-        order[to] = row
+        on.order[to] = row
 
 
-def is_behind(row: int, other: int, of: PlanColumns, made: InstructionTables, on: DotColumns) -> int:
+def is_behind(row: int, other: int, of: PlanColumns, on: Writing) -> int:
     """Whether a row goes behind another one: by the runs that its operands come from, then by their slots."""
     if goes_with(row, other, of, on) == 0:
         return 0
     order = compared(row, other, on.runs, of)
-    return 1 if order > 0 or (order == 0 and compared(row, other, made.slots, of) > 0) else 0
+    return 1 if order > 0 or (order == 0 and compared(row, other, on.slots, of) > 0) else 0
 
 
-def place_by_place(
-    arity: int, first: int, last: int, beside: int, order: Ints, of: PlanColumns, made: InstructionTables
-) -> None:
+def place_by_place(arity: int, first: int, last: int, beside: int, of: PlanColumns, on: Writing) -> None:
     """The first operand of every row, then the second, and so on. beside: whether those side by side are marked."""
     for place in range(arity):
         for at in range(first, last):
-            made.index[made.end[0]] = made.slots[of.operands[of.starts[order[at]] + place]]
-            made.end[0] += 1
+            on.index[on.end[0]] = on.slots[of.operands[of.starts[on.order[at]] + place]]
+            on.end[0] += 1
     if beside and last - first > 1:
-        mark_beside(arity, last - first, made.end[0] - arity * (last - first), made)
+        mark_beside(arity, last - first, on.end[0] - arity * (last - first), on.index)
 
 
-def mark_beside(arity: int, length: int, base: int, made: InstructionTables) -> None:
+def mark_beside(arity: int, length: int, base: int, index: Ints) -> None:
     """Of each register of operands that lie side by side the first entry becomes -1 - slot: they are read at once.
 
     Of less than a register all operands must lie so, or they are read one by one.
@@ -129,29 +113,29 @@ def mark_beside(arity: int, length: int, base: int, made: InstructionTables) -> 
         size = LANES if length - at > LANES else length - at
         found = 0
         for place in range(arity):
-            found += lies_beside(base + place * length + at, size, made)
+            found += lies_beside(base + place * length + at, size, index)
         for place in range(arity):
             first = base + place * length + at
-            if (size == LANES or found == arity) and lies_beside(first, size, made):
-                made.index[first] = -1 - made.index[first]
+            if (size == LANES or found == arity) and lies_beside(first, size, index):
+                index[first] = -1 - index[first]
 
 
-def lies_beside(first: int, size: int, made: InstructionTables) -> int:
+def lies_beside(first: int, size: int, index: Ints) -> int:
     """Whether so many entries are slots side by side."""
     for each in range(size):
-        if made.index[first + each] != made.index[first] + each:
+        if index[first + each] != index[first] + each:
             return 0
     return 1
 
 
-def row_by_row(first: int, last: int, order: Ints, of: PlanColumns, made: InstructionTables) -> None:
+def row_by_row(first: int, last: int, of: PlanColumns, on: Writing) -> None:
     """A row that takes any number of operands has them together, behind their number; -1 where there is none."""
     for at in range(first, last):
-        made.index[made.end[0]] = of.starts[order[at] + 1] - of.starts[order[at]]
-        made.end[0] += 1
-        for edge in range(of.starts[order[at]], of.starts[order[at] + 1]):
-            made.index[made.end[0]] = made.slots[of.operands[edge]] if of.operands[edge] >= 0 else -1
-            made.end[0] += 1
+        on.index[on.end[0]] = of.starts[on.order[at] + 1] - of.starts[on.order[at]]
+        on.end[0] += 1
+        for edge in range(of.starts[on.order[at]], of.starts[on.order[at] + 1]):
+            on.index[on.end[0]] = on.slots[of.operands[edge]] if of.operands[edge] >= 0 else -1
+            on.end[0] += 1
 
 
 def how(kind: int, arity: int, length: int) -> int:
@@ -166,35 +150,31 @@ def how(kind: int, arity: int, length: int) -> int:
 # --- dots side by side ---
 
 
-def write_dots(
-    first: int, last: int, what: int, order: Ints, of: PlanColumns, made: InstructionTables, on: DotColumns
-) -> None:
+def write_dots(first: int, last: int, what: int, of: PlanColumns, on: Writing) -> None:
     """Those that share a side go side by side; where too much would be copied for it, one after the other."""
     at, fewer = first, 0  # fewer: how many came before that go one after the other
     while at < last:
-        end, row = at + 1, order[at]
-        while end < last and end < at + LANES and goes_with(row, order[end], of, on):
-            if compared(row, order[end], on.runs, of) != 0:
+        end, row = at + 1, on.order[at]
+        while end < last and end < at + LANES and goes_with(row, on.order[end], of, on):
+            if compared(row, on.order[end], on.runs, of) != 0:
                 break
             end += 1
         terms = (of.starts[row + 1] - of.starts[row]) // 2
         missing = ABSENT if end - at < FEWEST else 0
         for place in range(2 * terms):
-            if missing <= terms and factor(place, at, end - at, 0, order, of, made, on) == ABSENT:
+            if missing <= terms and factor(place, at, end - at, 0, of, on) == ABSENT:
                 missing += 1
-        before = made.end[0]
+        before = on.end[0]
         if missing <= terms:
-            lay_abreast(at, end, terms, what, order, of, made, on)
+            lay_abreast(at, end, terms, what, of, on)
             fewer = 0
         else:
-            for each in range(at, end):
-                made.slots[order[each]] = made.end[2]
-                made.end[2] += 1
-            row_by_row(at, end, order, of, made)
+            next_slots(at, end, on.order, on.slots, on.end)
+            row_by_row(at, end, of, on)
             if fewer > 0:  # one instruction more would take longer than a row
-                made.code[made.end[1] - 2] += end - at
-                made.code[made.end[1] - 1] += made.end[0] - before
+                on.code[on.end[1] - 2] += end - at
+                on.code[on.end[1] - 1] += on.end[0] - before
             else:
-                instruct(what + DOTS, end - at, before, made)
+                instruct(what + DOTS, end - at, before, on.code, on.end)
             fewer += end - at
         at = end

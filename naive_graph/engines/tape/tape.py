@@ -13,7 +13,7 @@ from ...core.progress import progress
 from ..llvm.machine import library_of, packed
 from ..llvm.typed import LANES
 from . import kernels
-from .beside import DotColumns, InstructionTables, columns_for
+from .beside import Writing, nothing_written
 from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
 from .halves import PlannedPart, laid_out
@@ -88,10 +88,10 @@ class Tape(Memory):
         self.nothing, self.slots[NONE] = self.behind, self.behind + 1  # a factor that is missing is 1
         self.behind += 2
         self.written: dict[int, list[tuple[int, Array, Array]]] = {}
-        columns, end = columns_for(len(flat), len(flat.operands), self.nothing + 1), np.zeros(4, np.int64)
+        begun = nothing_written(self.slots, 0, len(flat), len(flat.operands), self.nothing + 1)
         for part in self.sections:
             if part.group == 0:
-                self.written[part.stage] = [self._instructed(each, columns, end) for each in self.runs[part.stage]]
+                self.written[part.stage] = [self._instructed(each, begun) for each in self.runs[part.stage]]
             else:
                 rows = part.rows[flat.groups[part.rows] == 0]
                 self._placed(side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted))
@@ -143,20 +143,20 @@ class Tape(Memory):
             self._part(0, [near, to + first, last - first, int(places[first]), 0])
         return None
 
-    def _instructed(self, found: Runs | Bodies, columns: DotColumns, end: Array) -> tuple[int, Array, Array]:
+    def _instructed(self, found: Runs | Bodies, begun: Writing) -> tuple[int, Array, Array]:
         """Instructions for some scalars, with the first one's slot and what they look up; now their slots are known."""
         first = self.behind
         if isinstance(found, Bodies):
             self._placed(found.order)
             entries = self.slots[found.taken].ravel()
             return first, np.array([HOWS * self._kernel(found.kernel) + MANY, len(found.order), len(entries)]), entries
-        found = sharing(self.flat, found, columns.marks)
+        found = sharing(self.flat, found, begun.marks)
         rows, most = found.order, len(self.flat.operands)
         index, code = np.empty(3 * (most + len(rows)), np.int32), np.empty(3 * len(rows), np.int32)
-        end[:3] = 0, 0, first
-        made = InstructionTables(self.slots, index, code, end)
-        write(len(found.starts) - 1, found.starts, rows, found.shapes, self.flat.columns, made, columns)
-        entries, size, self.behind, _ = end.tolist()
+        begun.end[:3] = 0, 0, first
+        made = begun._replace(order=rows, index=index, code=code)
+        write(len(found.starts) - 1, found.starts, found.shapes, self.flat.columns, made)
+        entries, size, self.behind, _ = made.end.tolist()
         return first, code[:size], index[:entries]
 
     def _placed(self, rows: Sequence[int] | Array) -> None:

@@ -53,7 +53,7 @@ from ...core.tables import CONSTANT, VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.typed import Floats, Ints, Longs
 from .backward import backward, suits
-from .beside import InstructionTables, columns_for
+from .beside import nothing_written
 from .flat import NONE, Array, Flat, arrays
 from .instructions import write
 from .kernels import amiss
@@ -103,13 +103,13 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     slots[leaves] = np.arange(len(leaves), dtype=np.int32)
     # Room that nothing is written into takes no memory.
     index, code = np.empty(len(flat.operands) + inner, np.int32), np.empty(3 * inner, np.int32)
-    made = InstructionTables(slots, index, code, np.array([0, 0, len(leaves), 0], np.int64))
+    made = nothing_written(slots, len(leaves))._replace(index=index, code=code)
     for begin in progress(range(0, size, window), label="windows"):
         rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
         before, found = shapes.count, runs(flat, rows, shapes, position)
         if not all(map(_suits, shapes.since(before))):
             return None
-        write(len(found.starts) - 1, found.starts, found.order, found.shapes, flat.columns, made, columns_for(0, 0, 0))
+        write(len(found.starts) - 1, found.starts, found.shapes, flat.columns, made._replace(order=found.order))
     return Windows(leaves, code[: made.end[1]], index[: made.end[0]], slots, shapes.since())
 
 
