@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from time import perf_counter
@@ -27,7 +26,7 @@ from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.llvm.emit import Opaque
 from ..engines.straight.line import PATIENCE, StraightLine, pays
-from ..engines.tape.flat import NONE, Flat
+from ..engines.tape.flat import NONE, Flat, PlanColumns, with_columns
 from ..engines.tape.lowering import Lowering
 from ..engines.tape.stand_ins import Rows, Stand
 from ..engines.tape.tape import Tape
@@ -99,18 +98,12 @@ class _Grower(Rows):
 
     def grown(self) -> Flat:
         flat = self.flat
-        lengths = np.cumsum([int(flat.starts[-1]), *(len(operands) for _, operands in self.made)])
-        more = np.array([each for _, operands in self.made for each in operands], np.int32)
-        return replace(
-            flat,
-            kinds=np.concatenate([flat.kinds, np.array([kind for kind, _ in self.made], np.int32)]),
-            starts=np.concatenate([flat.starts[:-1], lengths]).astype(np.int32),
-            operands=np.concatenate([flat.operands, more]),
-            groups=np.concatenate([flat.groups, np.zeros(len(self.made), np.int32)]),
-            constants=self.constants,
-            sources=self.sources,
-            loose=None,
-        )
+        kinds, operands = [kind for kind, _ in self.made], [of for _, of in self.made]
+        starts = np.cumsum([int(flat.starts[-1]), *map(len, operands)])
+        more = kinds, starts, [each for some in operands for each in some], [0] * len(kinds)
+        before = flat.kinds, flat.starts[:-1], flat.operands, flat.groups
+        columns = (np.concatenate([one, np.array(two, np.int32)]) for one, two in zip(before, more, strict=True))
+        return with_columns(flat, PlanColumns(*columns), len(self), self.constants, self.sources)
 
 
 class DescentStep(NamedTuple):

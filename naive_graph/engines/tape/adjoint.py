@@ -39,7 +39,6 @@ core/sweep.py: a branch that was not taken passes nothing on.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +46,7 @@ import numpy as np
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, room
+from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, room, with_columns
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider
 
@@ -82,16 +81,9 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     sweep(rows, samples, known, asked, terms, plan, np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32))
     size, edges = plan.end.tolist()
     plan.starts[size] = edges
-    grown = replace(
-        flat,
-        kinds=plan.kinds[:size].copy(),
-        starts=plan.starts[: size + 1].copy(),
-        operands=plan.operands[:edges].copy(),
-        groups=plan.groups[:size].copy(),
-        constants={**flat.constants, **dict(zip(plan.numbers.tolist(), constants))},
-        sources={**flat.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}},
-    )
-    return grown, asked.adjoints
+    numbers = {**flat.constants, **dict(zip(plan.numbers.tolist(), constants))}
+    sources = {**flat.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}}
+    return with_columns(flat, PlanColumns(*plan[:4]), size, numbers, sources), asked.adjoints
 
 
 def _marked(rows: int, these: Array) -> Array:

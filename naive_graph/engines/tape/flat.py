@@ -14,7 +14,7 @@ TOTAL adds such a sum up over all samples, in their order; REDUCE in any order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,23 +178,22 @@ def room(rows: int, edges: int) -> PlanColumns:
     return PlanColumns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
 
 
+def with_columns(flat: Flat, made: PlanColumns, size: int, constants: Any, sources: Any) -> Flat:
+    """The plan of the first rows of these columns, and what its leaves hold now."""
+    sizes = PlanColumns(size, size + 1, made.starts[size], size)
+    kinds, starts, operands, groups = (column[:end].copy() for column, end in zip(made, sizes, strict=True))
+    return Flat(kinds, starts, operands, groups, constants, sources, flat.samples)
+
+
 def moved(flat: Flat, place: Array, made: PlanColumns, size: int) -> Flat:
     """The plan of the first rows of these columns. place: where each old row went, and its leaf with it."""
-    return replace(
-        flat,
-        kinds=made.kinds[:size].copy(),
-        starts=made.starts[: size + 1].copy(),
-        operands=made.operands[: made.starts[size]].copy(),
-        groups=made.groups[:size].copy(),
-        constants={int(place[row]): value for row, value in flat.constants.items() if place[row] >= 0},
-        sources={int(place[row]): source for row, source in flat.sources.items() if place[row] >= 0},
-        loose=None,
-    )
+    constants = {int(place[row]): value for row, value in flat.constants.items() if place[row] >= 0}
+    sources = {int(place[row]): source for row, source in flat.sources.items() if place[row] >= 0}
+    return with_columns(flat, made, size, constants, sources)
 
 
-def rewritten(
-    flat: Flat, place: Array, kinds: Sequence[int], operands: Sequence[Sequence[int]], groups: Sequence[int]
-) -> Flat:
-    """The plan with these rows instead, each with its operands."""
+def rewritten(flat: Flat, place: Array, rows: Sequence[tuple[int, Sequence[int], int]]) -> Flat:
+    """The plan with these rows instead: of each its kind, its operands and its group."""
+    kinds, operands, groups = zip(*rows, strict=True)
     columns = (kinds, np.cumsum([0, *map(len, operands)]), [each for some in operands for each in some], groups)
-    return moved(flat, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(kinds))
+    return moved(flat, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))

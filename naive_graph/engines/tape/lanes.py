@@ -301,8 +301,7 @@ class Alike:
         place = np.full(len(flat) + len(self.made) + 1, NONE, np.int32)
         place[order] = np.arange(len(order))
         made = [rows[row] for row in order]
-        operands = [place[each.operands].tolist() for each in made]
-        new = rewritten(flat, place, [each.kind for each in made], operands, [each.group for each in made])
+        new = rewritten(flat, place, [(each.kind, place[each.operands].tolist(), each.group) for each in made])
         new.samples = [*flat.samples, self.count]
         for row, held in self.held.items():
             if rows[row].group == 0:

@@ -221,23 +221,16 @@ def vary(rows: int, of: PlanColumns, total: int, mean: int) -> None:
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:
     """The plan with TOTAL rows for totals and means over the samples, and where each row went."""
-    operands: list[list[int]] = [[]]
-    kinds, groups, moved = [PLACEHOLDER], [0], np.empty(len(flat), np.int32)  # the number of samples goes first
+    rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
+    moved = np.empty(len(flat), np.int32)
     for row in range(len(flat)):
-        kind, below = int(flat.kinds[row]), [int(moved[each]) for each in flat.of(row)]
-        if kind in SUMS and groups[below[0]]:
-            kinds.append(TOTAL)
-            operands.append([below[0], NONE])
-            groups.append(0)
-            if SUMS[kind]:
-                kinds.append(DIV)
-                operands.append([len(kinds) - 2, 0])
-                groups.append(0)
+        kind, group, below = int(flat.kinds[row]), int(flat.groups[row]), [int(moved[each]) for each in flat.of(row)]
+        if kind in SUMS and rows[below[0]][2]:
+            rows.append((TOTAL, [below[0], NONE], 0))
+            rows += [(DIV, [len(rows) - 1, 0], 0)] if SUMS[kind] else []
         else:
-            kinds.append(kind)
-            operands.append(below)
-            groups.append(int(flat.groups[row]))
-        moved[row] = len(kinds) - 1
-    new = rewritten(flat, moved, kinds, operands, groups)
+            rows.append((kind, below, group))
+        moved[row] = len(rows) - 1
+    new = rewritten(flat, moved, rows)
     new.sources[0] = Count(1)
     return new, moved

@@ -32,7 +32,6 @@ written fold's: no kernel is as long as a row is wide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -51,16 +50,12 @@ def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     wide = np.isin(flat.kinds, (MUL, LOGSUMEXP)) & (np.diff(flat.starts) > WIDEST)
     if not (wide | (flat.kinds == SHARE)).any():
         return flat, np.arange(rows, dtype=np.int32)
-    kinds: list[int] = []
-    operands: list[list[int]] = []
-    groups: list[int] = []
+    made: list[tuple[int, list[int], int]] = []
     moved = np.empty(rows, np.int32)
 
     def add(kind: int, of: list[int], group: int) -> int:
-        kinds.append(kind)
-        operands.append(of)
-        groups.append(group)
-        return len(kinds) - 1
+        made.append((kind, of, group))
+        return len(made) - 1
 
     def fold(kind: int, of: Sequence[int], group: int) -> int:
         total = add(kind, list(of[:WIDEST]), group)
@@ -102,9 +97,9 @@ def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
             moved[row] = logsumexp(tuple(of), group)
         else:
             moved[row] = (fold if wide[row] else add)(kind, of, group)
-    made = rewritten(flat, moved, kinds, operands, groups)
-    ours = {row: value for value, row in numbers.items()}
-    return replace(made, constants=dict(sorted({**made.constants, **ours}.items()))), moved  # the first is shared
+    new, ours = rewritten(flat, moved, made), {row: value for value, row in numbers.items()}
+    new.constants = dict(sorted({**new.constants, **ours}.items()))  # the first is shared
+    return new, moved
 
 
 def _alone(terms: list[int]) -> list[int]:
