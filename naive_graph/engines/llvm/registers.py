@@ -22,13 +22,15 @@ define internal double @sum_lanes({VECTOR} %x) alwaysinline {{
 
 def add_first() -> str:
     """Add the first lanes of a register to what lies in memory, or to nothing where that begins."""
-    which = "\n  ".join(first("%size"))
+    places, numbers = f"<{LANES} x i64>", ", ".join(f"i64 {place}" for place in range(LANES))
     load, store = (f"@llvm.masked.{what}.v{LANES}f64.p0" for what in ("load", "store"))
     return f"""
 declare {VECTOR} {load}(ptr, i32, {MASK}, {VECTOR})
 declare void {store}({VECTOR}, ptr, i32, {MASK})
 define internal void @add_first(ptr %xs, i64 %at, i64 %size, {VECTOR} %x, i64 %begins) alwaysinline {{
-  {which}
+  %one = insertelement {places} poison, i64 %size, i64 0
+  %all = shufflevector {places} %one, {places} poison, <{LANES} x i32> zeroinitializer
+  %mask = icmp slt {places} <{numbers}>, %all
   %place = getelementptr double, ptr %xs, i64 %at
   %goes.on = icmp eq i64 %begins, 0
   %read = select i1 %goes.on, {MASK} %mask, {MASK} zeroinitializer
@@ -70,21 +72,6 @@ define internal double @lane({VECTOR} %x, i64 %k) alwaysinline {{
   %one = extractelement {VECTOR} %x, i64 %k
   ret double %one
 }}"""
-
-
-def first(size: str) -> list[str]:
-    """The instructions for %mask: which lanes are among the first ones, of which there are `size`."""
-    places = f"<{LANES} x i64>"
-    return [
-        f"%one = insertelement {places} poison, i64 {size}, i64 0",
-        f"%all = shufflevector {places} %one, {places} poison, <{LANES} x i32> zeroinitializer",
-        f"%mask = icmp slt {places} <{numbers()}>, %all",
-    ]
-
-
-def numbers() -> str:
-    """The places of a register: 0, 1, 2 ..."""
-    return ", ".join(f"i64 {place}" for place in range(LANES))
 
 
 def crosswise() -> str:

@@ -46,7 +46,7 @@ import numpy as np
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, room, with_columns
+from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, marked, room, with_columns
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider
 
@@ -73,7 +73,7 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     """
     rows, samples = len(flat), len(flat.samples)
     known, constants = templates(flat.kinds, np.diff(flat.starts))
-    asked = Asked(_marked(rows, wanted), _marked(rows, wanted), np.full(rows, NONE, np.int32))
+    asked = Asked(marked(rows, wanted), marked(rows, wanted), np.full(rows, NONE, np.int32))
     lead(rows, flat.columns, known, asked)
     plan, terms = _room(flat, known, len(constants), len(flat.operands) + len(seeds))
     for seed in seeds:
@@ -84,12 +84,6 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     numbers = {**flat.constants, **dict(zip(plan.numbers.tolist(), constants))}
     sources = {**flat.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}}
     return with_columns(flat, PlanColumns(*plan[:4]), size, numbers, sources), asked.adjoints
-
-
-def _marked(rows: int, these: Array) -> Array:
-    marks = np.zeros(rows, np.uint8)
-    marks[these] = 1
-    return marks
 
 
 def _calm_leaves(flat: Flat) -> Array:

@@ -17,8 +17,8 @@ import numpy as np
 from ..llvm.typed import LANES
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import EXPORT, FEED, FIRST_KERNEL, GATHER, SPREAD
-from .operators import SampledShape, Shape, SumKernel
-from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
+from .operators import LoneKernel, Shape, kernels, summing
+from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL, dense, dot_mixed, outer, reduce_pairs
 from .tiles import ONE, DenseTile, Outer, Step
 
 ROOM = 2 * LANES  # slots in which an outer product lays its rights
@@ -86,7 +86,7 @@ class SectionWriter:
             self.instructions.append(Instruction(SPREAD, [slot, self.one if row == ONE else Scalar(row)]))
         return slot
 
-    def call(self, kernel: SumKernel | SampledShape, fields: list[Any]) -> None:
+    def call(self, kernel: LoneKernel, fields: list[Any]) -> None:
         self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(kernel), fields))
 
     def step(self, step: Step) -> None:
@@ -107,7 +107,7 @@ class SectionWriter:
         for each in range(spare):  # the last one again, for nobody
             outputs += [Slot(NONE - 1 - each), *outputs[-2:]]
         head = [len(starts) + spare, len(inputs), int(step.fused), apart]
-        self.call(SumKernel("dense"), [*head, *outputs, *inputs])
+        self.call(summing(dense), [*head, *outputs, *inputs])
 
     def weights(self, places: Any) -> tuple[list[int], int]:
         """Where the weights of each output start, and how far apart they lie. places: a line for each output.
@@ -130,7 +130,7 @@ class SectionWriter:
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
         sizes = [len(step.lefts), len(step.rights), BEHIND]
-        self.call(SumKernel("outer"), [*sizes, *slots, *into])
+        self.call(summing(outer), [*sizes, *slots, *into])
 
     def row(self, row: int) -> None:
         kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
@@ -141,12 +141,15 @@ class SectionWriter:
         elif kind == DOT:
             self.dot(row, operands)
         else:
-            self.call(SampledShape(Shape(kind, len(operands))), [Slot(row), *map(self.lane, operands)])
+            self.call(
+                LoneKernel(kernels, (Shape(kind, len(operands)), True), "sampled"),
+                [Slot(row), *map(self.lane, operands)],
+            )
 
     def reduce(self, row: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
         self.begun.append(int(self.scalar_of[row]))
-        self.call(SumKernel("reduce_pairs"), [Scalar(row), len(slots) // 2, *slots])
+        self.call(summing(reduce_pairs), [Scalar(row), len(slots) // 2, *slots])
 
     def total(self, row: int, operands: list[int]) -> None:
         """The terms are handed out: they are added up in their order once all are there."""
@@ -159,7 +162,7 @@ class SectionWriter:
         terms: list[Any] = []
         for x, y in zip(operands[::2], operands[1::2], strict=True):
             terms += self.term(x, y)
-        self.call(SumKernel("dot_mixed"), [Slot(row), len(operands) // 2, *terms])
+        self.call(summing(dot_mixed), [Slot(row), len(operands) // 2, *terms])
 
     def term(self, x: int, y: int) -> list[Any]:
         if y == NONE:

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .flat import NONE, Array, Flat, Lanes, PlanColumns, moved
+from .flat import NONE, Array, Flat, Lanes, PlanColumns, marked, moved
 from .isomorphism import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
@@ -46,8 +46,7 @@ def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
 
 def needed(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan without what is there for nobody, and where each row went; what is there twice stays."""
-    live, degrees = np.zeros(len(flat), np.uint8), np.diff(flat.starts)
-    live[wanted] = 1
+    live, degrees = marked(len(flat), wanted), np.diff(flat.starts)
     descend(len(flat) - 1, flat.columns, live)
     rows = np.flatnonzero(live)
     place = np.where(live, np.cumsum(live, dtype=np.int32) - 1, NONE).astype(np.int32)

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, moved, room
+from .flat import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, marked, moved, room
 
 
 def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
@@ -35,8 +35,7 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
     keep: rows that somebody wants to see, by number.
     """
     rows, made = len(flat), room(len(flat), 2 * len(flat.operands))
-    kept, fused = np.zeros(rows, np.uint8), np.zeros(rows, np.uint8)
-    kept[keep] = 1
+    kept, fused = marked(rows, keep), np.zeros(rows, np.uint8)
     place, chain = np.empty(rows, np.int32), np.empty(rows, np.int32)
     uses = np.bincount(flat.operands[flat.operands != NONE], minlength=rows).astype(np.int32)
     mark(rows, flat.columns, kept, uses, fused)

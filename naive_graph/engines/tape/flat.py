@@ -173,6 +173,13 @@ def name_of(kind: int) -> str:
     return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
 
 
+def marked(rows: int, these: Any) -> Array:
+    """A byte for each row: 1 for these."""
+    marks = np.zeros(rows, np.uint8)
+    marks[these] = 1
+    return marks
+
+
 def room(rows: int, edges: int) -> PlanColumns:
     """Columns for so many rows and operands, with nothing in them yet."""
     return PlanColumns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))

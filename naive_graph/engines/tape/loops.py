@@ -39,8 +39,8 @@ from ..llvm.functions import together
 from ..llvm.listing import Straight
 from ..straight.code import StraightCode
 from .flat import NONE, Array, Flat
+from .operators import LoneKernel
 from .runs import Runs, Shapes, runs
-from .scalars import one_address
 
 LEAST = 8  # times that a body comes
 SHORT, LARGE = 16, 600  # rows of a body: of a shorter one, some are taken together
@@ -178,16 +178,6 @@ class BodyCode(StraightCode):
         return "\n\n".join([self.code.function(), loop, together(self.alone, self.many)])
 
 
-class BodyKernel(NamedTuple):
-    """What a kernel computes: a body, again and again."""
-
-    text: str
-
-    def addresses(self) -> tuple[int, ...]:
-        """Its line in a table of kernels."""
-        return one_address(code(self.text).address("run"))
-
-
 @once
 def code(text: str) -> Library:
     """A body's machine code, kept as other kernels are."""
@@ -200,7 +190,7 @@ class Bodies(NamedTuple):
     kernel: its code. order: the rows that stay, body after body. taken: a line for each body, the rows that it takes.
     """
 
-    kernel: BodyKernel
+    kernel: LoneKernel
     order: Array
     taken: Array
     size: int
@@ -234,6 +224,5 @@ def bodies(flat: Flat, rows: Array, loop: RowLoop, wanted: Array) -> Bodies | No
     kinds = np.concatenate([np.full(many, VARIABLE), flat.kinds[of_body[0]]]).astype(np.int32)
     starts = np.concatenate([np.zeros(many + 1), np.cumsum(degrees)]).astype(np.int32)
     body = Flat(kinds, starts, inside, np.zeros(len(kinds), np.int32), {}, {leaf: leaf for leaf in range(many)})
-    return Bodies(
-        BodyKernel(str(BodyCode(body, (many + kept).tolist(), True))), of_body[:, kept].ravel(), taken, loop.size
-    )
+    kernel = LoneKernel(code, (str(BodyCode(body, (many + kept).tolist(), True)),), "run")
+    return Bodies(kernel, of_body[:, kept].ravel(), taken, loop.size)

@@ -32,7 +32,7 @@ from ..llvm.machine import machine
 from .adjoint import Count, adjoint
 from .cse import share
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, rewritten
+from .flat import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, marked, rewritten
 from .isomorphism import descend
 from .lanes import lanes
 from .powers import powers
@@ -188,8 +188,7 @@ class Lowering:
                 flat, wanted = each.run(flat, wanted)
                 if flat is not before or not each.quiet:
                     self._note(each.name, flat, wanted)
-        kept = np.zeros(len(flat), np.uint8)
-        kept[[at.row for at in wanted.outputs]] = 1
+        kept = marked(len(flat), [at.row for at in wanted.outputs])
         descend(len(flat) - 1, flat.columns, kept)
         flat.loose = 1 - kept
         self.flat, self.values, self.slopes = flat, wanted.outputs, wanted.slopes

@@ -23,7 +23,6 @@ from ..llvm.functions import Module, together
 from ..llvm.machine import kernel_of, sources
 from ..llvm.python import TranslatedModule
 from ..llvm.typed import LANES, VECTOR, Callee, Floats, Ints
-from . import sums
 from .flat import DOT, LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES, one_address
 from .sums import NOTHING_YET, many
@@ -42,31 +41,28 @@ class Shape(NamedTuple):
     def addresses(self) -> tuple[int, ...]:
         """Its line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
         if self.kind == DOT:
-            return one_address(kernel_of(abreast).address("abreast"))
+            return summing(abreast).addresses()
         if self.arity == ANY_NUMBER:
             return (0,) * ENTRIES
         at = kernels(self).address
         return at("run"), at("one"), 0, 0
 
 
-class SumKernel(NamedTuple):
-    """What a kernel computes: the function of this name in `sums`."""
+class LoneKernel(NamedTuple):
+    """A kernel of one address: the library that has it, made from this when it is asked for; and its name there."""
 
+    library: Callable[..., Library]
+    made_from: tuple[Any, ...]
     name: str
 
     def addresses(self) -> tuple[int, ...]:
         """Its line in a table of kernels."""
-        return one_address(kernel_of(getattr(sums, self.name)).address(self.name))
+        return one_address(self.library(*self.made_from).address(self.name))
 
 
-class SampledShape(NamedTuple):
-    """What a kernel computes for every sample."""
-
-    shape: Shape
-
-    def addresses(self) -> tuple[int, ...]:
-        """Its line in a table of kernels."""
-        return one_address(kernels(self.shape, sampled=True).address("sampled"))
+def summing(function: Callable[..., Any]) -> LoneKernel:
+    """A function of `sums` as a kernel."""
+    return LoneKernel(kernel_of, (function,), function.__name__)
 
 
 @once

@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import Array, Flat, PlanColumns, held, room
+from .flat import Array, Flat, PlanColumns, held, marked, room
 
 
 def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
@@ -49,8 +49,7 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     begins = np.zeros(rows + 1, np.int32)
     np.cumsum(np.bincount(consumers, minlength=rows), out=begins[1:])
     del sources, consumers
-    drawn = ConsumerEdges(begins, edges, np.zeros(rows, np.uint8))
-    drawn.live[targets] = 1
+    drawn = ConsumerEdges(begins, edges, marked(rows, targets))
     made = room(rows, reach(rows, drawn))._replace(kinds=kinds)
     chosen, place, chain = (np.empty(rows, np.int32) for _ in range(3))
     count = write(rows, drawn, chain, place, chosen, made)

@@ -20,16 +20,16 @@ from .halves import PlannedPart, laid_out
 from .helper import Turns
 from .instructions import sharing, write
 from .kernels import BEGIN, CHECK, COPY, LOAD, MOVE, PACK, SECTION, Numbers, TapeTables
-from .loops import Bodies, BodyKernel, along
+from .loops import Bodies, along
 from .memory import LeafPlaces, Memory, runs_of, side_by_side
-from .operators import SampledShape, Shape, SumKernel
+from .operators import LoneKernel, Shape
 from .runs import Runs, Shapes
 from .scalars import HOWS, MANY
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles, work
 
-Kernel = Shape | SampledShape | SumKernel | BodyKernel
+Kernel = Shape | LoneKernel
 
 
 class Tape(Memory):
