@@ -73,22 +73,6 @@ class RunOrder(NamedTuple):
     marks: Bytes
 
 
-class Handed(NamedTuple):
-    """A row's operands, which of them vary, and its partials."""
-
-    operands: Ints
-    wanted: Ints
-    partials: Floats
-
-
-class Watch(NamedTuple):
-    """Whether to write down what makes a sum infinite or NaN: row, position, partial, what came in, the sum."""
-
-    row: int
-    looking: int
-    wild: Floats
-
-
 class Known(NamedTuple):
     """The values of all rows, and when each was written or computed."""
 
@@ -345,7 +329,7 @@ def differentiate(
     """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere.
 
     Where one is infinite or NaN, that is all, unless sizes[LOOKING]: then what made the first one so is written down
-    behind the partials, see `Watch`.
+    behind the partials: row, position, partial, what came in, the sum.
     """
     looking = sizes[LOOKING]
     rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], known.stamps[sizes[FIRST_ASKED]], sizes[ASKED]
@@ -383,10 +367,7 @@ def differentiate(
                     return kind + 1
                 call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
                 how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
-                looking = contribute(
-                    count, how, g, Handed(ids, ids[widest:], xs[widest:]), line, grads,
-                    Watch(row, looking, xs[2 * widest :]),
-                )  # fmt: skip
+                looking = contribute(row, count, how, looking, widest, line, grads, xs, ids)
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
@@ -407,25 +388,28 @@ def differentiate(
     return 0
 
 
-def contribute(count: int, how: int, g: float, to: Handed, line: RunOrder, grads: Floats, watch: Watch) -> int:
+def contribute(
+    row: int, count: int, how: int, looking: int, widest: int, line: RunOrder, grads: Floats, xs: Floats, ids: Ints
+) -> int:
     """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
 
-    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. Gives whether to go on looking.
+    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. ids: its operands, and behind `widest`
+    which are wanted; there xs has its partials. Gives whether to go on looking for what makes a sum infinite or NaN.
     """
-    looking = watch.looking
+    g = grads[row]
     for i in range(count):
-        if to.wanted[i]:
-            operand, share, passes = to.operands[i], g, how & TAKEN
+        if ids[widest + i]:
+            operand, partial, share, passes = ids[i], xs[widest + i], g, how & TAKEN
             if how & SELECTS:
-                passes = how & TAKEN if to.partials[i] != 0.0 else 0
+                passes = how & TAKEN if partial != 0.0 else 0
             else:
-                share = g * to.partials[i]
+                share = g * partial
             if not passes:
                 share = 0.0
             mark = line.marks[operand]
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
             line.marks[operand] = mark | RECEIVED | passes
             if looking and grads[operand] - grads[operand] != 0.0:
-                looking, watch.wild[0], watch.wild[1], watch.wild[2] = 0, watch.row, i, to.partials[i]
-                watch.wild[3], watch.wild[4] = g, grads[operand]
+                looking, at = 0, 2 * widest
+                xs[at], xs[at + 1], xs[at + 2], xs[at + 3], xs[at + 4] = row, i, partial, g, grads[operand]
     return looking
