@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .backends import CodeBackend
-from .inputs import Inputs, InputSlot, as_slice, lines_of
+from .inputs import Inputs, InputSlot, places_of
 from .results import as_list
 
 Found = tuple[Any, Any]
@@ -96,7 +96,7 @@ def fast_path(
     if plain:
         fit = _floats(code, inputs)
     elif inputs:
-        fit = _arrays(_lines(code, samples, inputs) if answers.batched else _numbers(code, inputs))
+        fit = _arrays(_takes(code, samples if answers.batched else 0, inputs))
     values, slopes = _copies(answers, code, single)
     amiss, call, packed = code.out.item, code.call, code.packed
 
@@ -199,22 +199,13 @@ def _copy(to: Any, where: Any, read: Any, slot: InputSlot) -> Copy:
     return (to[..., where], ..., part) if isinstance(where, slice) else (to, (..., where), part)
 
 
-def _lines(code: Any, samples: int, inputs: Sequence[InputSlot]) -> Takes:
-    """For each batch its shape, and its copy: a column becomes a line."""
-    lines = code.feeds[1].T[:samples]
+def _takes(code: Any, samples: int, inputs: Sequence[InputSlot]) -> Takes:
+    """For each array its shape, and its copy to where it is read: of a batch of so many samples a column is a line."""
+    memory = code.feeds[1].T[:samples] if samples else code.scalars
     for slot in inputs:
-        read, where = lines_of(code, slot.rows)
+        read, where = places_of(code, slot.rows, samples > 0)
         is_read = not isinstance(where, slice) or where.start < where.stop
-        yield (samples, *slot.shape), _copy(lines, where, read, slot) if is_read else None
-
-
-def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
-    """For each array of one sample its shape, and its copy to where the numbers are read."""
-    place_of = {row: place for place, row in enumerate(code.fed_rows, code.fed_at.start)}
-    for slot in inputs:
-        read = [place for place, row in enumerate(slot.rows) if row in place_of]
-        where = as_slice([place_of[slot.rows[place]] for place in read])
-        yield slot.shape, _copy(code.scalars, where, as_slice(read), slot) if read else None
+        yield (samples, *slot.shape) if samples else slot.shape, _copy(memory, where, read, slot) if is_read else None
 
 
 def _copies(answers: CodeBackend, code: Any, single: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:

@@ -67,17 +67,19 @@ def feed(code: Any, inputs: Inputs) -> None:
     if inputs.batches and code.samples[1] != inputs.samples:
         code.set_samples([1, inputs.samples])
     for batch in inputs.batches:
-        known, lines = lines_of(code, batch.rows)
+        known, lines = places_of(code, batch.rows, of_samples=True)
         code.feeds[1][lines, : inputs.samples] = batch.columns[known]
     if code.fed_rows:
         code.scalars[code.fed_at] = [inputs.number(row) for row in code.fed_rows]
 
 
-def lines_of(code: Any, rows: Sequence[int]) -> tuple[Any, Any]:
-    """Which of these rows the code reads, and into which lines of its memory they go."""
-    line_of = {code.flat.sources[leaf].row: line for line, leaf in enumerate(code.fed[1])}
-    known = [place for place, row in enumerate(rows) if row in line_of]
-    return as_slice(known), as_slice([line_of[rows[place]] for place in known])
+def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, Any]:
+    """Which of these rows the code reads; and where among its scalars they go, or into which lines of samples."""
+    place_of = {row: place for place, row in enumerate(code.fed_rows, code.fed_at.start)}
+    if of_samples:
+        place_of = {code.flat.sources[leaf].row: line for line, leaf in enumerate(code.fed[1])}
+    known = [place for place, row in enumerate(rows) if row in place_of]
+    return as_slice(known), as_slice([place_of[rows[place]] for place in known])
 
 
 def as_slice(places: Sequence[int]) -> Any:
