@@ -7,14 +7,12 @@ order. `graph/jit.py` runs the same, for a small graph that is run very often.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ..core.plan import Plan
 from ..core.sweep import Evaluated, Finished, forward, reverse
 from .llvm.compile import assembly as assembled
-from .llvm.emit import opaque
+from .llvm.emit import compiling
 from .llvm.functions import Module
 from .llvm.listing import Straight
 
@@ -34,7 +32,7 @@ def forward_code(plan: Plan) -> Straight:
     code = Straight(Module(), "forward")
     registers: list[Any] = [code.leaf("values", step) if plan.kinds[step] < 0 else None for step in range(len(plan))]
     steps = (step for step in range(len(plan)) if plan.kinds[step] >= 0)
-    with _naming_the_opaque(plan, steps):
+    with compiling(map(plan.rule, steps)):
         for event in forward(plan, registers):
             if isinstance(event, Evaluated):
                 code.store("values", next(steps), event.value)
@@ -51,20 +49,9 @@ def reverse_code(plan: Plan, begun: bool = False) -> Straight:
     seeds = {step: code.leaf("adjoints", step) if begun else 1.0 for step in plan.targets}
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
-    with _naming_the_opaque(plan, steps):
+    with compiling(map(plan.rule, steps)):
         for event in reverse(plan, registers, seeds, plan.varies()):
             if isinstance(event, Finished):
                 code.store("adjoints", next(steps), event.adjoint)
                 code.breathe()
     return code
-
-
-@contextmanager
-def _naming_the_opaque(plan: Plan, steps: Iterator[int]) -> Iterator[None]:
-    """Whatever a learner's function does when it meets registers, it is opaque. `steps`: those not yet done."""
-    try:
-        yield
-    except Exception as error:
-        rule = plan.rule(next(steps))
-        assert rule is not None  # leaves have nothing to compile
-        raise opaque(rule, error) from error

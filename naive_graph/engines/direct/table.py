@@ -17,7 +17,7 @@ from ...core import catalogue, ieee
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
-from ..llvm.emit import Opaque, opaque
+from ..llvm.emit import Opaque, compiling
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
@@ -113,13 +113,11 @@ def written(module: Module, rule: Rule) -> TranslatedModule:
     """A rule's value and its partials, each called with the operands that lie in a row."""
     assert rule.arity is not None and not callable(rule.partials)
     operands = ", ".join(f"xs[{k}]" for k in range(rule.arity))
-    try:
+    with compiling([rule]):
         known = {"value": traced(module, f"value of {rule.name}", rule, rule.arity)}
         for k, slope in enumerate(rule.partials):
             if slope is not None:
                 known[f"slope{k}"] = traced(module, f"slope {k} of {rule.name}", slope, rule.arity + 1)
-    except Exception as error:  # whatever a learner's function does when it meets registers
-        raise opaque(rule, error) from error
     lines = [
         IF_WANTED.format(k=k, operands=operands) if f"slope{k}" in known else f"wanted[{k}] = 0"
         for k in range(rule.arity)

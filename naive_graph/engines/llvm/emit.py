@@ -13,7 +13,8 @@ stand. What a function does may depend on a comparison; `trace` follows both way
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...core.number import number
@@ -27,12 +28,19 @@ class Opaque(Exception):
     """A function does what registers cannot follow. The text says which and why."""
 
 
-def opaque(rule: Rule, error: Exception) -> Opaque:
-    """What to say of a rule that cannot be compiled."""
-    return Opaque(
-        f"The operator '{rule.name}' cannot be compiled: {error.__cause__ or error}. "
-        "Write its value and partials with naive_graph's functions, and where() for a choice."
-    )
+@contextmanager
+def compiling(rules: Iterable[Any]) -> Iterator[None]:
+    """Whatever a learner's function does when it meets something else than numbers, it is opaque.
+
+    rules: the next one is at work.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise Opaque(
+            f"The operator '{next(iter(rules)).name}' cannot be compiled: {error.__cause__ or error}. "
+            "Write its value and partials with naive_graph's functions, and where() for a choice."
+        ) from error
 
 
 def _comparison(how: str) -> Any:

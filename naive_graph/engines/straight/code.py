@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from ...core.rules import BY_NUMBER, RULES
-from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
+from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, compiling
 from ..llvm.functions import Module, together
 from ..llvm.listing import Straight
 from ..llvm.pairs import both, partner
@@ -102,12 +102,9 @@ class StraightCode:
         if kind == LARGEST:
             return self.code.call(name_of(kind), largest_of(), operands)
         rule = BY_NUMBER[kind]
-        try:
-            if all(isinstance(each, float) for each in operands):
-                return float(rule(*operands))
-            return self.code.apply(rule, operands)
-        except Exception as error:  # whatever a learner's function does when it meets registers
-            raise opaque(rule, error) from error
+        with compiling([rule]):
+            known = all(isinstance(each, float) for each in operands)
+            return float(rule(*operands)) if known else self.code.apply(rule, operands)
 
     def _dot(self, row: int) -> Any:
         """A dot's sum, from the left."""
@@ -137,16 +134,11 @@ class StraightCode:
         if kind == DOT or (kind != LARGEST and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
             return None
         if (kind, arity) not in self._functions:
-            self._functions[kind, arity] = self._traced(kind, arity)
+            with compiling(BY_NUMBER[kind : kind + 1]):
+                value = largest_of() if kind == LARGEST else in_registers(BY_NUMBER[kind].value)
+                name = self.many.define(name_of(kind), value, arity)
+            self._functions[kind, arity] = name if self.many.is_fast(name) else None
         return self._functions[kind, arity]
-
-    def _traced(self, kind: int, arity: int) -> str | None:
-        try:
-            value = largest_of() if kind == LARGEST else in_registers(BY_NUMBER[kind].value)
-            name = self.many.define(name_of(kind), value, arity)
-        except Exception as error:  # whatever a learner's function does when it meets registers
-            raise opaque(BY_NUMBER[kind], error) from error
-        return name if self.many.is_fast(name) else None
 
     def _hand_out(self, row: int) -> None:
         for place in self.results.pop(row, ()):

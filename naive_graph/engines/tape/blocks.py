@@ -141,10 +141,8 @@ class SectionWriter:
         elif kind == DOT:
             self.dot(row, operands)
         else:
-            self.call(
-                LoneKernel(kernels, (Shape(kind, len(operands)), True), "sampled"),
-                [Slot(row), *map(self.lane, operands)],
-            )
+            sampled = LoneKernel(kernels, (Shape(kind, len(operands)), True), "sampled")
+            self.call(sampled, [Slot(row), *map(self.lane, operands)])
 
     def reduce(self, row: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]

@@ -18,7 +18,7 @@ from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm import registers, tracing
 from ..llvm.compile import Library, compiled
-from ..llvm.emit import opaque
+from ..llvm.emit import compiling
 from ..llvm.functions import Module, together
 from ..llvm.machine import kernel_of, sources
 from ..llvm.python import TranslatedModule
@@ -105,13 +105,11 @@ def loops(shape: Shape, functions: Mapping[str, tuple[Callable[..., Any], int]],
     """
     module = Module(LANES)
     single, known = Module(1, module.declared, fast=True), registers.known()
-    try:
+    with compiling(BY_NUMBER[shape.kind : shape.kind + 1]):
         for name, (function, arity) in functions.items():
             known[name] = Callee(module.define(name, function, arity), [VECTOR] * arity, VECTOR)
             if any(f"{name}_alone" in source for source in sources):
                 known[f"{name}_alone"] = Callee(single.define(name, function, arity), ["double"] * arity, "double")
-    except Exception as error:  # whatever a learner's function does when it meets registers
-        raise opaque(BY_NUMBER[shape.kind], error) from error
     program = TranslatedModule(known)
     for source in sources:
         program.add_source(source)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.rules import BY_NUMBER, Rule
-from ..llvm.emit import Opaque, opaque
+from ..llvm.emit import Opaque, compiling
 from ..llvm.typed import Bytes, Ints
 from .flat import Array
 from .stand_ins import Rows, Stand
@@ -59,10 +59,8 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
         raise Opaque(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
     rows = _Template(arity + 1, numbers)
     operands = [Stand(rows, place) for place in range(arity)]
-    try:
+    with compiling([rule]):
         partials = rule.partials_at(operands, Stand(rows, arity), [True] * arity)
-    except Exception as error:  # whatever a learner's function does when it meets something else than numbers
-        raise opaque(rule, error) from error
     return Template(rows.made, [rows.reference(partial) for partial in partials])
 
 
