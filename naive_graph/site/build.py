@@ -9,8 +9,9 @@ from typing import Any
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from ..views.playground.folder import known, makers_host
+from ..views.stepper.page import page
 from .entry import PublicName
-from .frame import framed
+from .frame import framed, with_a_way_home
 from .gallery import GalleryProgram, examples, lenet, shown
 from .languages import pages
 from .lessons import LessonPage, glossary, lesson
@@ -59,14 +60,14 @@ class _Pages:
             yield self.page(f"{room}/{name}.html", template, title, before=before, after=after, **facts)
 
     def front(self, lessons: Sequence[LessonPage], entries: Sequence[PublicName]) -> Iterator[Path]:
-        first, walk = next(examples()), self.folder / "walk.html"
+        first = next(examples())
         yield self.page(
             "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", entries=entries,
             program=first.code, picture=first.html(),
         )  # fmt: skip
         write_into(self.folder, self.wheel, self.packed)
-        shown(first.code.replace("draw", "step"), lambda steps: str(steps.save(walk)))
-        yield walk
+        walk = shown(first.code.replace("draw", "step"), lambda steps: page(steps.walk()))
+        yield write_into(self.folder, "walk.html", with_a_way_home(walk).encode())
 
     def of_lessons(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
@@ -107,7 +108,8 @@ class _Pages:
     def of_the_gallery(self, programs: Sequence[GalleryProgram], is_whole: bool) -> Iterator[Path]:
         yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs, lenet=is_whole and lenet())
         if is_whole:
-            yield write_into(self.folder, "gallery/lenet.html", shown(lenet(), lambda page: str(page.html)).encode())
+            heights = shown(lenet(), lambda page: str(page.html))
+            yield write_into(self.folder, "gallery/lenet.html", with_a_way_home(heights, "../").encode())
         yield from self.each(
             "gallery", "program.html", [(each.name, each.title, {"program": each}) for each in programs]
         )

@@ -9,7 +9,7 @@ from typing import Any
 from ..classroom.language import languages, messages
 from ..core.version import __version__
 from ..views.look import page_style
-from ..views.policy import policy
+from ..views.policy import digest, policy
 from .words import HERE, templates
 
 NAME = "This course in English"  # whose translation names the language
@@ -37,6 +37,15 @@ def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
         policy=policy(*runs, style=fixed, dot=bool(copies), python=facts.get("python")),
     )  # fmt: skip
     return whole
+
+
+def with_a_way_home(page: str, up: str = "") -> str:
+    """A page that another room made, and above it a way to the front page."""
+    look = (HERE / "home.css").read_text("utf-8")
+    way = f'<nav aria-label="the site"><a href="{up}index.html">naive_graph</a></nav>'
+    for place, more in {"style-src ": f"{digest(look)} ", "<body>": way}.items():
+        page = page.replace(place, place + more, 1)
+    return page.replace("</head>", f"<style>{look}</style></head>", 1)
 
 
 @cache

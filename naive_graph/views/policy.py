@@ -16,8 +16,8 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
     with cells that the playground's files run, the other host that it may ask, or "".
     """
     own = ["'self'"] * (python is not None)
-    runs = " ".join([*map(_digest, scripts), *own, *["'wasm-unsafe-eval'"] * (dot or bool(own))]) or "'none'"
-    looks = " ".join([_digest(style) if style else "'unsafe-inline'", *own])
+    runs = " ".join([*map(digest, scripts), *own, *["'wasm-unsafe-eval'"] * (dot or bool(own))]) or "'none'"
+    looks = " ".join([digest(style) if style else "'unsafe-inline'", *own])
     asks = f" worker-src blob:; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if own else ""
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """
@@ -25,6 +25,6 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
     )
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """By which a browser knows a text again."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -275,8 +275,22 @@ def test_every_exercise_of_the_lessons_is_checked_in_its_page(tmp_path):
     assert ran.stdout.count(">Right: ") == len(EXERCISES)
 
 
+def without_a_way_home(folder):
+    """The pages from which no link leads to the front page."""
+    folder = folder.resolve()
+    home = folder / "index.html"
+    for page in folder.rglob("*.html"):
+        if page != home and home not in {(page.parent / each).resolve() for each in Read(page).links}:
+            yield str(page.relative_to(folder))
+
+
+def test_every_page_leads_to_the_front_page(site):
+    assert [each for each in without_a_way_home(site) if not each.startswith("slides")] == []
+
+
 def test_the_whole_site_is_made_and_served_by_one_command(whole):
     assert list(broken(whole.folder)) == []
+    assert "gallery/lenet.html" not in [*without_a_way_home(whole.folder)]
     assert whole.served == (whole.folder / "index.html").read_bytes()
     names = {page.stem for page in whole.folder.rglob("*.html")}
     assert {each.stem for each in lessons_of_the_package()} <= names
