@@ -119,8 +119,9 @@ class PlaceHolderError(NaiveGraphError, ValueError):
     """A PlaceHolder is needed and holds no value.
 
     >>> from naive_graph import Graph, PlaceHolder
-    >>> p = PlaceHolder(name="p")
-    >>> Graph.forward(2.0 * p)  # doctest: +ELLIPSIS
+    >>> with Graph.scratch():  # doctest: +ELLIPSIS
+    ...     p = PlaceHolder(name="p")
+    ...     Graph.forward(2.0 * p)
     Traceback (most recent call last):
     naive_graph.errors.PlaceHolderError: PlaceHolder 'p' has no value. Feed it: Graph.forward(feed={p: 1.0}). ...
     """
@@ -155,9 +156,9 @@ class NumericError(NaiveGraphError, ArithmeticError):
     """A result is infinite or not a number, and `Graph.on_invalid` is "raise".
 
     >>> from naive_graph import Graph, Variable, log
-    >>> f = log(Variable(-1.0))
     >>> Graph.on_invalid = "raise"
-    >>> Graph.forward(f)  # doctest: +ELLIPSIS
+    >>> with Graph.scratch():  # doctest: +ELLIPSIS
+    ...     Graph.forward(log(Variable(-1.0)))
     Traceback (most recent call last):
     naive_graph.errors.NumericError: Forward: 'log' (row 1) gave log(-1.0) = nan, ...
     >>> Graph.on_invalid = "warn"
@@ -169,12 +170,10 @@ class NumericWarning(RuntimeWarning):
 
     >>> from warnings import catch_warnings
     >>> from naive_graph import Graph, Variable, log
-    >>> f = log(Variable(-1.0))
-    >>> f.name = "f"
-    >>> with catch_warnings(record=True, action="always") as told:
-    ...     Graph.forward(f)
+    >>> with Graph.scratch(), catch_warnings(record=True, action="always") as told:
+    ...     Graph.forward(log(Variable(-1.0)))
     >>> print(str(told[0].message).partition(", written")[0])
-    Forward: 'log' 'f' gave log(-1.0) = nan
+    Forward: 'log' (row 1) gave log(-1.0) = nan
     """
 
 
