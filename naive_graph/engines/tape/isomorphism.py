@@ -125,21 +125,11 @@ def _many(marks: Array) -> Array:
 
 def compared(flat: Flat, row: int) -> bool:
     """Whether a comparison, or a rule with a kink, depends on the row."""
-    kinks = np.array([rule.kink is not None for rule in BY_NUMBER], np.uint8)
-    return bool(meets(len(flat), row, flat.columns, kinks, len(kinks), np.zeros(len(flat), np.uint8)))
-
-
-@machine
-def meets(rows: int, row: int, of: PlanColumns, kinks: Bytes, kinds: int, reached: Bytes) -> int:
-    """Whether a row of these kinds depends on the row. reached: full of 0."""
-    reached[row] = 1
-    for later in range(row + 1, rows):
-        for at in range(of.starts[later], of.starts[later + 1]):
-            if of.operands[at] >= 0 and reached[of.operands[at]]:
-                reached[later] = 1
-        if reached[later] and of.kinds[later] >= 0 and of.kinds[later] < kinds and kinks[of.kinds[later]]:
-            return 1
-    return 0
+    kinks = [rule.number for rule in BY_NUMBER if rule.kink is not None]
+    found = np.isin(flat.kinds, kinks).astype(np.uint8)
+    found[row] = 0
+    descend(len(flat) - 1, flat.columns, found)
+    return bool(found[row])
 
 
 @machine

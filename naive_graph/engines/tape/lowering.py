@@ -92,9 +92,21 @@ def moving(rearrange: Callable[[Flat, Array], tuple[Flat, Array]]) -> Callable[[
 
 
 def batch(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
-    """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean."""
+    """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean, which are TOTAL rows."""
     vary(len(flat), flat.columns, *SUMS)
-    return with_totals(flat)
+    rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
+    moved = np.empty(len(flat), np.int32)
+    for row in range(len(flat)):
+        kind, group, below = int(flat.kinds[row]), int(flat.groups[row]), [int(moved[each]) for each in flat.of(row)]
+        if kind in SUMS and rows[below[0]][2]:
+            rows.append((TOTAL, [below[0], NONE], 0))
+            rows += [(DIV, [len(rows) - 1, 0], 0)] if SUMS[kind] else []
+        else:
+            rows.append((kind, below, group))
+        moved[row] = len(rows) - 1
+    new = rewritten(flat, moved, rows)
+    new.sources[0] = Count(1)
+    return new, moved
 
 
 def rolled_up(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
@@ -216,20 +228,3 @@ def vary(rows: int, of: PlanColumns, total: int, mean: int) -> None:
             for at in range(of.starts[row], of.starts[row + 1]):
                 if of.groups[of.operands[at]] > of.groups[row]:
                     of.groups[row] = of.groups[of.operands[at]]
-
-
-def with_totals(flat: Flat) -> tuple[Flat, Array]:
-    """The plan with TOTAL rows for totals and means over the samples, and where each row went."""
-    rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
-    moved = np.empty(len(flat), np.int32)
-    for row in range(len(flat)):
-        kind, group, below = int(flat.kinds[row]), int(flat.groups[row]), [int(moved[each]) for each in flat.of(row)]
-        if kind in SUMS and rows[below[0]][2]:
-            rows.append((TOTAL, [below[0], NONE], 0))
-            rows += [(DIV, [len(rows) - 1, 0], 0)] if SUMS[kind] else []
-        else:
-            rows.append((kind, below, group))
-        moved[row] = len(rows) - 1
-    new = rewritten(flat, moved, rows)
-    new.sources[0] = Count(1)
-    return new, moved

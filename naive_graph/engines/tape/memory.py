@@ -148,10 +148,7 @@ WIDEST = 128  # samples in a block
 class Memory(Face):
     """The numbers of a plan: its scalars, and for each group of samples its lanes, feeds and results."""
 
-    samples: list[int]  # of each group
-    index: Array
-    gathered: dict[int, int]  # leaves whose lanes are scalars: from where on the index says which
-    fed: dict[int, list[int]]  # by group: the other leaves, which are fed,
+    fed: dict[int, list[int]]  # by group: leaves that are fed a number for each sample,
     exported: dict[int, dict[int, int]]  # the wanted rows, and which line is whose,
     feeds: dict[int, Array]  # and a line of floats for each of both, one for each sample,
     outs: dict[int, Array]  # with room up to the stride
