@@ -56,12 +56,14 @@ class Query(NamedTuple):
 class ReferenceBackend:
     """Answers by the reference engine: the law, and slow.
 
-    Called, it gives the values, the slopes, and whether all are finite.
+    Called, it gives the values, the slopes, and whether all are finite. patience: runs until other code replaces its.
     """
+
+    patience = 0
 
     def __init__(self, asked: Query) -> None:
         self.question, self.weights = asked, asked.weights
-        self.tables, self.rows, self.wrt = asked.tables, asked.rows, asked.wrt
+        self.tables, self.rows, self.wrt, self.batched = asked.tables, asked.rows, asked.wrt, asked.batched
         self.tape: Any = None  # compiled code,
         self.idle: Any = None  # and what the next call runs; None while a call is under way, and after it was cut off
 
@@ -73,7 +75,7 @@ class ReferenceBackend:
     @property
     def stays(self) -> bool:
         """Whether the code that runs now is what will run from now on."""
-        return True
+        return self.patience <= 0
 
     @cached_property
     def plan(self) -> Plan:
@@ -172,11 +174,8 @@ class CodeBackend(ReferenceBackend):
     """Answers by machine code, `tape`, which leaves all results in one array, its `out`.
 
     The last place there holds 0.0 if all are finite. picks: where the outputs' values lie, and each output's slopes.
-    patience: runs that are left until other code replaces it.
     """
 
-    batched: frozenset[int] = frozenset()
-    patience = 0
     picks: Sequence[ResultPick | PickEach]
 
     def __call__(self, inputs: Inputs) -> Found:
@@ -203,7 +202,7 @@ class CompiledBackend(CodeBackend):
 
     def __init__(self, asked: Query) -> None:
         super().__init__(asked)
-        engine, self.batched = asked.engine, asked.batched
+        engine = asked.engine
         self.lowering = self._lowered(find=engine != "native")
         if engine == "native" and not pays(self.lowering.flat):
             what = "A plan of many samples" if self.batched else f"A plan of {len(self.lowering.flat)} rows"
@@ -226,10 +225,6 @@ class CompiledBackend(CodeBackend):
     @property
     def machine(self) -> CompiledBackend:
         return self
-
-    @property
-    def stays(self) -> bool:
-        return self.patience <= 0
 
     def _lowered(self, find: bool = True) -> Lowering:
         places = self.weights.places if self.weights is not None else None

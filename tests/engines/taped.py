@@ -54,7 +54,7 @@ def on_tape(low, fed=None, samples=None):
         if low.flat.groups[found.row] == 0:
             answers.append(next(scalars))
         else:
-            lanes = tape.lanes_of(found.row)
+            lanes = tape.out_lines(group := int(tape.flat.groups[found.row]))[tape.exported[group][found.row]]
             answers.append(lanes.copy() if found.lane == NONE else float(lanes[found.lane]))
     return answers
 

@@ -64,7 +64,7 @@ def on_windows(output, leaves, width):
 def taken(output, leaves, width):
     """The tape of a plan that suits; one that does not has a product of many factors, and is another law's."""
     tape, (flat, _) = on_windows(output, leaves, width), flattened(output, leaves)
-    wide = np.diff(flat.starts)[flat.kinds == MUL] > windows.MOST_ARITY
+    wide = np.diff(flat.starts)[flat.kinds == MUL] > backward.MOST_ARITY
     assert (tape is None) == wide.any()
     assume(tape is not None)
     return tape
@@ -163,8 +163,8 @@ def test_a_second_run_gives_the_bits_of_the_first(seed, size, width):
 def test_long_sums_are_taken_and_long_products_are_left_to_the_passes(count, width):
     with Graph.scratch():
         xs = [Variable(1.0 + k / 64) for k in range(count)]
-        y = Graph.sum(xs) * Graph.prod(xs[: windows.MOST_ARITY])
-        assert (on_windows(y * Graph.prod(xs), xs, width) is None) == (count > windows.MOST_ARITY)
+        y = Graph.sum(xs) * Graph.prod(xs[: backward.MOST_ARITY])
+        assert (on_windows(y * Graph.prod(xs), xs, width) is None) == (count > backward.MOST_ARITY)
         tape = on_windows(y, xs, width)
         law = Program(y, wrt=xs, engine="reference")()
         assert tape.out[0] == law.value

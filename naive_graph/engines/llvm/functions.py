@@ -70,7 +70,7 @@ class Module:
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
         if name not in mathematics.LIMITS:
             return fast
-        full = f"{name}.any{self.mark}"
+        full = f"{name}.any{'.one' if self.width == 1 else ''}"  # a text may have the function for registers too
         return self.guarded(full, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
 
     def guarded(self, full: str, fast: str, slow: str, limit: float, result: str = "") -> str:
@@ -100,11 +100,6 @@ class Module:
         if self.width > 1 and full not in self.functions:
             self.functions[full] = _each_alone(self, full, name, arity)
         return full if self.width > 1 else name
-
-    @property
-    def mark(self) -> str:
-        """What a name ends with where a text has the function for registers too."""
-        return ".one" if self.width == 1 else ""
 
     def literal(self, value: float) -> str:
         return _splat("double", literal(value), self.width)

@@ -25,13 +25,15 @@ from ..llvm.machine import sources
 from ..llvm.typed import LANES
 from .operators import Shape, loops
 
+MOST_ARITY = 16  # of a rule that is differentiated in place; products of more factors are left to the passes
+
 
 def suits(rule: Rule, arity: int) -> bool:
     """Whether the rule can pass its adjoint on in place: every operand responds, whatever the others hold.
 
     Where some do not, rows may be left without an adjoint, which is not the same as an adjoint of 0.
     """
-    return not rule.selects and all(rule.responds_to(place) for place in range(arity))
+    return arity <= MOST_ARITY and not rule.selects and all(rule.responds_to(place) for place in range(arity))
 
 
 @once

@@ -45,26 +45,14 @@ class Instruction(NamedTuple):
     fields: list[Any]
 
 
-class CodeBlock(NamedTuple):
-    """A section's instructions, and how many slots they use.
-
-    packed: scalars of which neighbours are to be made before. begun: those that
-    are sums, to which the instructions add. ordered: those in written order, and on which lines their terms are.
-    """
-
-    code: list[int]
-    slots: int
-    packed: list[int]
-    begun: list[int]
-    ordered: list[tuple[int, int]]
-
-
 class SectionWriter:
     """Writes the instructions of one section of lanes.
 
     kernel_of: gives a kernel's number. scalar_of: rows' places. nothing: the scalar
     that holds the beginning of a sum; 1 follows. pack_at: where there is room for
     packed scalars. lines: how many are handed out; terms go to those behind.
+    Afterwards, packed: scalars of which neighbours are to be made before; begun: those that are sums, to which the
+    instructions add; ordered: those in written order, and on which lines their terms are.
     """
 
     def __init__(
@@ -175,8 +163,8 @@ class SectionWriter:
 def block(
     writer: SectionWriter, steps: list[Step], feeds: list[int], gathered: Mapping[int, int], exports: list[int],
     slot_of: dict[Slot, int], keep: bool,
-) -> CodeBlock:  # fmt: skip
-    """A section's steps as instructions.
+) -> tuple[list[int], int]:  # fmt: skip
+    """A section's steps as instructions, and how many slots they use.
 
     feeds, exports: rows to be read and handed out, in order. gathered: rows whose lanes are scalars, and where it is
     written which. slot_of: slots that earlier sections of the group filled. keep: whether later ones read ours.
@@ -191,7 +179,7 @@ def block(
     slots = give_slots(writer.instructions, slot_of, keep)
     code = encode(writer.instructions, slot_of, writer.scalar_of, slots)
     room = ROOM if any(BEHIND in each.fields for each in writer.instructions) else 0
-    return CodeBlock(code, slots + room, writer.packed, writer.begun, writer.ordered)
+    return code, slots + room
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:

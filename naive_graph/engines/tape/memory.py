@@ -197,13 +197,8 @@ class Memory(Face):
         return self.feeds[group][self.fed[group].index(row)]
 
     def out_lines(self, group: int) -> Array:
-        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
+        """The values of a group's wanted rows until the next run: a view with a line for each of `exported[group]`."""
         return self.outs[group][:, : self.samples[group]]
-
-    def lanes_of(self, row: int) -> Array:
-        """The values of a wanted row that has one for each sample: a view, good until the next run."""
-        group = int(self.flat.groups[row])
-        return self.out_lines(group)[self.exported[group][row]]
 
     def place_out(self, row: int, lane: int) -> int:
         """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""

@@ -35,7 +35,7 @@ Kernel = Shape | LoneKernel
 class Tape(Memory):
     """Rows of a flat plan as instructions over arrays. It must not run in two threads at once.
 
-    wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, `lanes_of(row)`
+    wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, a line of `out_lines`
     one that has a value for every sample, behind those; `out[-1]` is 0.0 if all are finite.
     carried: leaves that hold the wanted rows behind the first once it has run.
     """
@@ -179,14 +179,14 @@ class Tape(Memory):
         feeds = [] if begun else self.fed[group]
         gathered = {row: at for row, at in self.gathered.items() if self.flat.groups[row] == group and not begun}
         steps, slots = self.steps[part.stage, group], self.lane_slots[group]
-        made = block(writer, steps, feeds, gathered, exports, slots, group in self.kept)
-        if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
-            self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
-        self._scalar(PACK, pack_at, made.packed)
-        self._sizes["packed"] += len(made.packed)
+        code, most = block(writer, steps, feeds, gathered, exports, slots, group in self.kept)
+        if begins := writer.begun:  # sums lie together, and those that are no sums' beginnings are written in any case
+            self._part(0, [BEGIN, min(begins), max(begins) - min(begins) + 1, 0, 0])
+        self._scalar(PACK, pack_at, writer.packed)
+        self._sizes["packed"] += len(writer.packed)
         sums = self.slots[part.rows[self.flat.groups[part.rows] == 0]]
-        self._part(group, made.code, int(sums.min(initial=self.behind)), len(sums), tuple(made.ordered))
-        self.most_slots[group] = max(self.most_slots[group], made.slots)
+        self._part(group, code, int(sums.min(initial=self.behind)), len(sums), tuple(writer.ordered))
+        self.most_slots[group] = max(self.most_slots[group], most)
 
     def _kernel(self, kernel: Kernel) -> int:
         if kernel not in self.kernels:

@@ -73,7 +73,6 @@ from .scalars import (
 )
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
-MOST_ARITY = 16  # of a rule that is differentiated in place; products of more factors are left to the passes
 
 
 class Windows(NamedTuple):
@@ -107,14 +106,10 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     for begin in progress(range(0, size, window), label="windows"):
         rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
         before, found = shapes.count, runs(flat, rows, shapes, position)
-        if not all(map(_suits, shapes.since(before))):
+        if not all(suits(BY_NUMBER[each.kind], each.arity) for each in shapes.since(before)):
             return None
         write(len(found.starts) - 1, found.starts, found.shapes, flat.columns, made._replace(order=found.order))
     return Windows(leaves, code[: made.end[1]], index[: made.end[0]], slots, shapes.since())
-
-
-def _suits(shape: Shape) -> bool:
-    return shape.arity <= MOST_ARITY and suits(BY_NUMBER[shape.kind], shape.arity)
 
 
 def call_back(
@@ -156,10 +151,9 @@ class WindowTape(Face):
         """Take memory of its own, in which nothing was computed yet."""
         self.scalars, self.adjoints = self.scalars.copy(), np.zeros(len(self.scalars))
         self.out = np.zeros(len(self.wanted) + 1)
-        first = LeafValues(0, self.loads, self.loaded, self.leaf_count)
+        extent = Extent(0, self.loads, self.loaded, self.leaf_count, len(self.code), len(self.index), self.rows)
         line = InstructionLine(self.code, self.index, self.table, self.scalars)
-        end = Ends(len(self.code), len(self.index), self.rows)
-        self.arguments = packed(first, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
+        self.arguments = packed(extent, line, self.adjoints, self.wanted, len(self.wanted), self.out)
         self.packed = self.arguments.ctypes.data
 
 
@@ -171,18 +165,16 @@ def _addresses(shape: Shape) -> tuple[int, ...]:
     return (*found[:BACK], back("back"), back("back_one"))
 
 
-class LeafValues(NamedTuple):
-    """Where leaves' values come from: source[loads[k]] is the k-th one's; those behind are there already."""
+class Extent(NamedTuple):
+    """Where leaves' values come from: source[loads[k]] is the k-th one's; those behind are there already.
+
+    And how much there is of leaves, of the code, of the index, and of the scalars.
+    """
 
     source: Floats
     loads: Ints
     load_count: int
-    many: int
-
-
-class Ends(NamedTuple):
-    """How much there is of the code, of the index, and of the scalars."""
-
+    leaves: int
     code: int
     entries: int
     scalars: int
@@ -190,19 +182,19 @@ class Ends(NamedTuple):
 
 @machine
 def there_and_back(
-    leaves: LeafValues, line: InstructionLine, end: Ends, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
+    of: Extent, line: InstructionLine, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
 ) -> None:
     """Every value; then, from the output back, every adjoint."""
-    for at in range(leaves.load_count):
-        line.scalars[at] = leaves.source[leaves.loads[at]]
-    along(end.code, leaves.many, line)
+    for at in range(of.load_count):
+        line.scalars[at] = of.source[of.loads[at]]
+    along(of.code, of.leaves, line)
     out[0] = line.scalars[wanted[0]]
     if wanted_count > 1:
-        for at in range(leaves.many):
+        for at in range(of.leaves):
             adjoints[at] = 0.0
         adjoints[wanted[0]] = 1.0
-        to, base = end.scalars, end.entries
-        for at in range(end.code - 3, -3, -3):
+        to, base = of.scalars, of.entries
+        for at in range(of.code - 3, -3, -3):
             what, length = line.code[at], line.code[at + 1]
             to -= length
             base -= line.code[at + 2]
