@@ -48,7 +48,7 @@ from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
 from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, marked, room, with_columns
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
-from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider
+from .terms import Growing, Terms, chosen, give, guard, new_row, push, summed, wider
 
 
 class Count(NamedTuple):
@@ -76,9 +76,8 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     asked = Asked(marked(rows, wanted), marked(rows, wanted), np.full(rows, NONE, np.int32))
     lead(rows, flat.columns, known, asked)
     plan, terms = _room(flat, known, len(constants), len(flat.operands) + len(seeds))
-    for seed in seeds:
-        plant(seed, int(flat.groups[seed]), terms, plan)
-    sweep(rows, samples, known, asked, terms, plan, np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32))
+    begun, local = np.array(seeds, np.int32), np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32)
+    sweep(begun, len(begun), rows, samples, known, asked, terms, plan, local)
     size, edges = plan.end.tolist()
     plan.starts[size] = edges
     numbers = {**flat.constants, **dict(zip(plan.numbers.tolist(), constants))}
@@ -137,8 +136,13 @@ def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
 
 
 @machine
-def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints) -> None:
+def sweep(
+    seeds: Ints, begun: int, rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing,
+    local: Ints,
+) -> None:  # fmt: skip
     """Walk backwards: sum up each row's terms, and hand every operand its own. local: room for a template's rows."""
+    for at in range(begun):
+        give(seeds[at], plan.numbers[0], NONE, NONE, plan.groups[seeds[at]], terms, plan)
     for row in range(rows - 1, -1, -1):
         head = terms.heads[row]
         if head < 0 or asked.needed[row] == 0:

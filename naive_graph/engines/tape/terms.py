@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints, Longs
 from .flat import DOT, MUL, NONE, REDUCE, WHERE
 
@@ -48,12 +47,6 @@ class Growing(NamedTuple):
     counts: Ints
     end: Longs
     calm: Bytes
-
-
-@machine
-def plant(row: int, group: int, terms: Terms, plan: Growing) -> None:
-    """The adjoint of `row` begins at 1."""
-    give(row, plan.numbers[0], NONE, NONE, group, terms, plan)
 
 
 def give(row: int, x: int, y: int, mask: int, group: int, terms: Terms, plan: Growing) -> None:
