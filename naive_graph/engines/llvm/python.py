@@ -182,16 +182,20 @@ class _Translation(ExpressionTranslator):
         self.block(node.orelse)
         self.label(end)
 
-    def on_While(self, node: ast.While) -> None:
+    def inside(self, node: ast.For | ast.While, further: str, end: str) -> None:
+        """What is done again and again. further, end: where `continue` and `break` lead."""
         if node.orelse:
             raise self.refused("`else` of a loop")
+        self.loops.append((further, end))
+        self.block(node.body)
+        self.loops.pop()
+
+    def on_While(self, node: ast.While) -> None:
         test, body, end = self.name("test"), self.name("body"), self.name("end")
         self.label(test)
         self.branch(node.test, body, end)
         self.lines.append(f"{body}:")
-        self.loops.append((test, end))
-        self.block(node.body)
-        self.loops.pop()
+        self.inside(node, test, end)
         self.jump(test)
         self.lines.append(f"{end}:")
 
@@ -204,8 +208,6 @@ class _Translation(ExpressionTranslator):
         return self.emit(f"select i1 {up}, i1 {below}, i1 {above}")
 
     def on_For(self, node: ast.For) -> None:
-        if node.orelse:
-            raise self.refused("`else` of a loop")
         call: Any = node.iter
         plain = isinstance(call, ast.Call) and ast.unparse(call.func) == "range" and not call.keywords
         if not plain or not 1 <= len(call.args) <= 3 or not isinstance(node.target, ast.Name):
@@ -222,9 +224,7 @@ class _Translation(ExpressionTranslator):
         going = self.further(index, stop, step)
         self.lines.append(f"br i1 {going}, label %{body}, label %{end}\n{body}:")
         self.write(node.target.id, Typed(index, "i64"))
-        self.loops.append((further, end))
-        self.block(node.body)
-        self.loops.pop()
+        self.inside(node, further, end)
         self.label(further)
         self.lines.append(f"store i64 {self.emit(f'add nsw i64 {index}, {step}')}, ptr {counter}")
         self.jump(test)

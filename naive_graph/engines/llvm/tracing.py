@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache as once
 from types import BuiltinFunctionType, CellType, FunctionType, SimpleNamespace
 from typing import Any
@@ -60,11 +60,9 @@ def _called(name: str, function: FunctionType) -> Callable[..., Any]:
     numeric = function.__annotations__.get("return") == "float"
 
     def call(*operands: Any) -> Any:
-        asked = [each for each in operands if isinstance(each, Arithmetic)]
-        if numeric and asked:
-            writer: Any = asked[0].writer  # type: ignore[attr-defined]
-            return writer.call(f"ieee.{name}", _moved(function), operands)
-        return _moved(function)(*operands)
+        writer = _writer(operands) if numeric else None
+        moved = _moved(function)
+        return moved(*operands) if writer is None else writer.call(f"ieee.{name}", moved, operands)
 
     return call
 
@@ -81,12 +79,16 @@ def _math(function: BuiltinFunctionType) -> Callable[..., Any]:
     name = function.__name__
 
     def call(*operands: Any) -> Any:
-        asked = [each for each in operands if isinstance(each, Arithmetic)]
-        if not asked:
+        writer = _writer(operands)
+        if writer is None:
             return function(*operands)
         if name == "isinf":
             return abs(operands[0]) == math.inf
-        writer: Any = asked[0].writer  # type: ignore[attr-defined]
         return writer.outside(KNOWN_TO_LLVM.get(name, name), operands)
 
     return call
+
+
+def _writer(operands: Iterable[Any]) -> Any:
+    """Who writes down what is done to these; None where all are numbers."""
+    return next((each.writer for each in operands if isinstance(each, Arithmetic)), None)
