@@ -58,12 +58,7 @@ class ProgramBase:
     drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/drawing/plans.py, higher up, sets it
 
     def __init__(
-        self,
-        outputs: Any,
-        wrt: Any = (),
-        inputs: Iterable[Any] = (),
-        engine: str | None = None,
-        weights: Any = None,
+        self, outputs: Any, wrt: Any = (), inputs: Iterable[Any] = (), engine: str | None = None, weights: Any = None
     ) -> None:
         if isinstance(engine, Node):
             raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")

@@ -60,17 +60,7 @@ from .kernels import amiss
 from .memory import Face
 from .operators import Shape
 from .runs import Shapes, runs
-from .scalars import (
-    ANY_NUMBER,
-    BACK,
-    BACK_ONE,
-    ENTRIES,
-    HOWS,
-    MANY,
-    SUM,
-    InstructionLine,
-    along,
-)
+from .scalars import ANY_NUMBER, BACK, BACK_ONE, ENTRIES, HOWS, MANY, SUM, InstructionLine, along
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
 
