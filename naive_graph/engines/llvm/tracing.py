@@ -91,4 +91,5 @@ def _math(function: BuiltinFunctionType) -> Callable[..., Any]:
 
 def _writer(operands: Iterable[Any]) -> Any:
     """Who writes down what is done to these; None where all are numbers."""
-    return next((each.writer for each in operands if isinstance(each, Arithmetic)), None)
+    registers: list[Any] = [each for each in operands if isinstance(each, Arithmetic)]
+    return registers[0].writer if registers else None

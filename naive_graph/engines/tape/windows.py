@@ -141,7 +141,7 @@ class WindowTape(Face):
         """Take memory of its own, in which nothing was computed yet."""
         self.scalars, self.adjoints = self.scalars.copy(), np.zeros(len(self.scalars))
         self.out = np.zeros(len(self.wanted) + 1)
-        extent = Extent(0, self.loads, self.loaded, self.leaf_count, len(self.code), len(self.index), self.rows)
+        extent = WalkExtent(0, self.loads, self.loaded, self.leaf_count, len(self.code), len(self.index), self.rows)
         line = InstructionLine(self.code, self.index, self.table, self.scalars)
         self.arguments = packed(extent, line, self.adjoints, self.wanted, len(self.wanted), self.out)
         self.packed = self.arguments.ctypes.data
@@ -155,7 +155,7 @@ def _addresses(shape: Shape) -> tuple[int, ...]:
     return (*found[:BACK], back("back"), back("back_one"))
 
 
-class Extent(NamedTuple):
+class WalkExtent(NamedTuple):
     """Where leaves' values come from: source[loads[k]] is the k-th one's; those behind are there already.
 
     And how much there is of leaves, of the code, of the index, and of the scalars.
@@ -172,7 +172,7 @@ class Extent(NamedTuple):
 
 @machine
 def there_and_back(
-    of: Extent, line: InstructionLine, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
+    of: WalkExtent, line: InstructionLine, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
 ) -> None:
     """Every value; then, from the output back, every adjoint."""
     for at in range(of.load_count):
