@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Floats, Ints, Longs, Shorts
+from ..llvm.typed import Bytes, Floats, Ints, Longs, Shorts, call_partials, call_rule
 
 ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
 # What stands in `sizes`: given, found by the sort, and given to a sweep; then the rows that are asked for.
@@ -30,14 +30,6 @@ ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selec
 NEVER, CONSTANT, PLACEHOLDER, ONE, BEFORE = 0, -1, -3, -1, -2  # as in the tables
 REACHED, RECEIVED, TAKEN, ABSORBED, ASKED_FOR = 1, 2, 4, 8, 16  # marks
 SELECTS = 1  # beside TAKEN: the row's rule chooses a branch
-
-
-def call_rule(table: Longs, entry: int, xs: Floats, count: int) -> float:
-    raise NotImplementedError("Only machine code can call a rule by its address.")
-
-
-def call_partials(table: Longs, entry: int, xs: Floats, count: int, y: float, wanted: Ints, partials: Floats) -> None:
-    raise NotImplementedError("Only machine code can call a rule by its address.")
 
 
 @machine

@@ -52,6 +52,14 @@ def unrolled(count: int) -> range:
     return range(count)
 
 
+def by_address(*given: Any) -> Any:
+    """Stands for a call of the kernel at a place of a table: the table, the place, and what the kernel takes."""
+    raise NotImplementedError("Only machine code can call a kernel by its address.")
+
+
+call_run = call_lanes = call_back = call_rule = call_partials = by_address  # their types are in `machine.KERNELS`
+
+
 def result_type(tree: ast.FunctionDef) -> str:
     word = ast.unparse(tree.returns) if tree.returns is not None else "None"
     if word not in SCALARS:

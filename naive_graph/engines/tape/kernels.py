@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.typed import LANES, Floats, Ints, Longs
+from ..llvm.typed import LANES, Floats, Ints, Longs, call_lanes
 from .scalars import ENTRIES, InstructionLine, along
 from .sums import NOTHING_YET, Samples, many, sum_lanes
 
@@ -24,10 +24,6 @@ SPREAD, FEED, EXPORT, GATHER = 0, 1, 2, 3
 # What describes a part: its group, first and last instruction; then first and last sample, the width of a block, the
 # stride of feeds and exports, where its lanes, feeds and exports start, and how far behind their scalars sums are.
 PART, GROUP, FROM, TO, FIRST, LAST, WIDTH, STRIDE, LANES_AT, FEEDS_AT, OUT_AT, BEHIND = 11, *range(11)
-
-
-def call_lanes(table: Longs, kernel: int, code: Ints, at: int, on: Samples) -> None:
-    raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
 class TapeTables(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..llvm.typed import Floats, Ints, Longs
+from ..llvm.typed import Floats, Ints, Longs, call_run
 from .sums import NOTHING_YET
 
 FEW = 3  # rows of a run that are quicker one by one: each is an instruction of its own
@@ -29,10 +29,6 @@ RUN, ONE, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4
 def one_address(address: int) -> tuple[int, ...]:
     """A line of a table with nothing but this."""
     return (address, *(0,) * (ENTRIES - 1))
-
-
-def call_run(table: Longs, kernel: int, scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
-    raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
 class InstructionLine(NamedTuple):

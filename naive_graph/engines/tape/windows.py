@@ -51,7 +51,7 @@ from ...core.progress import progress
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, VARIABLE
 from ..llvm.machine import library_of, machine, packed
-from ..llvm.typed import Floats, Ints, Longs
+from ..llvm.typed import Floats, Ints, call_back
 from .backward import backward, suits
 from .beside import nothing_written
 from .flat import NONE, Array, Flat, arrays
@@ -100,12 +100,6 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
             return None
         write(len(found.starts) - 1, found.starts, found.shapes, flat.columns, made._replace(order=found.order))
     return Windows(leaves, code[: made.end[1]], index[: made.end[0]], slots, shapes.since())
-
-
-def call_back(
-    table: Longs, kernel: int, scalars: Floats, adjoints: Floats, index: Ints, base: int, at: int, length: int
-) -> None:
-    raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
 class WindowTape(Face):
