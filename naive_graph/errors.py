@@ -196,8 +196,8 @@ class UpdateWarning(RuntimeWarning):
 class EngineError(NaiveGraphError, ValueError):
     """An engine's name is unknown, or the engine cannot run here.
 
-    >>> from naive_graph import Graph
-    >>> Graph.forward(engine="fast")
+    >>> from naive_graph import Graph, Variable
+    >>> Graph.forward(Variable(2.0) ** 2, engine="fast")
     Traceback (most recent call last):
     naive_graph.errors.EngineError: There is no engine 'fast'. The engines are: 'reference', 'direct', 'native', 'tape'.
     """
