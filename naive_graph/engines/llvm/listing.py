@@ -65,10 +65,10 @@ class Straight(InstructionWriter):
         """The instruction that finds a place of an array."""
         return f"getelementptr double, ptr %{array}, i64 {index}"
 
-    def function(self, *more: str) -> str:
-        """LLVM's assembly. more: instructions behind all others."""
+    def function(self) -> str:
+        """LLVM's assembly."""
         head = f'define void @"{self.name}"({self.parameters}) {{'
-        return "\n  ".join([head, *self.lines, *more, "ret void"]) + "\n}"
+        return "\n  ".join([head, *self.lines, "ret void"]) + "\n}"
 
     def __str__(self) -> str:
         """The function, and what it calls."""

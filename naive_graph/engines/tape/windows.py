@@ -115,7 +115,7 @@ class WindowTape(Face):
         self.rows, self.code, self.index = len(flat), made.code, made.index
         leaves, sources = arrays(flat.sources, np.int32)
         variable = flat.kinds[leaves] == VARIABLE
-        loaded = int(variable.sum())
+        loaded = self.loaded = int(variable.sum())
         self.loads = np.zeros(loaded + 1, np.int32)
         self.loads[made.slots[leaves[variable]]] = sources[variable]
         self.fed_rows = sources[~variable].tolist()
@@ -127,7 +127,7 @@ class WindowTape(Face):
         self.scalars = np.zeros(len(flat) + 1)
         constants, values = arrays(flat.constants, np.float64)
         self.scalars[made.slots[constants]] = values
-        self.leaf_count, self.loaded, self.reach = len(made.leaves), loaded, int(self.loads.max()) + 1
+        self.leaf_count, self.reach = len(made.leaves), int(self.loads.max()) + 1
         self.call = library_of(__name__, packed=True).function("there_and_back.packed", None, [ctypes.c_void_p])
         self.begin()
 
