@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from naive_graph.engines.llvm.machine import MANY  # as it is for a user: the tests here have another one while they run
+
 COUNTED = """
 import re
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, tanh
@@ -36,11 +38,12 @@ def ask(inputs, hidden, samples):
 
 @pytest.fixture
 def told(tmp_path, monkeypatch):
-    """What a fresh process with nothing on disk says of the code that it compiles."""
+    """What a fresh process with nothing on disk says of the code that it compiles: of passes, too, from the start."""
     monkeypatch.setenv("NAIVE_GRAPH_CACHE", str(tmp_path / "cache"))
 
-    def run(script):
-        done = subprocess.run([sys.executable, "-c", COUNTED + script], capture_output=True, text=True)
+    def run(script, many=-1):
+        script = f"{COUNTED}\nfrom naive_graph.engines.llvm import machine\nmachine.MANY = {many}\n{script}"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
@@ -69,6 +72,14 @@ def test_no_function_is_there_a_second_time_with_packed_arguments(told):
     assert told("ask(4, 8, 16); print(*(n for _, names, *_ in made for n in names if f'{n}.packed' in names))") == []
 
 
-def test_a_small_program_compiles_its_own_code_and_passes_alone(told):
-    hot = told("x = Variable(6.0); Program(((x - 7) ** 2 + 10).log(), [x])(); print(*(q for *_, q in made))")
-    assert hot.count("False") == 1
+def test_a_small_program_compiles_its_own_code_alone(told):
+    script = "x = Variable(6.0); Program(((x - 7) ** 2 + 10).log(), [x])(); print(*(names[0] for _, names, *_ in made))"
+    assert len(told(script, MANY)) == 1
+
+
+def test_passes_are_compiled_once_they_have_seen_much(told):
+    script = (
+        "x = y = Variable(0.5)\nfor k in range(4000): y = tanh(y + x) if k % 7 % 3 else y * x\n"
+        "Program(y, [x], engine='tape')(); print(*(q for *_, q in made))"
+    )
+    assert told(script, MANY).count("True") > 3

@@ -231,6 +231,8 @@ def test_lists_of_registers_and_unrolled_loops_are_those_of_python(xs, times, sc
 class Interrupting:
     """An array at which Ctrl-C is pressed just as its address is asked for."""
 
+    size = 1
+
     @property
     def ctypes(self):
         return self

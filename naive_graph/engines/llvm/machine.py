@@ -1,10 +1,11 @@
 """`@machine`: this function of the small subset of Python runs as machine code.
 
-The functions of one file are compiled together when the first of them is
-called, and kept on disk. They are compiled quickly: they run once for a plan, and
+`function.python` is the plain function, which gives the same numbers, slowly. A call
+begins with it: a small plan has gone through all passes before the first of them
+is compiled. Once a function has seen many numbers, all of its file are compiled together, and
+kept on disk. They are compiled quickly: they run once for a plan, and
 LLVM's optimiser took twenty times as long, and gained a tenth. What runs again and
-again asks for its file's `library_of`. `function.python` is the plain function,
-which gives the same numbers, slowly.
+again asks for its file's `library_of`.
 """
 
 from __future__ import annotations
@@ -48,24 +49,28 @@ KERNELS = {
     )
 }
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
+MANY = 60_000  # numbers in arrays: some 5 ms of plain Python, while a file takes 20 ms to compile, and 4 to load
 _OF_FILE: dict[str, list[Machine]] = {}
 
 
 class Machine:
-    """A function that compiles when it is first called."""
+    """A function that compiles once it pays. seen: how many numbers its arguments have held until then."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
-        self.python = function
+        self.python, self.seen = function, 0
         self._call: Callable[..., Any] | None = None
         _OF_FILE.setdefault(function.__module__, []).append(self)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function: arrays of NumPy's as they lie, whole numbers and floats.
+        """Call the function: arrays of NumPy's as they lie, whole numbers and floats.
 
         The addresses are asked for here: in a conversion by ctypes a Ctrl-C would become an error of ctypes.
         """
         if self._call is None:
+            self.seen += sum(each.size for each in flattened(arguments) if hasattr(each, "ctypes"))
+            if self.seen <= MANY:
+                return self.python(*map(_viewed, arguments))
             self._call = self.compiled(quick=True)
         return self._call(*addresses(arguments))
 
@@ -79,6 +84,13 @@ class Machine:
 def addresses(arguments: Sequence[Any]) -> list[Any]:
     """Arguments as machine code takes them: where arrays lie, and numbers."""
     return [each.ctypes.data if hasattr(each, "ctypes") else each for each in flattened(arguments)]
+
+
+def _viewed(argument: Any) -> Any:
+    """An argument as plain Python takes it: from a view, numbers come as Python's own."""
+    if isinstance(argument, tuple):
+        return type(argument)(*map(_viewed, argument))
+    return memoryview(argument) if hasattr(argument, "ctypes") else argument
 
 
 def packed(*arguments: Any) -> Any:
