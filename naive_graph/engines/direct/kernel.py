@@ -359,7 +359,7 @@ def differentiate(
                     return kind + 1
                 call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
                 how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
-                looking = contribute(row, count, how, looking, widest, line, grads, xs, ids)
+                looking = contribute(row, count, how, looking, line, grads, OperandRoom(xs, ids, widest))
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
@@ -380,18 +380,24 @@ def differentiate(
     return 0
 
 
-def contribute(
-    row: int, count: int, how: int, looking: int, widest: int, line: RunOrder, grads: Floats, xs: Floats, ids: Ints
-) -> int:
+class OperandRoom(NamedTuple):
+    """Room for a row's operands, and behind `widest` of them their partials, and which are wanted."""
+
+    xs: Floats
+    ids: Ints
+    widest: int
+
+
+def contribute(row: int, count: int, how: int, looking: int, line: RunOrder, grads: Floats, room: OperandRoom) -> int:
     """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
 
-    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. ids: its operands, and behind `widest`
-    which are wanted; there xs has its partials. Gives whether to go on looking for what makes a sum infinite or NaN.
+    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. Gives whether to go on looking for
+    what makes a sum infinite or NaN.
     """
     g = grads[row]
     for i in range(count):
-        if ids[widest + i]:
-            operand, partial, share, passes = ids[i], xs[widest + i], g, how & TAKEN
+        if room.ids[room.widest + i]:
+            operand, partial, share, passes = room.ids[i], room.xs[room.widest + i], g, how & TAKEN
             if how & SELECTS:
                 passes = how & TAKEN if partial != 0.0 else 0
             else:
@@ -402,6 +408,7 @@ def contribute(
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
             line.marks[operand] = mark | RECEIVED | passes
             if looking and grads[operand] - grads[operand] != 0.0:
-                looking, at = 0, 2 * widest
-                xs[at], xs[at + 1], xs[at + 2], xs[at + 3], xs[at + 4] = row, i, partial, g, grads[operand]
+                looking, at = 0, 2 * room.widest
+                room.xs[at], room.xs[at + 1], room.xs[at + 2] = row, i, partial
+                room.xs[at + 3], room.xs[at + 4] = g, grads[operand]
     return looking

@@ -58,11 +58,16 @@ class Count(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """By row: whether it leads to a wanted one, whether its adjoint is wanted, and the row of that adjoint."""
+    """By row: whether it leads to a wanted one, whether its adjoint is wanted, and the row of that adjoint.
+
+    seeds: so many rows, whose adjoint begins at 1.
+    """
 
     needed: Bytes
     report: Bytes
     adjoints: Ints
+    seeds: Ints
+    seed_count: int
 
 
 def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
@@ -73,11 +78,11 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     """
     rows, samples = len(flat), len(flat.samples)
     known, constants = templates(flat.kinds, np.diff(flat.starts))
-    asked = Asked(marked(rows, wanted), marked(rows, wanted), np.full(rows, NONE, np.int32))
+    found, begun = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
+    asked = Asked(marked(rows, wanted), marked(rows, wanted), found, begun, len(begun))
     lead(rows, flat.columns, known, asked)
     plan, terms = _room(flat, known, len(constants), len(flat.operands) + len(seeds))
-    begun, local = np.array(seeds, np.int32), np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32)
-    sweep(begun, len(begun), rows, samples, known, asked, terms, plan, local)
+    sweep(rows, samples, known, asked, terms, plan, np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32))
     size, edges = plan.end.tolist()
     plan.starts[size] = edges
     numbers = {**flat.constants, **dict(zip(plan.numbers.tolist(), constants))}
@@ -136,13 +141,11 @@ def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
 
 
 @machine
-def sweep(
-    seeds: Ints, begun: int, rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing,
-    local: Ints,
-) -> None:  # fmt: skip
+def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints) -> None:
     """Walk backwards: sum up each row's terms, and hand every operand its own. local: room for a template's rows."""
-    for at in range(begun):
-        give(seeds[at], plan.numbers[0], NONE, NONE, plan.groups[seeds[at]], terms, plan)
+    for at in range(asked.seed_count):
+        seed = asked.seeds[at]
+        give(seed, plan.numbers[0], NONE, NONE, plan.groups[seed], terms, plan)
     for row in range(rows - 1, -1, -1):
         head = terms.heads[row]
         if head < 0 or asked.needed[row] == 0:
