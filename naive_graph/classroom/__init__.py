@@ -1,7 +1,7 @@
 """Exercises that know the mistake, and what the lessons bring along.
 
 cases      what an answer is asked: every small graph, random ones, nasty ones
-asking     asks an answer, whatever it does, so that nothing else changes
+run_answer  runs an answer, whatever it does, so that nothing else changes
 exercise   an exercise: one function with switches, each of them a mistake
 mistakes   which mistake an answer makes, by what it does
 exercises  the exercises themselves
@@ -17,18 +17,18 @@ digits     pictures of digits, and a network from somewhere else that reads them
 
 For a class:
 
-needed     the part of a program that a name needs
+program_slice  the part of a program that a name needs
 answers    the answers in a notebook
 sandbox_child  the sandbox from inside: walls, limits, and the learner's code
 system_calls  what an answer may not ask of Linux
 sandbox    the sandbox from outside: what goes in, what is believed
 handout    a lesson as notebooks for a class
 course     the course file
-own        exercises of the lecturer's own
+custom_exercises  exercises of the lecturer's own
 mutants    small changes of a program
 near       answers that do what the solution does with a slip
 checking   whether the cases of an exercise tell its mistakes apart
-by_hand    cells that a person marks
+manual_marks  what a person marks
 collecting  a ZIP of all submissions, put where they are graded
 grading    a folder of notebooks, graded
 pages      what is told of it, to each student and to the teacher

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 
-from .asking import AnswerWatch, Stopped, place_of, told_error
-from .needed import needed
+from .program_slice import needed
+from .run_answer import AnswerWatch, Stopped, place_of, told_error
 
 CELLS = 10, 10**12, False  # times the seconds of a call, any number of lines, and what they call is their own affair
 MOST_NAMES = 3  # of one answer

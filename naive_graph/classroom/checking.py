@@ -9,10 +9,10 @@ from itertools import combinations
 from typing import Any
 
 from ..errors import LessonError
-from .asking import Asked, ask
 from .exercise import Exercise
 from .judging import verdict
 from .mutants import mutants
+from .run_answer import Asked, ask
 from .solutions import solution_text
 
 

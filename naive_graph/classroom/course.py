@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
+from .custom_exercises import on_the_shelves, open_course, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
 from .judging import exercise_named
 from .notebook import predictions
-from .own import on_the_shelves, open_course, own_exercise
 from .sandbox import Limits
 
 FILE = "course.toml"

@@ -17,8 +17,8 @@ from textwrap import dedent
 from types import CodeType
 from typing import Any
 
-from .asking import AnswerOutcome, plain
 from .cases import ExerciseCase, arguments_text, plain_case
+from .run_answer import AnswerOutcome, plain
 
 Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}

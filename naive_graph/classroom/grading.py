@@ -28,15 +28,15 @@ from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import sandbox
 from .answers import calls, parsed
-from .by_hand import FILE as BY_HAND
-from .by_hand import hand_answers, hand_cells, marked, marks_rows, read_marks
 from .course import PREDICT, Course, Lesson
+from .custom_exercises import NAMED
 from .exercise import Exercise
 from .exercises.tiny import as_cell, graded_part
 from .handout import cell_texts, checked
 from .judging import Verdict
+from .manual_marks import FILE as BY_HAND
+from .manual_marks import hand_answers, hand_cells, marked, marks_rows, read_marks
 from .notebook import predicted
-from .own import NAMED
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared

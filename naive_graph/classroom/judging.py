@@ -10,14 +10,14 @@ from typing import Any
 
 from ..errors import LessonError
 from ..graph.graph import Graph
-from .asking import AnswerOutcome, Asked, ask
 from .cases import ExerciseCase
+from .custom_exercises import named_by_a_lecturer, on_the_shelves, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
 from .language import told
 from .mistakes import Mistake, diagnose, show
 from .near import RELATIONS
-from .own import named_by_a_lecturer, on_the_shelves, own_exercise
+from .run_answer import AnswerOutcome, Asked, ask
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from .asking import AnswerOutcome, Asked, plain
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Switches, same
 from .near import RAISED, SENTENCES, flat, near, relation
+from .run_answer import AnswerOutcome, Asked, plain
 
 NEARLY_ALL = 0.985
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong

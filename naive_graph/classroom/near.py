@@ -18,9 +18,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from .asking import AnswerWatch, Asked, Stopped
 from .exercise import Exercise, same
 from .mutants import OTHERS
+from .run_answer import AnswerWatch, Asked, Stopped
 from .solutions import solution_text
 
 SAID = tomllib.loads(Path(__file__).with_name("slips.toml").read_text(encoding="utf-8"))

@@ -15,11 +15,11 @@ from ..core.files import users_folder, write_whole
 from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
 from .answers import calls
+from .custom_exercises import is_judged_later
 from .exercises import ALL_EXERCISES
 from .judging import Verdict, exercise_named, judge
 from .language import told
 from .mistakes import Mistake
-from .own import is_judged_later
 from .solutions import solution_text
 
 

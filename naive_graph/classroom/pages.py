@@ -14,9 +14,9 @@ from urllib.parse import quote
 from ..views.drawing.picture import script
 from ..views.look import page_style
 from ..views.policy import policy
-from .by_hand import WAITS
 from .exercises import EXERCISES
 from .grading import Result, readable, untimed
+from .manual_marks import WAITS
 
 NUMBERS = {each.name: each.number for each in EXERCISES}
 UNWRITTEN = {"missing", "unfinished"}  # no misconceptions

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 from ..errors import LessonError
 from .answers import Trouble
-from .asking import MOST, REFUSED_FILES, REFUSED_ROOMS, AnswerOutcome, Asked, paired, patience, schedule
 from .exercise import Exercise
 from .judging import Verdict, exercise_named, verdict
 from .mistakes import Mistake
-from .needed import imported, needed, used
+from .program_slice import imported, needed, used
+from .run_answer import MOST, REFUSED_FILES, REFUSED_ROOMS, AnswerOutcome, Asked, paired, patience, schedule
 from .sandbox_child import ANSWER, ROOM, WORK
 
 HOUSE = Path(__file__).resolve().parents[1]
@@ -36,7 +36,7 @@ TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 DEEPEST = 40  # lists inside lists
-CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "own", "near")
+CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "custom_exercises", "near")
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
 ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
@@ -229,7 +229,7 @@ def _outcome(line: str, size: int) -> AnswerOutcome:
 
 
 def _plain(thing: Any, size: int, depth: int = 0) -> Any:
-    """A value if it is one that `asking.plain` could have told of a case with so many nodes."""
+    """A value if it is one that `run_answer.plain` could have told of a case with so many nodes."""
     if depth > DEEPEST:
         raise ValueError
     if thing is None or isinstance(thing, (bool, float)):

@@ -166,7 +166,7 @@ class Absent:
         return Absent(name)
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        watch = sys.modules["naive_graph.classroom.asking"].AnswerWatch.now
+        watch = sys.modules["naive_graph.classroom.run_answer"].AnswerWatch.now
         return self if watch is None else watch.refuse(self._name)
 
     __enter__ = __getitem__ = __call__
@@ -223,7 +223,7 @@ def questions(names: dict[str, list[str]]) -> Iterator[tuple[SandboxQuestion, li
 def answered(question: SandboxQuestion, known_as: list[str], expression: str, cells: list[str], tell: Tell) -> None:
     """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
     from naive_graph.classroom.answers import defined, expressions  # loaded before, by `questions`
-    from naive_graph.classroom.asking import in_turn, schedule
+    from naive_graph.classroom.run_answer import in_turn, schedule
 
     for each in expressions(cells, set(known_as), expression):
         trouble, answer = defined(cells, set(known_as), each)

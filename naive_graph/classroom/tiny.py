@@ -8,12 +8,12 @@ from types import CodeType, ModuleType
 
 from ..core.files import write_whole
 from ..errors import LessonError
-from .asking import ask
 from .exercise import Exercise, texts
 from .exercises.tiny import TINY, tiny_text
 from .judging import Verdict, verdict
 from .language import told
 from .notebook import SaidText, note
+from .run_answer import ask
 
 LAST = 10  # the lesson after which tiny.py is whole
 

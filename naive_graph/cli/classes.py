@@ -12,12 +12,12 @@ from typing import Any
 from ..classroom.checking import check_cases, untold_mutants, untold_switches
 from ..classroom.collecting import collect
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
+from ..classroom.custom_exercises import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.exercises.tiny import graded_part
 from ..classroom.grading import Result, grade_all, set_lesson, spreadsheets, table
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
 from ..classroom.lessons import GLOSSARY, lessons_of_the_package
-from ..classroom.own import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
 from ..errors import CommandError, LessonError

@@ -16,7 +16,8 @@ from naive_graph.classroom.notebook import JUDGED_BY, predictions
 
 ROOM = Path(classroom.__file__).parent
 SPEAKERS = (
-    "../cli/lessons.py ../cli/tiny.py language.py judging.py mistakes.py near.py asking.py notebook.py tiny.py cases.py"
+    "../cli/lessons.py ../cli/tiny.py language.py judging.py mistakes.py near.py run_answer.py "
+    "notebook.py tiny.py cases.py"
     " exercises/*.py"
 )
 # What has a space and is said to nobody: programs, a page's markup, a question of Python's own messages.

@@ -17,7 +17,7 @@ from students import WRONG
 from naive_graph.classroom import judge, sandbox
 from naive_graph.classroom.cases import LARGE, random_graphs
 from naive_graph.classroom.judging import exercise_named
-from naive_graph.classroom.needed import IMPORTS
+from naive_graph.classroom.program_slice import IMPORTS
 from naive_graph.classroom.sandbox import Limits
 from naive_graph.classroom.solutions import solution_text
 
@@ -226,12 +226,12 @@ TAKEN = {  # hostile answers; each name is that of an exercise
             return sorted(nodes, key=lambda node: node.row)
         """),
     "another counter": ("backward", """
-        from naive_graph.classroom import asking, cases
-        asking._outcome = lambda *_: asking.AnswerOutcome("gave", {"pairs": []})
-        asking.AnswerWatch.called = lambda *_: None
+        from naive_graph.classroom import run_answer, cases
+        run_answer._outcome = lambda *_: run_answer.AnswerOutcome("gave", {"pairs": []})
+        run_answer.AnswerWatch.called = lambda *_: None
         cases.ROADS = "nothing"
         def backward(order, y, partials):
-            return asking
+            return run_answer
         """),
     "the checker's right value": ("slope", """
         import gc

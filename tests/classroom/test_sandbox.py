@@ -195,10 +195,10 @@ FORGERIES = {
     ],
     "it brings other asking": [
         """
-        from naive_graph.classroom import asking
-        asking.outcome = lambda *_: asking.Outcome("gave", None)
+        from naive_graph.classroom import run_answer
+        run_answer.outcome = lambda *_: run_answer.Outcome("gave", None)
         def slope(f, x, h=1e-5):
-            return asking
+            return run_answer
         """
     ],
     "it asks for the solution": [

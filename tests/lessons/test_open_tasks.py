@@ -5,7 +5,7 @@ import re
 
 from lesson_files import FOLDER, titles
 
-from naive_graph.classroom.by_hand import hand_cells
+from naive_graph.classroom.manual_marks import hand_cells
 
 TEXT = (FOLDER / "notes" / "open_tasks.md").read_text(encoding="utf-8")
 TASKS = re.findall(r"^## `(\w+)`: .+\n\nAfter \*(.+)\*\. (\d+) points\.\n\n((?:(?!## ).*\n)+)", TEXT, re.MULTILINE)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..asking import Changed
 from ..cases import ExerciseCase, Formula, plain_case
 from ..exercise import Exercise, instead
+from ..run_answer import Changed
 
 
 def Dual(

@@ -23,7 +23,7 @@ from ..core.files import write_whole
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
 from .exercise import Exercise
-from .needed import needed
+from .program_slice import needed
 
 # Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]

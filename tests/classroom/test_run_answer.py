@@ -13,7 +13,7 @@ import pytest
 
 import naive_graph
 from naive_graph import Graph
-from naive_graph.classroom import asking, judge
+from naive_graph.classroom import judge, run_answer
 from naive_graph.classroom import judging as judge_room
 from naive_graph.classroom.exercises import EXERCISES
 
@@ -28,7 +28,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a 
 def anywhere(request, monkeypatch):
     """As on Linux, and as on Windows and in a browser."""
     if request.param == "here":
-        monkeypatch.setattr(asking.sys, "platform", "win32")
+        monkeypatch.setattr(run_answer.sys, "platform", "win32")
     elif sys.platform != "linux":
         pytest.skip("only Linux has a child process for the answer")
 
@@ -63,7 +63,7 @@ def test_endless_answers_are_stopped_and_the_trace_comes_back():
 
 @on_linux
 def test_endless_calls_into_c_are_stopped(monkeypatch):
-    monkeypatch.setattr(asking, "PATIENCE", 1.0)
+    monkeypatch.setattr(run_answer, "PATIENCE", 1.0)
     start = time.monotonic()
     assert names(judge("slope", lambda f, x, h=1e-5: sum(itertools.repeat(1)))) == ["never_ends"]
     assert time.monotonic() - start < 30
@@ -72,7 +72,7 @@ def test_endless_calls_into_c_are_stopped(monkeypatch):
 @on_linux
 def test_who_waits_is_told_once_how_long(monkeypatch, capsys):
     for name, value in {"SOON": 0.1, "PATIENCE": 2.0, "is_watched": lambda: True}.items():
-        monkeypatch.setattr(asking, name, value)
+        monkeypatch.setattr(run_answer, name, value)
 
     def slow(f, x, h=1e-5):
         seen.append(x)
@@ -128,8 +128,8 @@ def test_what_an_answer_edits_stays_in_its_own_process():
 @on_linux
 def test_editing_the_checker_earns_nothing():
     def edits(nodes):
-        asking.outcome = lambda *_: asking.AnswerOutcome("gave", [])
-        asking.plain = lambda *_: None
+        run_answer.outcome = lambda *_: run_answer.AnswerOutcome("gave", [])
+        run_answer.plain = lambda *_: None
         type(KAHN).right = type(KAHN).accepts = lambda *_: True
         return []
 
@@ -227,7 +227,7 @@ def test_a_ctrl_c_is_a_ctrl_c_and_leaves_no_process():
 
 
 def test_a_ctrl_c_here_leaves_the_graph(monkeypatch):
-    monkeypatch.setattr(asking.sys, "platform", "win32")
+    monkeypatch.setattr(run_answer.sys, "platform", "win32")
 
     def interrupted(nodes):
         raise KeyboardInterrupt
@@ -250,7 +250,7 @@ def test_a_slow_but_right_answer_passes():
 def test_verdicts_are_the_same_in_a_child_and_here(monkeypatch):
     answers = [("kahn", lambda nodes: nodes[::-1]), ("slope", lambda f, x, h=1e-5: f(x)), ("kahn", lambda nodes: 1 / 0)]
     first = [judge(*each) for each in answers]
-    monkeypatch.setattr(asking.sys, "platform", "win32")
+    monkeypatch.setattr(run_answer.sys, "platform", "win32")
     assert [(each.message, each.mistakes) for each in (judge(*pair) for pair in answers)] == [
         (each.message, each.mistakes) for each in first
     ]

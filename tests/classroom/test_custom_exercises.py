@@ -7,13 +7,13 @@ import re
 import pytest
 from handing_in import no_walls, notebook, walled  # noqa: F401
 
-from naive_graph.classroom import judge, own
-from naive_graph.classroom.by_hand import HEAD, marks_rows, read_marks
+from naive_graph.classroom import custom_exercises, judge
 from naive_graph.classroom.course import read_course
+from naive_graph.classroom.custom_exercises import own_exercise
 from naive_graph.classroom.handout import cell_texts
 from naive_graph.classroom.judging import exercise_named
+from naive_graph.classroom.manual_marks import HEAD, marks_rows, read_marks
 from naive_graph.classroom.notebook import check, hint, solution
-from naive_graph.classroom.own import own_exercise
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
@@ -28,7 +28,7 @@ ESSAY = {"grade": True, "grade_id": "why", "locked": False, "points": 3, "schema
 def course(tmp_path, monkeypatch):
     """A course with an exercise of its own, as the template makes it, and another like it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(own, "SHELVES", own.SHELVES[-2:])
+    monkeypatch.setattr(custom_exercises, "SHELVES", custom_exercises.SHELVES[-2:])
     made = tmp_path / "course"
     assert main(["class", "new-exercise", str(made / "exercises" / "mean.py")]) == 0
     for kind in (".py", ".toml"):
@@ -149,7 +149,7 @@ def test_an_own_exercise_is_handed_out_and_checked_as_ours_are(course, monkeypat
     assert main(["class", "new", str(course), "01"]) == 0
     assert read_course(course).lessons["own"].points == {"average": 1.0, "mean": 1.0}
     monkeypatch.chdir(course / "release" / "own")
-    monkeypatch.setattr(own, "SHELVES", own.SHELVES[-2:])
+    monkeypatch.setattr(custom_exercises, "SHELVES", custom_exercises.SHELVES[-2:])
     text = "\n".join(cell_texts(json.loads((course / "release" / "own" / "own.ipynb").read_text())))
     assert "def mean(numbers):" in text and "NotImplementedError" in text and "len(numbers)" not in text
     assert [each.name for each in check("mean", lambda numbers: sum(numbers)).mistakes] == ["no_division"]
@@ -165,7 +165,7 @@ def test_of_a_private_exercise_and_for_marks_nothing_is_handed_out_but_its_name(
     files = course / "release" / "own" / "exercises"
     assert not (files / "mean.py").exists() and (files / "mean.toml").read_text() == "[mean]\nprivate = true\n"
     monkeypatch.chdir(files.parent)
-    monkeypatch.setattr(own, "SHELVES", own.SHELVES[-2:])
+    monkeypatch.setattr(custom_exercises, "SHELVES", custom_exercises.SHELVES[-2:])
     told = check("mean", lambda numbers: 0)
     assert not told.passed and told.message == "mean has no check here: it is judged when you have handed it in."
 
@@ -183,7 +183,7 @@ def test_several_values_may_be_right(course):
     file = course / "exercises" / "mean.py"
     complaint = "def complaint(value, numbers):\n    return None if value in [0.0, *numbers] else 'it is no one'\n"
     file.write_text(file.read_text().replace("return sum(numbers) / count", "return numbers[0]") + complaint)
-    own.open_course(course)
+    custom_exercises.open_course(course)
     assert judge("mean", lambda numbers: numbers[-1] if numbers else 0.0).passed
     assert "which is wrong: it is no one" in judge("mean", lambda numbers: 77.0).message
 
