@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from ..errors import MissingToolError
 
@@ -51,11 +52,40 @@ def uninterrupted() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
+class Uncollected:
+    """Puts garbage collection off while a thread is in the block: a finalizer may wait for who waits for this thread.
+
+    Collection is the whole process's, so what other threads leave waits as well.
+
+    >>> with Uncollected():
+    ...     gc.isenabled()
+    False
+    """
+
+    inside: ClassVar[list[None]] = []  # one for each block that is open; who appends or pops needs no lock
+    was_on: ClassVar[bool] = False
+
+    def __enter__(self) -> None:
+        if gc.isenabled():
+            gc.disable()
+            Uncollected.was_on = True
+        Uncollected.inside.append(None)
+
+    def __exit__(self, *error: object) -> None:
+        Uncollected.inside.pop()
+        if not Uncollected.inside and Uncollected.was_on:
+            Uncollected.was_on = False
+            gc.enable()
+            if Uncollected.inside:  # another thread has just come in
+                gc.disable()
+                Uncollected.was_on = True
+
+
 @contextmanager
 def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
     """A block that imports a room whole. Raises MissingToolError, which names the extra to install."""
     try:
-        with uninterrupted():
+        with Uncollected(), uninterrupted():
             yield
     except ImportError as error:
         missing = str(error.name).partition(".")[0]

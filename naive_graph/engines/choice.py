@@ -24,7 +24,7 @@ from typing import Any
 
 from ..core import reference
 from ..core.beside import Beside
-from ..core.imports import door, uninterrupted
+from ..core.imports import Uncollected, door, uninterrupted
 from ..core.plan import Plan
 from ..core.tables import Tables
 from ..errors import EngineError, MissingToolError
@@ -123,7 +123,7 @@ def _is_ready() -> bool:
 @once
 def _can_compile() -> bool:
     try:
-        with uninterrupted():
+        with Uncollected(), uninterrupted():
             from .llvm.compile import llvmlite
 
             llvmlite()

@@ -203,3 +203,93 @@ assert sizes[2] - sizes[1] < 5.0, sizes  # 13 where llvmlite's passes and consta
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the size of a process is read as Linux says it")
 def test_compiling_again_and_again_takes_no_more_and_more_memory():
     subprocess.run([sys.executable, "-c", COMPILES], check=True)
+
+
+# --- who waits for whom ----------------------------------------------------------
+
+FINALIZER = """
+import gc
+from naive_graph import Graph, Program, Variable
+from naive_graph.engines.choice import AHEAD
+
+x = Variable(2.0)
+y = x
+for _ in range(2000):
+    y = (y * 1.01 + 0.1).sin()
+z = x * 3.0
+program = Program(z.sin(), [x])
+asked = []
+
+class Circle:
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        if len(asked) < 5:
+            asked.append(1)
+            {asks}
+
+gc.collect()
+gc.disable()
+while not AHEAD.busy.is_alive():
+    Graph.forward(y)
+gc.enable()
+circles = [Circle() for _ in range(300)]
+del circles  # too few to be collected at once: the thread that compiles now will be the next to allocate
+{runs}
+gc.collect()
+print(len(asked))
+"""
+
+
+@pytest.mark.parametrize("asks", ["Graph.forward(z * 1.5)", "program()"])
+@pytest.mark.parametrize("runs", ['Graph.forward(y, engine="direct")', "program()"])
+def test_a_finalizer_that_asks_a_graph_never_waits_for_who_waits_for_the_compiler(place, asks, runs):
+    text = FINALIZER.format(asks=asks, runs=runs)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "5\n"
+
+
+AT_EXIT = """
+import atexit
+from threading import Thread
+from naive_graph import Graph, Variable
+
+def work():
+    x = Variable(2.0)
+    Graph.forward(x * x, engine="direct")
+
+def end():
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+
+atexit.register(end)
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python starts no thread when it ends")
+def test_a_thread_that_compiles_when_python_ends_complains_of_nothing(place):
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+WITHOUT_ROOM = """
+import llvmlite, sys
+class NoRoom:
+    def find_spec(self, name, path, target=None):
+        if name == "llvmlite.binding":
+            raise OSError("Could not find/load shared object file")
+sys.meta_path.insert(0, NoRoom())
+from naive_graph import Graph, Variable
+from naive_graph.errors import MissingToolError
+try:
+    Graph.forward(Variable(2.0) * 2, engine="direct")
+except MissingToolError as error:
+    print(error)
+"""
+
+
+def test_where_memory_lacks_nobody_is_told_to_install_what_is_installed():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_ROOM], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("llvmlite is installed, and its library cannot be loaded: memory may be short")

@@ -17,19 +17,41 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache as once
 from hashlib import sha256
-from threading import RLock
+from threading import RLock, main_thread
 from typing import Any
 
 from ...core.fork_safety import COMPILER, held_over_forks
-from ...core.imports import uninterrupted
+from ...core.imports import Uncollected, uninterrupted
 from ...errors import MissingToolError
 from . import cache
 from .emit import Opaque
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
-# Whoever calls LLVM holds this, and a Ctrl-C back: llvmlite has a lock of its own, of which a fork would know nothing,
-# and which a Ctrl-C between its taking and its use would leave held.
-LOCK = RLock()
+
+
+class CompilerLock:
+    """Whoever calls LLVM holds this, and a Ctrl-C back: llvmlite has a lock of its own, of which a fork would know
+    nothing, and which a Ctrl-C between its taking and its use would leave held. Garbage waits: a finalizer that asks
+    a graph would wait for who holds the graph's lock, who may be waiting here.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._uncollected = RLock(), Uncollected()
+
+    def __enter__(self) -> None:
+        self._uncollected.__enter__()
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+        self._uncollected.__exit__()
+
+    def keep(self) -> None:
+        """Take it for good."""
+        self._lock.acquire()
+
+
+LOCK = CompilerLock()
 held_over_forks(COMPILER, lambda: LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
@@ -39,7 +61,7 @@ MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keep
 def _ended() -> None:
     """Python ends after LLVM, which nobody calls any more: a thread that ended in between would keep the lock."""
     with uninterrupted():
-        LOCK.acquire()
+        LOCK.keep()
 
 
 class Library:
@@ -182,10 +204,18 @@ def llvmlite() -> Any:
     with LOCK, uninterrupted():
         try:
             from llvmlite import __version__, binding
-        except (ImportError, OSError) as error:  # OSError: it is there, but its library cannot be loaded
+        except (ImportError, OSError) as error:
             raise MissingToolError(
                 'Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'
+                if isinstance(error, ImportError)
+                else "llvmlite is installed, and its library cannot be loaded: memory may be short (ulimit -v), or the "
+                'file is damaged. engine="reference" needs neither.'
             ) from error
+        if not main_thread().is_alive():  # Python ends, and llvmlite's own callback for that comes too late
+            with suppress(ImportError, AttributeError):
+                from llvmlite.binding import common
+
+                common._shutting_down[0] = True
         if binding.llvm_version_info < OLDEST:
             raise MissingToolError(
                 f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
