@@ -9,7 +9,7 @@ from pathlib import Path
 HOUSE = Path(__file__).parent.parent / "naive_graph"
 # Rooms, ground floor first. A file imports lower rooms, or its own room's files; type-only imports count.
 FLOORS = [
-    "errors", "core", "engines", "graph", "tensor", "program", "training", "views", "sequential", "interop",
+    "errors", "naive", "core", "engines", "graph", "tensor", "program", "training", "views", "sequential", "interop",
     "classroom", "site", "cli", "__main__",
 ]  # fmt: skip
 # Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
@@ -72,6 +72,10 @@ def test_imports_go_down_the_floors():
         and (target in ("import_module", "__init__") or floor[target.split("/")[0]] > floor[name.split("/")[0]])
     ]
     assert wrong == []
+
+
+def test_the_first_file_stands_alone():
+    assert USES["naive"] == set() and [name for name, targets in USES.items() if "naive" in targets] == []
 
 
 def test_imports_by_name_are_followed():

@@ -6,14 +6,14 @@ Whatever they are given, the result is a node: numbers become Constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
 from ..core.number import listed, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
-from ..errors import ArityError, OperatorNameError
-from .nodes import Constant, Node, build, rows_of
+from ..errors import ArityError, NodeError, OperatorNameError
+from .nodes import IN_NAIVE, Constant, Node, build, rows_of
 
 
 def unary_function_frame(node: Any, operator: str) -> Any:
@@ -62,6 +62,12 @@ class CalculateTable(Mapping[str, Callable[[Node], float]]):
         if name not in RULES:
             raise KeyError(name)
         return lambda node: float(RULES[name](*[operand.value for operand in node.last]))
+
+    def __setitem__(self, name: str, calculate: object) -> NoReturn:
+        raise NodeError(
+            "An operator of your own is made with its partial derivatives: "
+            f"{name} = operator({name!r}, value, partials). {IN_NAIVE}"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, rule in RULES.items() if not rule.helper)

@@ -105,7 +105,9 @@ class Node(_Methods):
         home, source = CURRENT.tables, _row_in(self, CURRENT.tables)
         if not isinstance(consumer, Operator):
             what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else repr(consumer)
-            raise NodeError(f"An edge leads to an Operator, not to {what}.")
+            own = isinstance(consumer, Node) and type(consumer) not in KINDS.values()
+            hint = f" Derive it from Graph.Operator. {IN_NAIVE}" if own else ""
+            raise NodeError(f"An edge leads to an Operator, not to {what}.{hint}")
         target = _row_in(consumer, home)
         rule = BY_NUMBER[home.operators[target]]
         with home.lock:
@@ -356,10 +358,29 @@ class Node(_Methods):
 
     def _set(self, value: object) -> None:
         home = self._home
+        if value is None and type(self) not in KINDS.values():
+            if isinstance(self, Variable | PlaceHolder):
+                raise NumberError(f"{self.tables.label(self._row)} takes a real number, not None. {IN_NAIVE}")
+            leave_unset(self)  # a learner's own kind of node may begin so
+            return
         if type(value) is not float or home is not CURRENT.tables:
             value = number(value, self.tables.label(self._row))
         with home.lock, Lasting(home):
             home.write(self._row, value)
+
+
+IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as it stands."
+
+
+def _refuse_assignment(name: str) -> Callable[[Any, object], None]:
+    """What assigning to this property of a node does."""
+
+    def refuse(node: Any, value: object) -> None:
+        if name == "operator" and value == node.operator:
+            return  # an own class of operators may note its name
+        raise AttributeError(f"{name} of a node is found in the graph, and cannot be set. {IN_NAIVE}")
+
+    return refuse
 
 
 _EXACT = 2**53  # up to here every int is a float
@@ -589,6 +610,11 @@ for _sign, _name in INFIX.items():
     _inplace = _sign.replace("__", "__i", 1)
     setattr(Variable, _inplace, _in_place(RULES[_name]))
     setattr(Operator, _inplace, getattr(Node, _sign))
+
+
+for _name in ("last", "next", "in_deg", "out_deg"):
+    setattr(Node, _name, getattr(Node, _name).setter(_refuse_assignment(_name)))
+Operator.operator = Operator.operator.setter(_refuse_assignment("operator"))  # type: ignore[attr-defined,method-assign]
 
 
 def is_tensor(given: object) -> TypeGuard[Any]:

@@ -117,6 +117,68 @@ def test_a_learners_own_class_of_nodes_has_a_value_and_a_gradient():
     assert (probe.grad, y.last[0] is probe, probe.origin.filename) == (6.0, True, __file__)
 
 
+def test_a_learners_own_class_of_nodes_may_begin_without_a_value():
+    class Room(Graph.Node):
+        def __init__(self):
+            super().__init__()
+            self.value = None
+
+    room = Room()
+    y = room * 2.0
+    assert room.value is None
+    with pytest.raises(PlaceHolderError):
+        Graph.forward(y)
+    room.value = 3.0
+    Graph.forward(y)
+    assert y.value == 6.0
+
+
+def test_a_learners_own_class_of_operators_is_an_operator():
+    class Own(Graph.Operator):
+        def __init__(self, operator):
+            super().__init__(operator)
+            self.operator = operator
+
+    x, total = Variable(3.0), Own("add")
+    x.build_edge(total)
+    x.build_edge(total)
+    Graph.forward()
+    Graph.backward(total)
+    assert (total.value, x.grad, (total * 2.0).last[0] is total) == (6.0, 2.0, True)
+
+
+class OwnVariable(Graph.Variable):
+    pass
+
+
+def set_value_to_none():
+    OwnVariable(1.0).value = None
+
+
+def count_down():
+    (Variable(1.0) + 2.0).in_deg -= 1
+
+
+def rename():
+    (Variable(1.0) + 2.0).operator = "mul"
+
+
+def add_to_the_table():
+    Graph.operator_calculate_table["cube"] = lambda node: node.last[0].value ** 3
+
+
+def draw_an_edge_to_an_own_variable():
+    Variable(1.0).build_edge(OwnVariable(0.0))
+
+
+@pytest.mark.parametrize(
+    "write", [set_value_to_none, count_down, rename, add_to_the_table, draw_an_edge_to_an_own_variable]
+)
+def test_what_is_refused_here_and_works_in_the_first_file_names_it(write):
+    with pytest.raises((TypeError, AttributeError), match=r"In naive_graph\.naive, .* this works as it stands"):
+        write()
+
+
 def test_working_counters_begin_with_the_degrees_and_belong_to_the_learner():
     x = Variable(1.0)
     y = x * x
