@@ -1,7 +1,7 @@
-"""What a wheel carries beside the package: the lessons, without what their cells showed, and the notes for teachers.
+"""Add the lessons to a wheel and to a source archive, without what their cells showed.
 
-The lessons stand at the top of the repository, where GitHub shows them with
-their pictures, ten times as large; whoever asks for copies gets none of these.
+In the repository the notebooks hold their pictures, which makes them ten times
+as large. A wheel also gets the notes for teachers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class LessonsHook(BuildHookInterface):
-    """Puts the lessons inside the package. An editable install finds them beside it."""
+    """Put the lessons inside the package; an editable install finds them beside it."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version != "standard":
@@ -25,10 +25,15 @@ class LessonsHook(BuildHookInterface):
 
         self.made = tempfile.TemporaryDirectory()
         lessons = Path(self.root, "lessons")
-        for lesson in sorted(lessons.glob("*.ipynb")):
-            stripped = Path(self.made.name, lesson.name)
+        source = self.target_name == "sdist"
+        place = "lessons" if source else "naive_graph/lessons"
+        for lesson in sorted(lessons.glob("**/*.ipynb" if source else "*.ipynb")):
+            stripped = Path(self.made.name, lesson.relative_to(lessons))
+            stripped.parent.mkdir(exist_ok=True)
             stripped.write_bytes(without_outputs(lesson))
-            build_data["force_include"][str(stripped)] = f"naive_graph/lessons/{lesson.name}"
+            build_data["force_include"][str(stripped)] = f"{place}/{lesson.relative_to(lessons).as_posix()}"
+        if source:
+            return
         languages = {each.parent for each in lessons.glob("*/*.po")}
         texts = [
             text for each in languages for text in [*each.glob("*.po"), *each.glob("notes/*.md"), each / "README.md"]

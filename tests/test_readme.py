@@ -1,6 +1,5 @@
 """The README tells the truth: its Python runs, its pictures and rooms are there, its commands are real."""
 
-import os
 import re
 import subprocess
 import sys
@@ -14,34 +13,22 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 SHELL = "\n".join(re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE))
-MAP = README.split("## The rooms")[1].split("\n## ")[0]
+MAP = README.split("## The rooms")[1]
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """What the README's Python prints, pasted in order into one session."""
-    folder = tmp_path_factory.mktemp("paste")
-    (folder / "pasted.py").write_text("\n".join(PYTHON), encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-W", "error", "pasted.py"],
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-    )
+def test_it_is_read_in_a_minute():
+    assert len(README.splitlines()) <= 90
 
 
-def test_it_is_read_in_one_go():
-    assert len(README.splitlines()) <= 150
-
-
-def test_the_python_runs_without_a_warning(printed):
-    assert (printed.returncode, printed.stderr) == (0, "")
-
-
-def test_every_print_gives_what_its_comment_says(printed):
-    promised = re.findall(r"print\(.*\.formula\(\)\) +# (.*)", "\n".join(PYTHON))
-    assert [line for line in printed.stdout.splitlines() if line in promised] == promised
+@pytest.mark.parametrize("program", PYTHON, ids=range(len(PYTHON)))
+def test_each_program_runs_alone_and_prints_what_its_comments_say(program, tmp_path):
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    ended = subprocess.run([sys.executable, "-W", "error", "program.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    promised = re.findall(r"^print\(.*\) +# (.*)$", program, re.MULTILINE)
+    shown = ended.stdout.splitlines()
+    assert promised and [line for line in shown if line in promised] == [line for line in promised if line in shown]
+    assert sum(line in shown for line in promised) >= len(promised) - 1  # one comment describes instead
 
 
 @pytest.mark.parametrize("picture", re.findall(r"!\[[^]]*\]\(([^)]*)\)", README))
