@@ -1,18 +1,20 @@
 """How long a step takes to reach the screen, how large a saved walk is, and how soon it opens.
 
-    python tests/benchmarks/stepper.py [--picture figures/stepper.png]
+    python tests/benchmarks/stepper.py [--picture figures/stepper.gif]
 
-Needs chromium and playwright. With --picture it also photographs the stepper
-for the README.
+Needs chromium and playwright. With --picture it also films the stepper for the
+README.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import tempfile
 import time
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from naive_graph import Graph, Variable, record, step
@@ -45,23 +47,32 @@ steps = step(f)
 """
 
 
-def photograph(path: Path) -> None:
-    """The walk through log((x - 7)**2 + 10), somewhere on the way back."""
+def film(path: Path) -> None:
+    """Write the walk through log((x - 7)**2 + 10), forwards and back, as a GIF: a frame for each step, a second each."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         source, names = Path(folder, "walk.py"), {}
         source.write_text(PROGRAM)
         exec(compile(PROGRAM, str(source), "exec"), names)
         steps = names["steps"]
-        index = steps.find(kind="contributed")[-2].index
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1320, "height": 580}, reduced_motion="reduce")
-        page.goto(steps.save(Path(folder, "walk.html")).as_uri() + f"#step={index - 1}&level=3")
-        page.wait_for_selector(f"[data-step='{index - 1}']")
-        for key in ("3", "ArrowRight"):  # with the queue, and the value on its way
-            page.keyboard.press(key)
-        page.wait_for_selector(f"[data-step='{index}']")
-        page.locator(".ng-stepper").screenshot(path=str(path))
+        page = browser.new_page(viewport={"width": 1100, "height": 580}, reduced_motion="reduce")
+        address = steps.save(Path(folder, "walk.html")).as_uri()
+        shots = []
+        for each in steps.find():
+            if each.kind not in ("read", "evaluated", "seeded", "contributed"):
+                continue
+            page.goto("about:blank")
+            page.goto(f"{address}#step={each.index}&level=3")
+            page.wait_for_selector(f"[data-step='{each.index}']")
+            shots.append(Image.open(io.BytesIO(page.locator(".ng-stepper").screenshot())))
         browser.close()
+    height = max(shot.height for shot in shots)
+    frames = []
+    for shot in shots:
+        frame = Image.new("RGB", (shot.width, height), "white")
+        frame.paste(shot, (0, 0))
+        frames.append(frame.quantize(64))
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=1000, loop=0, optimize=True)
 
 
 def a_million():
@@ -105,4 +116,4 @@ if __name__ == "__main__":
             measure(make())
     if chosen.picture:
         with Graph.scratch():
-            photograph(chosen.picture)
+            film(chosen.picture)
