@@ -15,7 +15,7 @@ table: three networks on 1, 2 and 4 workers (or so many), on threads, processes 
 as `fit` divides: the speed-up over a fit without workers that is predicted, beside the
 measured one, by the median of five runs that take turns with fits; "could be" is the fit's
 processor time over that of the busiest worker, which a machine that others use does not
-spoil. It writes the table into README.md beside it; the plot (figures/scaling.png, without
+spoil. It writes the table into HISTORY.md beside it; the plot (figures/scaling.png, without
 --plot) has throughput and memory to 1,000 workers, as the simulator has them, and what was measured.
 torch: an epoch of fit, predict and evaluate beside torch's eager mode in float64 at
 the same batch on one core: processor time, the least of nine runs by turns.
@@ -223,7 +223,7 @@ BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
 
 def write_table(rows):
     """The page's table, anew."""
-    page = Path(__file__).with_name("README.md")
+    page = Path(__file__).with_name("HISTORY.md")
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     head = ("network", "workers", "how many", "predicted", "measured", "could be")
     lines = ["| " + " | ".join(row).replace("nan", "") + " |" for row in (head, ["---"] * len(head), *rows)]
