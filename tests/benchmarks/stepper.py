@@ -48,7 +48,7 @@ steps = step(f)
 
 
 def film(path: Path) -> None:
-    """Write the walk through log((x - 7)**2 + 10), forwards and back, as a GIF: a frame for each step, a second each."""
+    """Film the walk through log((x - 7)**2 + 10), forwards and back: a frame for each step."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         source, names = Path(folder, "walk.py"), {}
         source.write_text(PROGRAM)
