@@ -13,7 +13,7 @@ from spoken import spoken
 
 from naive_graph import Graph, History, step
 from naive_graph.classroom import language
-from naive_graph.classroom.language import HOLE, in_language, languages, messages, paragraphs, read, told, translated
+from naive_graph.classroom.language import HOLE, in_language, languages, messages, paragraphs, read, told
 from naive_graph.classroom.lessons import as_bytes, lessons_of_the_package, without_outputs
 from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
@@ -80,7 +80,9 @@ def test_a_lesson_in_another_language_has_the_same_programs(wished: str, lesson:
 
 @every_lesson
 def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str, lesson: Path) -> None:
-    made = as_bytes(translated(json.loads(lesson.read_bytes()), lesson, wished)).decode()  # with what its cells showed
+    made = as_bytes(
+        language.translated(json.loads(lesson.read_bytes()), lesson, wished)
+    ).decode()  # with what its cells showed
     assert (FOLDER / wished / lesson.name).read_text("utf-8") == made, "run `python lessons/build.py --languages`"
 
 
