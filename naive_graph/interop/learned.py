@@ -22,7 +22,7 @@ LAYERS = PRODUCTS | {
 GIVEN = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are no weights
 ANGLES, MASKED = {"sin", "cos"}, {"softmax", "log_softmax"}
 FIRST = {"sub", "div"}  # what is taken off, or divided by, is a statistic; so is what has a root drawn
-ROOTS = {"sqrt", "rsqrt"}
+ROOTS = {"sqrt", "rsqrt", "DequantizeLinear"}  # the last makes weights of whole numbers, by a scale
 
 
 class Use(NamedTuple):
@@ -35,10 +35,12 @@ class Use(NamedTuple):
     results: Collection[str]
 
 
-def use_of(found: tuple[Row, Name] | None, inputs: Sequence[str], results: Collection[str], opset: int | None) -> Use:
+def use_of(
+    op: str, found: tuple[Row, Name] | None, inputs: Sequence[str], results: Collection[str], opset: int | None
+) -> Use:
     """A step of the row that its operator's name means; without one, a step that passes on what it is given."""
     if found is None:
-        return Use("", False, {"x": inputs}, inputs, results)
+        return Use(op, False, {"x": inputs}, inputs, results)
     row, mapping = found
     read = {home.position % len(inputs) for home in mapping.homes(opset).values() if isinstance(home, Input) and inputs}
     places = [each.position if isinstance(each, Permuted) else each for each in mapping.operands or ()]

@@ -44,32 +44,38 @@ class Weight(LeafNode):
 
 
 class StoredWeights:
-    """All that a file stores, by name: arrays, and those of more than one number with fractions as leaves.
+    """All that a file stores, by name: arrays, which are known, and those that are learned as leaves.
 
-    parameters: names of those that are learned; a single number is a leaf only then.
+    parameters: names of those that are learned.
     """
 
     def __init__(self, arrays: dict[str, Any], parameters: Collection[str]) -> None:
         self.arrays, self.parameters = arrays, parameters
         self.leaves: dict[str, Weight] = {}
+        self.constants: dict[str, Weight] = {}
         self.used: dict[str, Weight] = {}  # that stand in an expression
 
     def __contains__(self, name: object) -> bool:
         return name in self.arrays or name in self.leaves
 
     def __getitem__(self, name: str) -> Any:
-        """A leaf; an array of whole numbers or truth values, and a single number, are known as they are."""
+        """The leaf of a weight that is learned; the array of another."""
         if name not in self.leaves:
-            array, moves = self.arrays[name], name in self.parameters
-            if array.dtype.kind != "f" or not array.size or not (array.ndim or moves):
+            array = self.arrays[name]
+            if name not in self.parameters or array.dtype.kind != "f" or not array.size:
                 return array
-            kind = LeafType.PARAMETER if moves else LeafType.CONSTANT
-            self.leaves[name] = Weight(self.arrays.pop(name), name, kind)
+            self.leaves[name] = Weight(self.arrays.pop(name), name, LeafType.PARAMETER)
         return self.leaves[name]
+
+    def constant(self, name: str) -> Weight:
+        """The leaf of a weight that is not learned, where a tensor reads it."""
+        if name not in self.constants:
+            self.constants[name] = Weight(self.arrays[name], name, LeafType.CONSTANT)
+        return self.constants[name]
 
     def learned(self) -> dict[str, Weight]:
         """Those that a trainer moves."""
-        return {name: each for name, each in self.used.items() if each.leaf_type == LeafType.PARAMETER}
+        return dict(self.used)
 
     def model(self) -> Model:
         """A Model that owns the learned weights from now on, in one array of float64."""

@@ -385,6 +385,12 @@ for op, function, shape in (("SpaceToDepth", to_depth, (1, 4, 2, 3)), ("DepthToS
 case("SpaceToBatchND", [x(1, 2, 3, 1), Known([2, 2]), Known([[0, 0], [1, 0]])],
      lambda x, *_: np.pad(x, [(0, 0), (0, 0), (1, 0), (0, 0)]).reshape(1, 1, 2, 2, 2, 1).transpose(2, 4, 0, 1, 3, 5)
      .reshape(4, 1, 2, 1))  # fmt: skip
+case("SpaceToBatch", [x(1, 2, 3, 1), Known([[0, 0], [1, 0]])],
+     lambda x, *_: np.pad(x, [(0, 0), (0, 0), (1, 0), (0, 0)]).reshape(1, 1, 2, 2, 2, 1).transpose(2, 4, 0, 1, 3, 5)
+     .reshape(4, 1, 2, 1), block_size=2)  # fmt: skip
+case("BatchToSpace", [x(4, 1, 2, 1), Known([[0, 0], [1, 0]])],
+     lambda x, *_: x.reshape(2, 2, 1, 1, 2, 1).transpose(2, 3, 0, 4, 1, 5).reshape(1, 2, 4, 1)[:, :, 1:],
+     block_size=2)  # fmt: skip
 case("BatchToSpaceND", [x(4, 1, 2, 1), Known([2, 2]), Known([[0, 0], [1, 0]])],
      lambda x, *_: x.reshape(2, 2, 1, 1, 2, 1).transpose(2, 3, 0, 4, 1, 5).reshape(1, 2, 4, 1)[:, :, 1:])  # fmt: skip
 case("SoftmaxCrossEntropyWithLogits", [x(2, 3), softmax(x(2, 3))], lambda z, y: -(y * np.log(softmax(z))).sum(-1))

@@ -113,7 +113,7 @@ def test_a_llama_learns_what_it_learns_in_pytorch_and_its_angles_stay():
 
 def leaves(network):
     """The weights that the network's nodes read."""
-    return {each: None for node in network.graph.inner for each in node.sources if each.name in network.weights.leaves}
+    return {each: None for node in network.graph.inner for each in node.sources if each.name in network.weights}
 
 
 def test_what_pytorch_says_in_a_file_counts_more():

@@ -19,8 +19,11 @@ from naive_graph.errors import ExportError, ImportModelError  # noqa: E402
 from naive_graph.interop import to_onnx  # noqa: E402
 from naive_graph.interop.onnx import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
-from naive_graph.tensor import LeafType  # noqa: E402
+from naive_graph.tensor import LeafType, tensor_operator  # noqa: E402
 from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
+from naive_graph.tensor.operators.examples import example as like  # noqa: E402
+from naive_graph.tensor.operators.mapping import Attribute, Onnx  # noqa: E402
+from naive_graph.tensor.operators.properties import Tensor  # noqa: E402
 from naive_graph.training import lookup, parameter  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})
@@ -494,3 +497,29 @@ def test_a_property_that_does_not_fit_is_told_of():
         each.value = '{"axis": 9}' if each.key == "naive_graph.properties" else each.value
     with pytest.raises(ImportModelError, match="axis"):
         from_onnx(model)
+
+
+# --- own names ----------------------------------------------------------------------
+
+
+def test_an_onnx_name_of_ones_own_works_both_ways(tmp_path):
+    @tensor_operator(onnx=Onnx("MyScale", by=Attribute("by", 2.0)), shape=lambda x: x, examples=[like((2, 3))])
+    def my_scale(x: Tensor, by: float = 2.0):
+        """by x."""
+        return x * by
+
+    try:
+        x = LeafNode.input((2,), "x")
+        model = leaves(my_scale(my_scale(x, 3.0, name="a"), name="y"), [[6.0, 12.0]], {"x": np.array([1.0, 2.0])})
+        assert [(each.op_type, each.domain) for each in model.graph.node] == [
+            ("MyScale", "naive_graph"), ("MyScale_1", "naive_graph")]  # fmt: skip
+        network = from_onnx(model)
+        assert [network.nodes[name].call.properties["by"] for name in "ay"] == [3.0, 2.0]
+        del model.functions[:]
+        for domain in ("naive_graph", "com.example", ""):
+            model.graph.node[0].domain = domain
+            model.graph.node[1].CopyFrom(onnx.helper.make_node("MyScale", ["a"], ["y"], domain=domain))
+            network = from_onnx(model)
+            assert network([1.0, 2.0]).tolist() == [6.0, 12.0] and network.nodes["a"].call.operator is my_scale
+    finally:
+        operators().forget("my_scale")

@@ -13,7 +13,7 @@ from graphdefs import Drawn, Shape, Type  # noqa: E402
 from tensorflow_cases import convolved, largest, softmax  # noqa: E402
 
 from naive_graph import AdamTrainer, Graph, History, draw, gradcheck, lower  # noqa: E402
-from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, StaleNodeError, UnknownOperatorError  # noqa: E402
+from naive_graph.errors import FeedError, ImportModelError, StaleNodeError, UnknownOperatorError  # noqa: E402
 from naive_graph.interop import from_tensorflow  # noqa: E402
 from naive_graph.interop.tensorflow.building import TensorFlowBuilder  # noqa: E402
 
@@ -313,19 +313,46 @@ def test_arithmetic_with_shapes_is_done_in_whole_numbers():
         }[name]  # fmt: skip
 
 
-def test_a_cast_that_would_round_at_run_time_is_refused_and_others_are_not():
+def test_whole_numbers_stay_whole_whatever_is_done_with_them():
     g = Drawn()
     g.placeholder((2,), "x")
     g.node("Cast", "x", name="truth", DstT=Type("b1"))
     g.node("Cast", "truth", name="count", DstT=Type("i4"))
     g.node("Cast", "count", name="y", DstT=Type("f4"))
     assert from_tensorflow(g.graph)(np.array([0.0, -2.5])).tolist() == [0.0, 1.0]
+    g.placeholder((5,), "i", "i4")
+    g.const(np.array(2, "i4"), "two")
+    g.const(np.array([0], "i4"), "axis")
+    for op, name in (("Div", "d"), ("TruncateDiv", "t"), ("FloorDiv", "f"), ("FloorMod", "m"), ("Mod", "r")):
+        g.node(op, "i", "two", name=name)
+    g.node("Pow", "two", "i", name="p")
+    g.node("Mean", "i", "axis", name="mean", keep_dims=False)
     g.node("Cast", "x", name="rounded", DstT=Type("i4"))
-    with pytest.raises(ImportAttributeError, match="DstT"):
-        from_tensorflow(g.graph, outputs="rounded")
-    g.node("Div", "count", "count", name="ratio")
-    with pytest.raises(ImportModelError, match="whole numbers"):
-        from_tensorflow(g.graph, outputs="ratio")
+    whole = np.array([-7, -2, 0, 5, 9])
+    network = from_tensorflow(g.graph, outputs=[*"dtfmrp", "mean", "rounded"])
+    found = {name: array.tolist() for name, array in network(x=[1.7, -1.7], i=whole).items()}
+    assert found == {
+        "d": [-3, -1, 0, 2, 4], "t": [-3, -1, 0, 2, 4], "f": [-4, -1, 0, 2, 4], "m": [1, 0, 0, 1, 1],
+        "r": [-1, 0, 0, 1, 1], "p": [0, 0, 1, 32, 512], "mean": 1.0, "rounded": [1, -1],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 7, 49, 93])
+def test_the_mean_of_equal_whole_numbers_is_that_number(count):
+    g = Drawn()
+    g.placeholder((count,), "i", "i8")
+    g.const(np.array([0], "i4"), "axis")
+    g.node("Mean", "i", "axis", name="mean", keep_dims=False)
+    assert from_tensorflow(g.graph)(np.ones(count)) == 1
+
+
+def test_without_outputs_all_parts_of_a_node_are_given():
+    g = Drawn()
+    g.placeholder((4,), "x")
+    g.const(np.array([1, 0, 2, 0], "i4"), "places")
+    g.node("DynamicPartition", "x", "places", name="p", num_partitions=3)
+    found = from_tensorflow(g.graph)([1.0, 2.0, 3.0, 4.0])
+    assert {name: array.tolist() for name, array in found.items()} == {"p": [2.0, 4.0], "p:1": [1.0], "p:2": [3.0]}
 
 
 def test_reading_leaves_the_learners_scope_as_it_was_and_gives_no_warning():

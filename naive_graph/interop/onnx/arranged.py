@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from onnx import defs
 
 from ...tensor.base import Call, TensorNode
 from .drawn import LAST, common_order
@@ -33,8 +34,10 @@ def emitted(
                   for name, each in {**call.properties, **_ended(call)}.items()}  # fmt: skip
     around = AROUND.get(row.name) or AROUND.get(row.kind) or Statement.emit
     for mapping in row.mappings:
-        if mapping.framework == "onnx" and mapping.since <= builder.model_builder.opset <= (
-            mapping.until or builder.model_builder.opset
+        if (
+            mapping.framework == "onnx"
+            and defs.has(mapping.operator)
+            and mapping.since <= builder.model_builder.opset <= (mapping.until or builder.model_builder.opset)
         ):
             try:
                 return around(Statement(builder, call, mapping, operands, properties), shapes, label, scope)

@@ -60,6 +60,14 @@ def dtype_of(data_type: int, who: str) -> np.dtype[Any]:
     return np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
 
 
+def entry_type(data_type: int) -> np.dtype[Any]:
+    """What NumPy calls a type of entries as they are held here: floats and whole numbers that NumPy lacks are wider."""
+    found = np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
+    if found.kind in "biuO" or found in OURS:
+        return found
+    return np.dtype(np.int8 if "int" in found.name else np.float32)
+
+
 def type_name(data_type: int) -> str:
     """What ONNX calls a type of entries. Raises ImportModelError for a number that is none."""
     try:

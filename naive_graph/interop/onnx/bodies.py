@@ -8,7 +8,7 @@ from typing import Any
 from onnx import FunctionProto, TypeProto, helper
 
 from ...errors import ImportModelError
-from .folding import bound, schema_of
+from .folding import node_of, schema_of
 from .inlining import Application, inlined
 
 Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
@@ -27,8 +27,7 @@ def _versions(schema: Any, opset: int) -> list[int]:
 def spelt_out(step: Application, typed: Typed) -> list[Application]:
     """The steps that an operator is made of, for inputs of these types and shapes. Raises ImportModelError."""
     schema = schema_of(step.op, step.opset)
-    node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)
-    node.attribute.extend(bound(step.attributes))
+    node = node_of(step)
     version = max(_versions(schema, step.opset))
     if version in schema.context_dependent_function_opset_versions:
         types = [_type(*typed(name)) if name else TypeProto() for name in step.inputs]

@@ -6,20 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import FunctionProto, TensorProto, helper
+from onnx import FunctionProto, TensorProto, defs
 
 from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError, UnknownOperatorError
 from ...tensor.base import TensorNode
 from ...tensor.operators.row import Row
+from ...tensor.operators.table import TABLE
+from ..network import BuiltGraph
+from .arrays import entry_type
 from .bodies import has_body, spelt_out
-from .folding import KNOWN_ONLY, check_entries, folded, is_foldable, schema_of, types_like
+from .folding import KNOWN_ONLY, check_entries, evaluate, schema_of, size_of_results, types_of_results
 from .inlining import Application
 from .mapped import check_attributes, mapping_of, operands, properties
 from .own import restored
-from .values import Values
+from .values import WHOLE, Values
 
 Prepared = Callable[["OnnxBuilder", Application], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py
+# Operators that compute fractions of whole numbers, and drop them: towards 0.
+FRACTIONS = {
+    "Div", "Gemm", "GridSample", "Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Resize",
+    "Upsample",
+}  # fmt: skip
+LARGEST_WHOLE = 2**53  # up to which float64 has all whole numbers
 
 
 def prepared(*ops: str) -> Callable[[Prepared], Prepared]:
@@ -37,10 +46,15 @@ def unsupported(step: Application) -> str:
     if own_function(step) is not None:
         return ""
     if step.domain or schema_of(step.op, step.opset) is None:
-        return "unknown"
+        return "" if is_custom(step) else "unknown"
     if step.op in PREPARED or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset) or has_body(step):
         return ""
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
+
+
+def is_custom(step: Application) -> bool:
+    """Whether a step's operator is one that ONNX has not, and a row here has by that name."""
+    return not defs.has(step.op) and mapping_of(step.op, step.opset, step.domain) is not None
 
 
 def own_function(step: Application) -> FunctionProto | None:
@@ -60,10 +74,9 @@ class OnnxBuilder(Values):
             raise
         except NaiveGraphError as error:
             raise ImportModelError(f"{step.label}: {error}") from None
-        for at, (name, value) in enumerate(zip(step.outputs, results)):
+        for name, value in zip(step.outputs, results):
             if name and value is not None:
                 self.values[name] = value
-                self.types[name] = self._type(step, at, value)
         kept = [each for each in results if isinstance(each, TensorNode)]
         if kept:
             self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
@@ -73,6 +86,8 @@ class OnnxBuilder(Values):
         if function is not None:
             found = restored(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
             return found if isinstance(found, tuple) else [found]
+        if is_custom(step):
+            return self.by_row(step)
         schema = schema_of(step.op, step.opset)
         given = len(step.inputs)
         due = [each.option.name != "Optional" for each in schema.inputs]
@@ -80,9 +95,50 @@ class OnnxBuilder(Values):
         if not schema.min_input <= given <= schema.max_input or absent:
             raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {given}.")
         check_attributes(step, schema)
-        inputs = [self.value(name) if name else None for name in step.inputs]
-        if is_foldable(step) and not any(isinstance(each, TensorNode) for each in inputs):
-            return folded(step, inputs, self.hold)
+        values = {name: self.value(name) for name in step.reads if name}
+        self.types |= types_of_results(step, self.types)
+        if not any(isinstance(each, TensorNode) for each in values.values()):
+            return self._folded(step, values)
+        results = self._built(step)
+        if step.op in FRACTIONS and self.types.get(step.outputs[0]) in WHOLE:
+            return [truncated(each, step.name) for each in results]
+        return results
+
+    def _folded(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
+        """The arrays of a step that is known before the network runs: by our own operators, if they have it."""
+        self.hold(size_of_results(step, arrays), step.label)
+        if step.op in KNOWN_ONLY or not all(map(is_ours, arrays.values())):
+            return self._typed_arrays(step, evaluate(step, arrays))
+        constants, self.constants = self.constants, {}
+        try:
+            found = self._typed_arrays(step, self._built(step))
+        except StaleNodeError:
+            raise
+        except NaiveGraphError as error:
+            if step.op == "Bernoulli":  # which is drawn by chance
+                raise
+            try:
+                return self._typed_arrays(step, evaluate(step, arrays))
+            except ImportModelError:
+                raise error from None
+        finally:
+            self.constants = constants
+        exact = all(is_exact(each) for each in found if each is not None)
+        return found if exact else self._typed_arrays(step, evaluate(step, arrays))
+
+    def _typed_arrays(self, step: Application, results: Sequence[Any]) -> list[Any]:
+        """Results as arrays of the types that ONNX says."""
+        nodes = {str(at): each for at, each in enumerate(results) if isinstance(each, TensorNode)}
+        values = BuiltGraph({}, nodes, {}).run() if nodes else {}
+        found = []
+        for at, (name, result) in enumerate(zip(step.outputs, results)):
+            kind = entry_type(self.types[name]) if name in self.types else None
+            with np.errstate(invalid="ignore"):
+                found.append(None if result is None else np.asarray(values.get(str(at), result), kind))
+        return found
+
+    def _built(self, step: Application) -> Sequence[Any]:
+        """The results of a step by our own operators."""
         if step.op in PREPARED:
             try:
                 return PREPARED[step.op](self, step)
@@ -94,21 +150,15 @@ class OnnxBuilder(Values):
             raise ImportModelError(f"{step.label} works on what is known before the network runs, not on tensors.")
         return self.by_row(step) if mapping_of(step.op, step.opset) else self.by_body(step)
 
-    def _type(self, step: Application, at: int, value: Any) -> int:
-        if isinstance(value, np.ndarray):
-            return int(helper.np_dtype_to_tensor_dtype(value.dtype))
-        if step.op in ("Cast", "CastLike"):
-            return cast_to(self, step)
-        if own_function(step) is not None:
-            return self.type(step, 0)
-        like = types_like(step.op, step.opset, len(step.inputs), len(step.outputs))[at]
-        return self.type(step, like[0]) if isinstance(like, tuple) else int(like)
+    def by_row(self, step: Application, instead: Row | None = None, **changed: Any) -> Sequence[Any]:
+        """The results of the row that the table names for a step, with some operands or properties changed.
 
-    def by_row(self, step: Application, **changed: Any) -> Sequence[Any]:
-        """The results of the row that the table names for a step, with some operands or properties changed."""
+        instead: another row, which takes the same.
+        """
         row, mapping = mapping_of(step.op, step.opset) or _none(step)
         try:
             values = operands(self, step, row, mapping) | properties(self, step, row, mapping) | changed
+            row = instead or row
         except ImportAttributeError as error:
             if not has_body(step) or isinstance(error.value, str):  # ONNX's own text asks for no unknown word
                 raise
@@ -136,6 +186,22 @@ class OnnxBuilder(Values):
         for node in results if known is None else ():
             check_entries(node.shape, step.label)
         return results
+
+
+def is_ours(array: Any) -> bool:
+    """Whether a tensor here can hold an array: entries there are, numbers or truth values, and all exactly."""
+    return array.dtype.kind in "biuf" and array.size and is_exact(array)
+
+
+def is_exact(array: Any) -> bool:
+    """Whether float64 has all entries of an array."""
+    whole = array.dtype.kind in "iu" and array.itemsize == 8
+    return not whole or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
+
+
+def truncated(value: Any, name: str) -> Any:
+    """A number without its fraction."""
+    return value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0), name=name)
 
 
 def _none(step: Application) -> Any:

@@ -1,8 +1,12 @@
-"""Folding: what is known before the network runs, as the arithmetic of shapes is, onnx itself computes at once."""
+"""What onnx says of an operator: its schema, the types of its results, and how large they are.
+
+It also computes what is known before the network runs and what our own
+operators have no counterpart for, as empty tensors and texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -13,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
-from .inlining import Application, taken
+from .inlining import Application
 
 MOST_ENTRIES = 2**27  # of one tensor
 FEW = 1_000  # entries in all, from which no operator but a growing one makes many
@@ -33,30 +37,21 @@ def schema_of(op: str, opset: int) -> Any:
         return None
 
 
-def is_foldable(step: Application) -> bool:
-    """Whether onnx computes a step right: not by chance, and not as in another opset than the step's."""
-    flattened = step.opset < 13 and step.op in ("Softmax", "LogSoftmax", "Hardmax")  # of which it has the present form
-    return (
-        step.op not in ("Constant", "Bernoulli", "Dropout")
-        and not flattened
-        and not any(taken(each.g) for each in step.attributes.values())
-    )
-
-
-def folded(step: Application, arrays: Sequence[Any], hold: Callable[[int, str], None]) -> list[Any]:
-    """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made.
-
-    hold: is told how many bytes are made.
-    """
-    node = helper.make_node(step.op, step.inputs, step.outputs)
+def node_of(step: Application) -> NodeProto:
+    """A step as ONNX's message."""
+    node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)
     node.attribute.extend(bound(step.attributes))
+    return node
+
+
+def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
+    """The arrays that onnx computes for arrays. Raises ImportModelError."""
     given = {name: array.reshape(()) if step.op == "Range" and array.size == 1 else array
-             for name, array in zip(step.inputs, arrays) if name}  # fmt: skip
-    if step.op in GROWING or sum(each.size for each in given.values()) > FEW:
-        hold(_checked_size(step, node, given), step.label)
+             for name, array in arrays.items()}  # fmt: skip
     opsets = [helper.make_opsetid("", step.opset)]
     inputs, outputs = ([ValueInfoProto(name=each) for each in names if each] for names in (given, step.outputs))
-    model = helper.make_model(helper.make_graph([node], step.op, inputs, outputs), opset_imports=opsets)
+    graph = helper.make_graph([node_of(step)], step.op, inputs, outputs)
+    model = helper.make_model(graph, opset_imports=opsets)
     try:
         with np.errstate(all="ignore"):
             found = ReferenceEvaluator(model).run(None, given)
@@ -76,16 +71,17 @@ def bound(attributes: Mapping[str, Any]) -> Any:
         yield each
 
 
-def _checked_size(step: Application, node: NodeProto, given: Mapping[str, Any]) -> int:
-    """How many bytes a step makes."""
+def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
+    """How many bytes a step makes of arrays; 0 if they are few. Raises ImportModelError for too many."""
+    if step.op not in GROWING and sum(each.size for each in given.values()) <= FEW:
+        return 0
     types = {
         name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
         for name, each in given.items()
     }
     data = {name: numpy_helper.from_array(each, name) for name, each in given.items() if each.size <= FEW}
-    opsets = [helper.make_opsetid("", step.opset)]
     try:
-        found = infer_node_outputs(schema_of(step.op, step.opset), node, types, data, opset_imports=opsets)
+        found = _inferred(step, types, data)
     except Exception as error:  # onnx raises what it likes
         raise ImportModelError(f"{step.label} has no result: {error}".rstrip(".") + ".") from None
     size = 0
@@ -102,18 +98,18 @@ def check_entries(shape: Sequence[int], label: str) -> None:
         raise ImportModelError(f"{label} would have the shape {tuple(shape)}: more than {MOST_ENTRIES:,} entries.")
 
 
-@lru_cache(maxsize=4096)
-def types_like(op: str, opset: int, inputs: int, outputs: int) -> tuple[Any, ...]:
-    """For each output the place of the input that has the same type; else a number of TensorProto's."""
-    schema, found = schema_of(op, opset), []
-    for at in range(outputs):
-        formal = schema.outputs[min(at, len(schema.outputs) - 1)]
-        same = [place for place, each in enumerate(schema.inputs[:inputs]) if each.type_str == formal.type_str]
-        only = next(iter(formal.types)) if len(formal.types) == 1 else "tensor(float)"
-        found.append((same[0],) if same else _number(only[7:-1]))
-    return tuple(found)
+def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, int]:
+    """ONNX's types of a step's results, from those of its inputs. Those that onnx cannot say are left out."""
+    if any(each.type == each.GRAPH for each in step.attributes.values()):
+        return {}
+    given = {name: helper.make_tensor_type_proto(types[name], None) for name in step.inputs if name in types}
+    try:
+        found = _inferred(step, given, {})
+    except Exception:  # onnx raises what it likes: the step is refused later, in our words
+        return {}
+    return {name: each.tensor_type.elem_type for name, each in found.items()}
 
 
-def _number(name: str) -> int:
-    known = {"float": np.float32, "double": np.float64}
-    return int(helper.np_dtype_to_tensor_dtype(np.dtype(known.get(name, name))))
+def _inferred(step: Application, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    opsets, schema = [helper.make_opsetid("", step.opset)], schema_of(step.op, step.opset)
+    return infer_node_outputs(schema, node_of(step), dict(types), dict(data), opset_imports=opsets)

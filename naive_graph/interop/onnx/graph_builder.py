@@ -8,7 +8,7 @@ in a row are not turned between them, and weights are stored as they are asked f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,7 +199,9 @@ class GraphBuilder:
         self.write(operator, inputs, results, scope, attributes)
         return results
 
-    def call(self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = ""
+    def call(
+        self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = "",
+        attributes: Mapping[str, Any] = {},
     ) -> list[Value]:  # fmt: skip
         """Write one local function, applied."""
         results = []
@@ -207,7 +209,7 @@ class GraphBuilder:
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
             result.forms[self.model_builder.real, result.straight] = self.named(result.label, True)
             results.append(result)
-        self.write(function, [each.form() for each in given], results, scope, {}, DOMAIN)
+        self.write(function, [each.form() for each in given], results, scope, attributes, DOMAIN)
         return results
 
     def write(

@@ -30,6 +30,12 @@ class Application(NamedTuple):
         return f"{self.op} {self.name!r}"
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of what it is given, and of what the graphs inside it take from the graph around."""
+        graphs = [each.g for each in self.attributes.values() if getattr(each, "g", None) and each.type == each.GRAPH]
+        return (*self.inputs, *(name for each in graphs for name in sorted(taken(each))))
+
+    @property
     def called(self) -> str:
         """The operator, with its domain if it is not ONNX's own."""
         return f"{self.domain}.{self.op}".lstrip(".")
@@ -121,7 +127,7 @@ def _step(node: Any, body: _Body) -> Application:
     outputs = tuple(map(called, node.output))
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
-    opset = body.opsets.get(domain, 0 if domain else 1)
+    opset = body.opsets.get(domain, 1)
     return Application(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
 
 
@@ -132,7 +138,7 @@ def _apart(attribute: Any, called: Callable[[str], str]) -> Any:
     """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
-    _call(copied.g, {name: called(name) for name in taken(copied.g)})
+    call_by(copied.g, {name: called(name) for name in taken(copied.g)})
     return copied
 
 
@@ -145,12 +151,13 @@ def taken(graph: Any) -> set[str]:
     return {name for name in (read | inner) - own if name and text(name)}
 
 
-def _call(graph: Any, names: Mapping[str, str]) -> None:
-    """Call what a graph takes from outside by these names."""
+def call_by(graph: Any, names: Mapping[str, str]) -> None:
+    """Call values in a graph by these names where they are read; in graphs inside it those that these take from it."""
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         for each in node.attribute:
-            _call(each.g, names)
+            if each.type == each.GRAPH:
+                call_by(each.g, {name: names[name] for name in taken(each.g) if name in names})
     for each in graph.output:
         each.name = names.get(each.name, each.name)
 
@@ -177,7 +184,7 @@ def ordered(steps: Sequence[Application], known: set[str], wanted: Sequence[str]
                 )
             makers[each] = at
     for step in steps:
-        for each in filter(None, step.inputs):
+        for each in filter(None, step.reads):
             if each not in makers and each not in known:
                 raise ImportModelError(f"{step.label} needs {each!r}, which nothing gives.")
     for each in wanted:
@@ -197,14 +204,14 @@ def needed(steps: Sequence[Application], given: set[str], wanted: Iterable[str])
         at = None if name in given or not name else makers.get(name)
         if at is not None and at not in found:
             found.add(at)
-            waiting += {*steps[at].inputs} - seen
-            seen.update(steps[at].inputs)
+            waiting += {*steps[at].reads} - seen
+            seen.update(steps[at].reads)
     cut = [step._replace(outputs=tuple("" if each in given else each for each in step.outputs)) for step in steps]
     return [step for at, step in enumerate(cut) if at in found], seen
 
 
 def _sorted(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
-    before = [{makers[each] for each in step.inputs if each in makers} for step in steps]
+    before = [{makers[each] for each in step.reads if each in makers} for step in steps]
     if all(maker < at for at, some in enumerate(before) for maker in some):
         return list(steps)  # as it was written
     try:

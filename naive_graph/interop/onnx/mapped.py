@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import helper
+from onnx import defs, helper
 
 from ...errors import ImportAttributeError, ImportModelError, PropertyError
 from ...tensor.base import TensorNode
@@ -20,9 +20,12 @@ from .inlining import Application
 from .values import Values
 
 
-def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
-    """The row that stands for an operator in this opset, and how it is called there."""
-    return TABLE.mapping("onnx", op, opset)
+def mapping_of(op: str, opset: int, domain: str = "") -> tuple[Row, Name] | None:
+    """The row that stands for an operator in this opset, and how it is called there.
+
+    In a domain besides ONNX's own there are the names that rows have there and ONNX has not.
+    """
+    return None if domain and defs.has(op) else TABLE.mapping("onnx", op, opset)
 
 
 def operands(values: Values, step: Application, row: Row, mapping: Name) -> dict[str, Any]:

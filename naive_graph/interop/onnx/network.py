@@ -15,11 +15,12 @@ from .. import network
 from ..described import Described, described
 from ..network import BuiltGraph, InputLeaf, Port, Sizes, sized
 from ..weights import StoredWeights
-from .arrays import dtype_of, type_name
+from .arrays import dtype_of, entry_type, type_name
 from .building import OnnxBuilder, own_function, unsupported
 from .folding import check_entries
 from .inlining import Application, check_known
 from .mapped import mapping_of
+from .own import says
 from .reading import OnnxContent, read
 
 
@@ -51,15 +52,17 @@ class OnnxNetwork(network.ImportedNetwork):
         return dtype_of(slot.type, f"Input {slot.name!r}")
 
     def build(self, sizes: Sizes) -> BuiltGraph:
-        builder = OnnxBuilder(self.weights, self.most)
+        builder = OnnxBuilder(self.weights, self.content.types, self.most)
         for slot, shape in zip(self.slots, sizes):
             check_entries(shape, f"Input {slot.name!r}")
             if 0 in shape:
                 raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
             builder.values[slot.name] = InputLeaf(shape, slot.name, self.dtype(slot))
             builder.types[slot.name] = slot.type
-        builder.values |= self.known
-        builder.types |= {each.name: each.type for each in self.content.inputs if each.name in self.known}
+        for slot in self.content.inputs:
+            if slot.name in self.known:
+                builder.values[slot.name] = self.known[slot.name].astype(entry_type(slot.type))
+                builder.types[slot.name] = slot.type
         with self.scopes.building():
             for step in self.content.steps:
                 self.scopes.enter(step.name)
@@ -88,9 +91,10 @@ def described_as(content: OnnxContent, title: str) -> str:
 
 def _here(step: Application) -> str:
     """What stands for a step here."""
-    if own_function(step) is not None:
-        return step.op
-    found = mapping_of(step.op, step.opset)
+    function = own_function(step)
+    if function is not None:
+        return says(function)
+    found = mapping_of(step.op, step.opset, step.domain)
     if unsupported(step):
         return "not supported"
     return found[0].name if found else "computed from shapes, or spelt out"

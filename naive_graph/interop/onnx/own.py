@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from onnx import FunctionProto
+from onnx import FunctionProto, defs
 
 from ...core.rules import RULES, Rule
 from ...errors import NaiveGraphError
-from ...tensor.base import TensorNode
+from ...tensor.base import Call, TensorNode
 from ...tensor.operators.kinds import OfRule
+from ...tensor.operators.mapping import Attribute, undone
 from ...tensor.operators.table import TABLE
 
 DOMAIN = "naive_graph"  # of the operators that ONNX lacks
@@ -37,6 +39,26 @@ def told(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properti
 
     plain = {name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in properties.items()}
     return said | {"operands": json.dumps(place(list(operands))), "properties": json.dumps(plain)}
+
+
+def says(function: Any) -> str:
+    """The operator that a function says it is."""
+    return _said(function)[0]
+
+
+def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
+    """The name of an operator that ONNX lacks: its ONNX name, if it has one, and what that one's attributes are."""
+    row = call.operator
+    for mapping in row.mappings:
+        homes = mapping.homes()
+        if mapping.framework == "onnx" and not defs.has(mapping.operator) and mapping.operands is None:
+            plain = all(isinstance(each, Attribute) for each in homes.values())
+            with suppress(KeyError):
+                said = {name: each for at, home in homes.items() if isinstance(home, Attribute)
+                        for name, each in undone(home, call.properties[at]).items() if each is not None}  # fmt: skip
+                if plain and not any(isinstance(each, TensorNode) for each in said.values()):
+                    return mapping.operator, said
+    return row.name, {}
 
 
 def restored(function: Any, inputs: Sequence[Any], name: str) -> Any:

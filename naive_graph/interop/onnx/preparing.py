@@ -12,8 +12,8 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, reduce
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
-from .arrays import REFUSED, array_of, type_name
-from .building import OnnxBuilder, cast_to, prepared
+from .arrays import REFUSED, array_of, entry_type, type_name
+from .building import OnnxBuilder, cast_to, prepared, truncated
 from .inlining import Application
 from .mapped import plain
 
@@ -68,8 +68,9 @@ def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     if new in FLOATS or old == TensorProto.BOOL or old == new or (old not in FLOATS and new in WIDE):
         return [x]
     if old in FLOATS:
-        return [x - TABLE["fmod"](x, 1.0)]
-    raise ImportAttributeError(step.label, "to", type_name(new), "Numbers that wrap around have none.")
+        return [truncated(x, step.name)]
+    bounds = np.iinfo(entry_type(new))  # whole numbers that are too large begin again
+    return [TABLE["mod"](x - float(bounds.min), float(bounds.max - bounds.min + 1)) + float(bounds.min)]
 
 
 @prepared("Mod")
@@ -123,11 +124,15 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """No axes mean all of them, or with noop_with_empty_axes none."""
     said = attributes_of(step)
     axes = said.get("axes") if "axes" in said else builder.known(step, 1)
+    whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
+    row = TABLE["reduce_sum"] if whole_mean else None  # the mean is a sum times 1 / count, which may be below
+    step = without(step, "noop_with_empty_axes")
     if axes is not None and np.size(axes):
-        return builder.by_row(without(step, "noop_with_empty_axes"))
-    none = () if said.get("noop_with_empty_axes") else None
-    step = without(step, "noop_with_empty_axes")._replace(inputs=step.inputs[:1])
-    return builder.by_row(step, axis=none)
+        found = builder.by_row(step, row)
+    else:
+        none = () if said.get("noop_with_empty_axes") else None
+        found = builder.by_row(step._replace(inputs=step.inputs[:1]), row, axis=none)
+    return [each / (builder.input(step, 0).size / each.size) for each in found] if whole_mean else found
 
 
 # --- layers with several results ----------------------------------------------

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import onnx
-from onnx import defs
+from onnx import AttributeProto, defs
 
 from ...core.files import path_of
 from ...core.guesses import near
 from ...errors import ImportModelError
 from ..asked import learnable, texts
-from ..learned import learned, use_of
+from ..learned import Use, learned, use_of
 from ..network import Port
 from . import ml, own
 from .arrays import array_of, type_name
-from .inlining import Application, inlined, needed, ordered, text
+from .inlining import Application, inlined, needed, ordered, taken, text
+from .inner_weights import hoist_weights
 from .mapped import mapping_of
 
 OLDEST = 7  # opset
@@ -41,6 +43,7 @@ class OnnxContent(NamedTuple):
     outputs: list[Port]
     said: dict[str, str]  # what else was written in it
     learned: set[str]  # the weights that are parameters
+    types: dict[str, int]  # of weights, in ONNX's numbers
 
 
 def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any = None) -> OnnxContent:
@@ -71,8 +74,10 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     if inputs is not None or outputs is not None:
         fed, asked, steps = _part(graph, steps, fed, asked, inputs, outputs)
     steps = ordered(steps, {*weights, *(each.name for each in fed)}, [each.name for each in asked])
+    types = {each.name: each.data_type for each in graph.initializer} | dict.fromkeys(held, FLOAT)
+    steps = hoist_weights(steps, weights, types, folder)
     said = {each.key: each.value for each in model.metadata_props}
-    content = OnnxContent(text(graph.name), fed, weights, steps, asked, said, set())
+    content = OnnxContent(text(graph.name), fed, weights, steps, asked, said, set(), types)
     if parameters is not None:
         return content._replace(learned=set(learnable(parameters, weights, "weight")))
     found = own.learned(said)
@@ -102,16 +107,33 @@ def _part(
 def _learned(content: OnnxContent, graph: Any) -> set[str]:
     """The weights that are learned: as PyTorch says in the file, or by what is done with them."""
     shapes = {name: each.shape for name, each in content.weights.items() if each.dtype.kind == "f" and each.ndim}
-    uses = []
-    for step in content.steps:
-        inputs, results = ([*filter(None, names)] for names in (step.inputs, step.outputs))
-        row = mapping_of("Identity" if step.op in PASSING else step.op, step.opset) if not step.domain else None
-        uses.append(use_of(row, inputs if row is None else step.inputs, results, step.opset))
+    uses = [use for step in content.steps for use in _uses(step)]
     found = learned(uses, shapes, (each.name for each in content.inputs), (each.name for each in content.outputs))
     told = {each.name: every.value for part in (graph.initializer, graph.value_info) for each in part
             for every in each.metadata_props if every.key == KIND}  # fmt: skip
     said = {name: told[name] == "PARAMETER" for name in shapes if name in told}
     return {name for name in shapes if said.get(name, name in found)}
+
+
+def _uses(step: Application) -> Iterator[Use]:
+    """What a step does with what it reads, and what the steps of the graphs inside it do."""
+    inputs, results = ([*filter(None, names)] for names in (step.inputs, step.outputs))
+    for name, attribute in step.attributes.items():
+        if isinstance(attribute, AttributeProto) and attribute.type == AttributeProto.GRAPH:
+            graph, prefix = attribute.g, f"{step.name}/{name}/"
+            outer = {each: each for each in taken(graph)}
+            inner = [prefix + each.name for each in graph.input]
+            given = [outer.get(each.name, prefix + each.name) for each in graph.output]
+            for mine, theirs in zip(inner[::-1], step.inputs[::-1]):  # a Loop counts first
+                yield Use("identity", True, {"x": [theirs]}, [theirs], [mine])
+            for each in inlined(graph.node, (), {"": step.opset}, outer, prefix):
+                yield from _uses(each)
+            for mine, theirs in zip(given[::-1], step.outputs[::-1]):  # and says whether to go on
+                yield Use("identity", True, {"x": [mine]}, [mine], [theirs])
+            inputs = []
+    if inputs or not results:
+        row = mapping_of("Identity" if step.op in PASSING else step.op, step.opset, step.domain)
+        yield use_of(step.op, row, inputs if row is None else step.inputs, results, step.opset)
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:

@@ -11,7 +11,6 @@ from onnx import TensorProto
 from ...errors import ImportModelError, UnknownOperatorError
 from ...tensor import picks
 from ...tensor.operators.table import TABLE
-from .arrays import array_of
 from .building import OnnxBuilder, prepared, unsupported
 from .inlining import MOST_STEPS, Application, inlined, taken, text
 from .preparing import attributes_of
@@ -24,7 +23,6 @@ def inside(
     """The results of a graph, for these values of its inputs. Its values are called after the step and the turn."""
     prefix = f"{step.name}/{turn}/"
     outer = {name: name for name in taken(graph)}
-    builder.values |= {prefix + text(each.name): array_of(each) for each in graph.initializer}
     if len(graph.input) != len(given):
         raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(given)}.")
     for each, value, type_ in zip(graph.input, given, types):
@@ -33,7 +31,10 @@ def inside(
         if unsupported(each):
             raise UnknownOperatorError(f"There is nothing here for {each.op}, in a graph of {step.label}.")
         builder.take(each)
-    return [builder.value(outer.get(each.name, prefix + each.name)) for each in graph.output]
+    results = [outer.get(each.name, prefix + each.name) for each in graph.output]
+    given = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
+    builder.types |= {mine: builder.types[each] for mine, each in zip(step.outputs, given) if each in builder.types}
+    return [builder.value(each) for each in results]
 
 
 @prepared("If")

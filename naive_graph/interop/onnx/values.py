@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,18 +10,23 @@ from onnx import TensorProto
 
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
-from ...tensor.nodes import LeafNode
+from ...tensor.differentiate import BEHIND, ancestors
+from ...tensor.nodes import LeafNode, LeafType
+from ..network import InputLeaf, listed
 from ..weights import StoredWeights, Weight
 from .inlining import Application
+
+WHOLE = {getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
+         if hasattr(TensorProto, f"{sign}INT{bits}")}  # fmt: skip
 
 
 class Values:
     """The values of a graph, by name: arrays that are known, weights, and tensor nodes."""
 
-    def __init__(self, weights: StoredWeights, most: int) -> None:
+    def __init__(self, weights: StoredWeights, types: Mapping[str, int], most: int) -> None:
         self.weights, self.most, self.made = weights, most, 0
         self.values: dict[str, Any] = {}
-        self.types: dict[str, int] = {}
+        self.types = dict(types)  # ONNX's, of all values by their names
         self.nodes: dict[str, Any] = {}  # by the names of steps
         self.constants: dict[str, LeafNode] = {}
 
@@ -60,8 +66,10 @@ class Values:
                 raise ImportModelError(
                     f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers."
                 )
+            if name in self.weights:
+                return self.weights.constant(name)
             self.hold(8 * array.size, repr(name))
-            self.constants[name] = LeafNode.constant(array.astype(np.float64), name)
+            self.constants[name] = Weight(array, name, LeafType.CONSTANT)
         return self.constants[name]
 
     def known(self, step: Application, place: int) -> Any:
@@ -70,12 +78,30 @@ class Values:
         if isinstance(value, Weight):
             return np.asarray(value._value)
         if isinstance(value, TensorNode):
-            name = step.inputs[place]
             raise ImportModelError(
-                f"{step.label}: {name!r} must be known before the network runs. If it is an input, give it: "
-                f"from_onnx(..., known={{{name!r}: ...}})."
+                f"{step.label}: {step.inputs[place]!r} must be known before the network runs. {advice(value)}"
             )
         return value
 
     def type(self, step: Application, place: int) -> int:
+        """ONNX's type of an input's entries."""
         return self.types.get(step.inputs[place], int(TensorProto.FLOAT))
+
+    def is_whole(self, step: Application, place: int) -> bool:
+        """Whether an input's entries are whole numbers."""
+        return self.type(step, place) in WHOLE
+
+
+def advice(value: TensorNode) -> str:
+    """How to make a value known before the network runs: give the inputs that it is computed from."""
+    leaves = ancestors([value], of=BEHIND)
+    inputs = [each.name for each in leaves if isinstance(each, InputLeaf)]
+    if not inputs:
+        weights = [each.name for each in leaves if isinstance(each, Weight)]
+        return f"It is computed from {listed(weights)}: leave these out of from_onnx(..., parameters=[...])."
+    said, many = ", ".join(f"{each!r}: ..." for each in inputs), "s" * (len(inputs) > 1)
+    options = " ".join(f"--known {each}=..." for each in inputs)
+    return (
+        f"It is computed from the input{many} {listed(inputs)}: give from_onnx(..., known={{{said}}}), or on the "
+        f"command line {options}."
+    )

@@ -29,7 +29,7 @@ from .arranged import emitted
 from .drawn import applied
 from .graph_builder import GraphBuilder, InputValue, StoredValue, Turned, Value
 from .model_builder import Refused
-from .own import told
+from .own import custom_name, told
 from .plain import plain
 from .scalars import ScalarWriter
 from .whole import function
@@ -208,9 +208,12 @@ class NodeWriter:
         self.refused.update(writer.refused)
         said = told(call.operator.name, [*fed], call.operands, call.properties)
         taken = [each.shape for each in fed]
-        name = self.builder.model_builder.enter(function(inside, call.operator.name, values, said), taken)
+        called, attributes = custom_name(call)
+        proto = function(inside, called, values, said)
+        proto.attribute.extend(attributes)  # what they say stands in it already
+        name = self.builder.model_builder.enter(proto, taken)
         shapes = [each.shape for each in results]
-        return self.builder.call(name, [self.of(each) for each in fed], shapes, label, scope)
+        return self.builder.call(name, [self.of(each) for each in fed], shapes, label, scope, attributes)
 
     def scope(self, node: TensorNode, call: Call) -> str:
         """The path of the scopes of this graph around a call."""

@@ -93,7 +93,7 @@ class TensorFlowBuilder:
         """A node, or the leaf that a constant becomes."""
         if not isinstance(value, KnownArray):
             return value  # type: ignore[no-any-return]
-        if isinstance(value.leaf, Weight):
+        if value.learned:
             self.weights.used[value.leaf.name or ""] = value.leaf
         elif value.leaf is None:
             if not value.array.size:
@@ -148,6 +148,17 @@ class TensorFlowBuilder:
         if name not in row.operand_names or value is None:
             return value
         return [self.node(each) for each in value] if isinstance(value, list) else self.node(value)
+
+    def is_whole(self, value: Any) -> bool:
+        """Whether a value holds whole numbers, or truth values, to TensorFlow."""
+        return value.array.dtype.kind in "biu" if isinstance(value, KnownArray) else value in self.whole
+
+    def truncated(self, step: GraphStep, value: Any) -> Sequence[Any]:
+        """Whole numbers: the fractions of what was computed of them are dropped, towards 0."""
+        part = TABLE["fmod"](value, 1.0)
+        found = self.applied(step, TABLE["sub"], {"a": value, "b": part})
+        self.whole.update(found)
+        return found
 
     def _mark(self, row: Row, given: Mapping[str, Any], results: Sequence[TensorNode]) -> None:
         """Whole numbers that are moved or added are whole numbers."""

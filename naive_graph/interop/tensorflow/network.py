@@ -93,7 +93,7 @@ def from_tensorflow(
     """Read a frozen graph: a .pb file, a .pbtxt in text, bytes, or a GraphDef.
 
     outputs: which nodes are asked for, as `dense/Softmax` or `split:1`; without
-    it, those that no other node takes. What they do not need is not looked at.
+    it, those that no other node takes, with all their parts. What they do not need is not looked at.
     inputs: nodes that are given, in place of what they would be computed from.
     shapes: of Placeholders that the file leaves open; without them the nodes are
     made when the network is first called, for the arrays that it is given, and

@@ -14,6 +14,7 @@ from ..network import Port, listed
 from . import rewrites, special  # noqa: F401 - they enter what needs more than its row
 from .building import SPECIAL, label, mapping_of
 from .files import FREEZE, graph_of
+from .rewrites import COUNTED, MOST_PARTS
 from .steps import PASSED, GraphStep, ordered, steps_of
 from .values import Type, dtype, tensor
 
@@ -60,7 +61,7 @@ def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) ->
         found = [name for name in top if name not in read and steps[name].op not in SILENT]
         if not found:
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
-        return {name: (name, 0) for name in found}
+        return {f"{name}:{at}" if at else name: (name, at) for name in found for at in range(_count(steps[name]))}
     wanted = {}
     for written in texts(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
         name, _, place = written.partition(":")
@@ -70,6 +71,14 @@ def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) ->
     if not wanted:
         raise ImportModelError("outputs names nothing. Leave it out for all nodes that no other takes.")
     return wanted
+
+
+def _count(step: GraphStep) -> int:
+    """How many results of a step are tensors that somebody may ask for."""
+    if step.op in (PASSED, "IdentityN", "ShapeN"):
+        return len(step.inputs)
+    count = step.attributes.get(COUNTED.get(step.op, ""), 1)
+    return 2 if step.op == "TopKV2" else count if type(count) is int and 0 < count <= MOST_PARTS else 1
 
 
 def check_known(order: Iterable[GraphStep]) -> None:
@@ -127,6 +136,6 @@ def _learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Map
     uses = []
     for step in order:
         row = mapping_of("Identity" if step.op in PASSING else step.op)
-        uses.append(use_of(row, [name for name, _ in step.inputs], [step.name], None))
+        uses.append(use_of(step.op, row, [name for name, _ in step.inputs], [step.name], None))
     inputs = (step.name for step in order if step.op == "Placeholder")
     return learned(uses, shapes, inputs, (name for name, _ in outputs.values()))

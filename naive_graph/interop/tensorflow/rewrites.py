@@ -14,6 +14,9 @@ from .special import shape_of
 from .steps import GraphStep
 
 MOST_PARTS = 2**12  # that one tensor is taken apart into
+COUNTED = {  # the attribute that says how many parts there are
+    "Unpack": "num", "Split": "num_split", "SplitV": "num_split", "DynamicPartition": "num_partitions",
+}  # fmt: skip
 
 
 @special("StridedSlice")
@@ -143,7 +146,7 @@ def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @special("Unpack", "Split", "DynamicPartition")
 def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """How many results there are stands in an attribute, and is not to be enormous."""
-    name = {"Unpack": "num", "Split": "num_split", "DynamicPartition": "num_partitions"}[step.op]
+    name = COUNTED[step.op]
     count = step.attributes.get(name)
     if type(count) is not int or not 0 < count <= MOST_PARTS:
         raise ImportAttributeError(label(step), name, count, f"Due are 1 to {MOST_PARTS:,} parts.")

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...core.catalogue import held
-from ...errors import ImportAttributeError, ImportModelError
+from ...errors import ImportModelError
 from ...tensor.base import TensorNode, size_of
 from ...tensor.operators.table import TABLE
 from ..network import InputLeaf
+from ..weights import Weight
 from .building import KnownArray, TensorFlowBuilder, label, special
+from .folding import FOLDED
 from .steps import PASSED, GraphStep
 from .values import MOST_REPEATED, Type, dtype
 
@@ -21,7 +23,8 @@ from .values import MOST_REPEATED, Type, dtype
 def _const(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.name not in builder.weights:
         return [KnownArray(step.name, builder.constants[step.name])]
-    leaf = builder.weights[step.name]
+    value = builder.weights[step.name]
+    leaf = value if isinstance(value, Weight) else builder.weights.constant(step.name)
     return [KnownArray(step.name, leaf._value, leaf)]
 
 
@@ -102,16 +105,20 @@ def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [KnownArray(step.name, np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype))]
 
 
-@special("FloorDiv", "FloorMod", "Mod")
+@special("FloorDiv", "FloorMod", "Mod", "TruncateMod")
 def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    if step.op != "FloorDiv" and any(isinstance(builder.input(step, at), TensorNode) for at in (0, 1)):
-        row = TABLE["mod" if step.op == "FloorMod" else "fmod"]
-        return builder.applied(step, row, {"a": builder.input(step, 0), "b": builder.input(step, 1)})
+    inputs = {name: builder.input(step, at) for name, at in (("a", 0), ("b", 1))}
+    if any(isinstance(each, TensorNode) for each in inputs.values()):
+        if step.op != "FloorDiv":
+            return builder.applied(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], inputs)
+        a, b = map(builder.node, inputs.values())
+        return builder.applied(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
     a, b = builder.known(step, 0), builder.known(step, 1)
     if not b.all() or a.size > 1 < b.size:
         raise ImportModelError(f"{label(step)} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")
+    divide = {"FloorDiv": np.floor_divide, "FloorMod": np.mod}.get(step.op, np.fmod)
     with np.errstate(all="ignore"):
-        return [KnownArray(step.name, {"FloorDiv": np.floor_divide, "FloorMod": np.mod, "Mod": np.fmod}[step.op](a, b))]
+        return [KnownArray(step.name, divide(a, b))]
 
 
 # --- types --------------------------------------------------------------------
@@ -124,22 +131,32 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if isinstance(value, KnownArray):
         with np.errstate(all="ignore"):
             return [value if value.learned and kind.kind == "f" else KnownArray(step.name, value.array.astype(kind))]
-    if kind.kind != "f" and value not in builder.whole:
-        if kind.kind != "b":
-            raise ImportAttributeError(label(step), "DstT", step.attributes["DstT"], "It would round.")
+    if kind.kind == "b":
         return builder.applied(step, TABLE["not_equal"], {"a": value, "b": KnownArray(step.name, np.zeros(()))})
+    if kind.kind != "f" and value not in builder.whole:
+        return builder.truncated(step, value)
     (made,) = builder.applied(step, TABLE["identity"], {"x": value})
     if kind.kind == "f":
         builder.whole.discard(made)
     return [made]
 
 
-@special("Div")
-def _div(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    values = [builder.input(step, place) for place in range(len(step.inputs))]
-    if any(each in builder.whole for each in values if isinstance(each, TensorNode)):
-        raise ImportModelError(f"{label(step)} divides whole numbers that are found at run time, which would round.")
-    return builder.by_row(step)
+@special("Div", "TruncateDiv", "Pow", "Mean")
+def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """Operators that compute fractions of whole numbers, and drop them."""
+    values = [builder.input(step, place) for place in range(1 if step.op == "Mean" else len(step.inputs))]
+    if step.op == "TruncateDiv":
+        step = step._replace(op="Div")
+    if not all(map(builder.is_whole, values)):
+        return builder.by_row(step)
+    if step.op != "Mean":
+        (found,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
+        return [found] if isinstance(found, KnownArray) else builder.truncated(step, found)
+    (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # a sum times 1 / count may be below
+    count = size_of(shape_of(values[0])) // size_of(shape_of(total))
+    if isinstance(total, KnownArray):
+        return [KnownArray(step.name, FOLDED["div"](total.array, np.array(count, total.array.dtype)))]
+    return builder.truncated(step, TABLE["div"](total, float(count)))
 
 
 @special("StopGradient")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .examples import example
-from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
+from .mapping import REQUIRED, Attribute, Fixed, Input, Onnx, TensorFlow, both_sides
 from .moves import Extents, move, moved, numbered
 from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
@@ -79,7 +79,10 @@ def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
 
 @move(
     example((4, 1, 2, 1), block=[2, 2], crops=[[0, 0], [1, 0]]), example((4, 2), block=[2], crops=[[0, 1]]),
-    shape=_to_space, also=["batch_to_space"], tensorflow=TensorFlow("BatchToSpaceND", block=Input(1), crops=Input(2)),
+    shape=_to_space, also=["batch_to_space"], tensorflow=[
+        TensorFlow("BatchToSpaceND", block=Input(1), crops=Input(2)),
+        TensorFlow("BatchToSpace", block=Attribute("block_size", REQUIRED, both_sides), crops=Input(1)),
+    ],
 )  # fmt: skip
 def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
     """Images of a batch laid out as blocks, then cropped."""
@@ -106,7 +109,10 @@ def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
 @move(
     example((1, 2, 3, 1), block=[2, 2], paddings=[[0, 0], [1, 0]]), example((2, 3), block=[2], paddings=[[0, 1]]),
     shape=_to_batch, also=["space_to_batch"],
-    tensorflow=TensorFlow("SpaceToBatchND", block=Input(1), paddings=Input(2)),
+    tensorflow=[
+        TensorFlow("SpaceToBatchND", block=Input(1), paddings=Input(2)),
+        TensorFlow("SpaceToBatch", block=Attribute("block_size", REQUIRED, both_sides), paddings=Input(1)),
+    ],
 )  # fmt: skip
 def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
     """Images padded with zeros, their blocks laid out as a batch."""

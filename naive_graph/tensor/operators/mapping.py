@@ -178,6 +178,11 @@ def as_list(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
     return [value]
 
 
+def both_sides(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
+    """One number for rows and columns."""
+    return [value, value]
+
+
 def single(value: Any, attributes: Mapping[str, Any]) -> Any:
     """A number, from an array of one."""
     number = value.item() if hasattr(value, "item") else value
