@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 
 
-def import_model(file: Path, size: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
+def import_model(
+    file: Path, size: Sequence[str], known: Sequence[str], output: Path, opened: bool, **wishes: Any
+) -> int:
     """Print what a file holds, and draw it as is wished.
 
     Raises ImportModelError, after printing, for what is not supported.
@@ -25,8 +28,11 @@ def import_model(file: Path, size: Sequence[str], output: Path, opened: bool, **
     from ..views.drawing.draw import draw
 
     check_suffix(output)
-    sizes = sizes_of(size)
-    network = (_frozen if file.suffix.lower() in FROZEN else _onnx)(file, sizes)
+    sizes, values = sizes_of(size), known_of(known)
+    is_frozen = file.suffix.lower() in FROZEN
+    if is_frozen and values:
+        raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
+    network = _frozen(file, sizes) if is_frozen else _onnx(file, sizes, values)
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
     picture = draw(*network.with_sizes().outputs.values(), grads=False, **wishes)
     print()
@@ -39,13 +45,13 @@ def import_model(file: Path, size: Sequence[str], output: Path, opened: bool, **
     return 0
 
 
-def _onnx(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
+def _onnx(path: Path, sizes: Mapping[str, int], known: Mapping[str, Any]) -> ImportedNetwork:
     with door("ONNX files need", "onnx"):
         from ..interop.onnx.network import described_as, network_of
         from ..interop.onnx.reading import read
     content = read(path)
     print(described_as(content, path.name), flush=True)
-    return network_of(content, sizes, {})
+    return network_of(content, sizes, known)
 
 
 def _frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
@@ -66,3 +72,18 @@ def sizes_of(given: Sequence[str]) -> dict[str, int]:
             raise CommandError(f"'{word}' is no size for a name. Write it like batch=4.")
         sizes[name] = int(number)
     return sizes
+
+
+def known_of(given: Sequence[str]) -> dict[str, Any]:
+    """{"sr": 16000} for ["sr=16000"]; a value is a number, true, false, or a list of them."""
+    values: dict[str, Any] = {}
+    for word in given:
+        name, equals, text = (part.strip() for part in word.rpartition("="))
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = None
+        if not equals or not isinstance(value, (bool, int, float, list)):
+            raise CommandError(f"'{word}' is no value for an input. Write it like sr=16000, or shape=[1,80].")
+        values[name] = value
+    return values

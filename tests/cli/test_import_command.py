@@ -90,6 +90,20 @@ def test_what_cannot_be_done_is_said_in_one_line(words, says, tmp_path, capsys, 
     assert code == 1 and says in err and err.startswith("naive-graph: ") and len(err.splitlines()) == 1
 
 
+def test_an_input_that_chooses_a_branch_is_told_on_the_command_line(tmp_path, capsys):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, int64 sr) => (float[2] y) <int64 k = {16000}> {
+                  c = Equal(sr, k)
+                  y = If(c) <then_branch = t () => (a) { a = Neg(x) }, else_branch = e () => (b) { b = Exp(x) }>
+              }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
+    words = [tmp_path / "net.onnx", "-o", tmp_path / "net.svg"]
+    code, _, err = run(capsys, *words)
+    assert code == 1 and "computed from the input 'sr'" in err and "--known sr=..." in err
+    code, _, err = run(capsys, *words, "--known", "sr=16000")
+    assert (code, err) == (0, "") and (tmp_path / "net.svg").exists()
+    assert run(capsys, *words, "--known", "rate=1")[0] == 1 and run(capsys, *words, "--known", "sr=fast")[0] == 2
+
+
 @pytest.mark.parametrize("size", ["batch", "batch=0", f"batch={9**20}"])
 def test_a_size_that_is_none_is_refused(size, capsys):
     code, _, err = run(capsys, NETWORKS / "mlp.onnx", "--size", size)
