@@ -1,6 +1,7 @@
 """ONNX files, in and out.
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
+inner_weights               weights in Constant nodes and in the graphs of steps
 folding                     what is known is computed at once
 values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
 preparing, windows, resizing, sampled, waves, quantized    operators that need more
