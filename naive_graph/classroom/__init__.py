@@ -2,11 +2,11 @@
 
 cases      what an answer is asked: every small graph, random ones, nasty ones
 run_answer  runs an answer, whatever it does, so that nothing else changes
-exercise   an exercise: one function with switches, each of them a mistake
+exercise   an exercise: a right solution, and the misconceptions, each a small change of it
 mistakes   which mistake an answer makes, by what it does
 exercises  the exercises themselves
 judging    the verdict: right or not, the smallest failing case, the mistake
-solutions  the solutions as text, with all switches folded away
+solutions  the solutions as text, and what a learner begins with
 notebook   check, hint, solution, working, progress, predict; what a learner has done, in one file
 tiny       tiny.py, the engine of a learner's own: begin it, check it, go on with it
 sentences  small sentences to learn from

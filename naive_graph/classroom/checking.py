@@ -47,14 +47,14 @@ def _passes(exercise: Exercise, asked: Asked) -> bool:
     return whole and all(exercise.right(i, each) for i, pair in enumerate(asked) for each in pair if each is not None)
 
 
-def untold_switches(exercise: Exercise) -> Iterator[str]:
+def untold_mistakes(exercise: Exercise) -> Iterator[str]:
     """Which mistakes no case shows, and which the cases cannot tell from one another."""
     done: dict[str, Asked] = {}
-    for ((name, value),) in exercise.mistakes(1):
-        done[value] = ask(exercise, exercise.under(((name, value),)))
-        if _passes(exercise, done[value]):
-            yield f"{value}: no case shows it. Add a case in which it gives another value than the solution."
-            del done[value]
+    for key in exercise.misconceptions:
+        done[key] = ask(exercise, exercise.under((key,)))
+        if _passes(exercise, done[key]):
+            yield f"{key}: no case shows it. Add a case in which it gives another value than the solution."
+            del done[key]
     for one, other in combinations(done, 2):
         pairs = zip(done[one], done[other])
         if all(exercise.agree(place, mine[0], theirs[0]) for place, (mine, theirs) in enumerate(pairs)):

@@ -1,7 +1,7 @@
 """A lecturer's own exercises: a Python file each, and beside it a toml file with what is said.
 
-    exercises/mean.py     def mean(numbers, *, one_less=""), with switches, and def cases(chance), what it is asked
-    exercises/mean.toml   [mean]: its rule, hints, and a sentence for each switch
+    exercises/mean.py     def mean(numbers), the solution, and def cases(chance), what it is asked
+    exercises/mean.toml   [mean]: its rule, hints, and misconceptions, each with a sentence and a change of the solution
 
 `cases` may take a random.Random: then every student has cases of their own besides those of everybody.
 `complaint(value, ...)`, of a value and the arguments, is for where several values are right.
@@ -22,13 +22,13 @@ from typing import Any
 from ..core.files import write_whole
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
-from .exercise import Exercise
+from .exercise import Exercise, changed, misconceptions, source
 from .program_slice import needed
 
 # Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]
 NAMED = "mistakes.toml"  # what lecturers call mistakes that had no name: [slope.3f2a91c0], name and sentence
-TOLD = {"number": str, "rule": str, "hints": list, "parts": list, "switches": dict, "private": bool}
+TOLD = {"number": str, "rule": str, "hints": list, "parts": list, "misconceptions": dict, "private": bool}
 
 
 def open_course(folder: Path) -> None:
@@ -158,33 +158,37 @@ def _asking(file: Path, written: str) -> str:
 
 
 def _sentences(file: Path, solve: Callable[..., Any], told: dict[str, Any]) -> dict[str, Any]:
-    """What is said in the exercise; number, hints and parts may be missing."""
+    """What is said in the exercise; number, hints, parts and misconceptions may be missing."""
     sentences, name = file.with_suffix(".toml"), file.stem
     own = told.get(name)
     if not isinstance(own, dict) or "rule" not in own:
         raise LessonError(f'{sentences} has no [{name}] with a rule. Write: [{name}], and below it rule = "..."')
-    own = {"number": "", "hints": [], "switches": {}, "private": False, **own}
+    own = {"number": "", "hints": [], "misconceptions": {}, "private": False, **own}
     for entry, value in own.items():
         if not isinstance(value, TOLD.get(entry, ())):
             known = ", ".join(f"{each} ({kind.__name__})" for each, kind in TOLD.items())
             raise LessonError(f"{sentences}: {entry} = {value!r} in [{name}] is none of: {known}.")
-    _switches(file, solve, own["switches"])
     if not solve.__doc__:
         raise LessonError(f"{file}: {name} has no docstring. It is the statement: write there what is to be done.")
+    for key, each in own["misconceptions"].items():
+        _check_misconception(f"{sentences}: the misconception {key}", solve, key, each)
     return own
 
 
-def _switches(file: Path, solve: Callable[..., Any], told: dict[str, Any]) -> None:
-    given = {each.name: each for each in inspect.signature(solve).parameters.values() if each.kind is each.KEYWORD_ONLY}
-    for name, switch in given.items():
-        if switch.default is inspect.Parameter.empty or switch.default:
-            raise LessonError(f'{file}: the switch {name} is not off by itself. Write: {name}=""')
-        if name not in told:
-            raise LessonError(f'{file.with_suffix(".toml")}: the switch {name} has no sentence. Write: {name} = "..."')
-    for name in told:
-        if name not in given:
-            hint = f'Write it there behind a star: def {file.stem}(..., *, {name}="")'
-            raise LessonError(f"{file.with_suffix('.toml')}: {name} is no switch of {file.stem}. {hint}")
+def _check_misconception(who: str, solve: Callable[..., Any], key: str, told: Any) -> None:
+    """Raise LessonError if one has no sentence, or does not change the solution to another program."""
+    shape = isinstance(told, dict) and (isinstance(told.get("function"), str) or {"old", "new"} <= told.keys())
+    if not shape or not isinstance(told.get("sentence"), str):
+        hint = 'Write sentence = "..." to who holds it, old = "..." of the solution, and new = "..." in its place'
+        raise LessonError(f"{who} is not whole. {hint}; or function, in place of both.")
+    program = source(solve)
+    try:
+        changes = misconceptions({key: told}, program)[key].changes
+        ast.parse(changed(program, changes))
+    except SyntaxError as error:
+        raise LessonError(f"{who} makes what is no Python of the solution: {error.msg}. Mend its new text.") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise LessonError(f"{who} does not fit: {error}") from None
 
 
 def new_exercise(file: Path) -> list[Path]:

@@ -1,4 +1,13 @@
-"""An exercise: one function with switches, and the cases that it is asked."""
+"""An exercise: a right solution, what people do who think otherwise, and the cases that it is asked.
+
+A toml file beside the solution holds what is said, and the misconceptions. Each is a sentence to who holds it, and a
+change of the solution: what stands there (old) and what somebody writes instead (new), or a function of their own:
+
+    [backward.misconceptions.overwrites]
+    sentence = "A node that is used twice keeps one contribution alone: add them."
+    old = "grads[operand] +="
+    new = "grads[operand] ="
+"""
 
 from __future__ import annotations
 
@@ -9,18 +18,17 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
-from inspect import getsource, signature
-from itertools import combinations, product
+from functools import cache, cached_property
+from inspect import getsource, isclass, signature
+from itertools import combinations
 from pathlib import Path
 from textwrap import dedent
-from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .cases import ExerciseCase, arguments_text, plain_case
 from .run_answer import AnswerOutcome, plain
 
-Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
+Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
 TEXTS = Path(__file__).parent / "exercises"
 LARGEST = sys.float_info.max  # inf is not near -inf
@@ -33,21 +41,93 @@ def texts() -> dict[str, Any]:
     return tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in sorted(TEXTS.glob("*.toml"))))
 
 
+class Change(NamedTuple):
+    """In place of the solution's text from begin to end stands another one."""
+
+    begin: int
+    end: int
+    text: str
+
+    def touches(self, other: Change) -> bool:
+        return self.begin <= other.end and other.begin <= self.end
+
+
+class Misconception(NamedTuple):
+    """What somebody does who thinks otherwise: its name, a sentence to them, and how they change the solution."""
+
+    name: str
+    sentence: str
+    changes: list[Change]
+
+
+def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconception]:
+    """Those of a toml file, by their keys. `name:variant` has the sentence of `name`, if it has none of its own.
+
+    Raises ValueError if a change does not fit the program.
+    """
+    found: dict[str, Misconception] = {}
+    for key, each in told.items():
+        name = key.partition(":")[0]
+        sentence = each.get("sentence") or next(other.sentence for other in found.values() if other.name == name)
+        found[key] = Misconception(name, sentence, _changes(key, each, program))
+    return found
+
+
+def _changes(key: str, told: dict[str, Any], program: str) -> list[Change]:
+    """Where a misconception changes the program. Of what stands there, what stays the same is not touched."""
+    if "function" in told:
+        return [Change(0, len(program), told["function"])]
+    olds, news = ([each] if isinstance(each, str) else each for each in (told["old"], told["new"]))
+    changes = []
+    for old, new in zip(olds, news, strict=True):
+        if program.count(old) != 1:
+            where = f"stands {program.count(old)} times in the solution"
+            raise ValueError(f"{key}: {old!r} {where}. Write so much of the line that it stands there once.")
+        before = _alike(old, new)
+        after = _alike(old[before:][::-1], new[before:][::-1])
+        begin = program.index(old)
+        changes.append(Change(begin + before, begin + len(old) - after, new[before : len(new) - after]))
+    return changes
+
+
+def _alike(one: str, other: str) -> int:
+    """With how many letters both begin."""
+    return next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+
+
+def changed(program: str, changes: list[Change]) -> str:
+    """The program with all these changes, which do not touch."""
+    for change in sorted(changes, reverse=True):
+        program = program[: change.begin] + change.text + program[change.end :]
+    return program
+
+
+def source(thing: Any) -> str:
+    """A function or a class as it is written, without its docstring."""
+    text = dedent(getsource(thing))
+    first = ast.parse(text).body[0].body[0]  # type: ignore[attr-defined]
+    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+        return text
+    lines = text.splitlines(keepends=True)
+    assert first.end_lineno is not None
+    return "".join([*lines[: first.lineno - 1], *lines[first.end_lineno :]])
+
+
 @dataclass(frozen=True)
 class Exercise:
     """What is asked, what is right, and what people do instead.
 
-    solve: with no switch set it is the solution; its docstring is the
-    statement. make_cases: gives cases, or the arguments of one each. complaint:
-    what is wrong with a value, or None, where several are right. call: how an
-    answer is asked. is_class: whether solve makes the answer, instead of being it.
+    solve: the solution, a function or a class; its docstring is the statement.
+    make_cases: gives cases, or the arguments of one each. complaint: what is
+    wrong with a value, or None, where several are right. call: how an answer is
+    asked. helpers: functions that the solution needs besides.
     """
 
     solve: Callable[..., Any]
     make_cases: Callable[[], Iterable[ExerciseCase | Sequence[Any]]]
     complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
-    is_class: bool = False
+    helpers: tuple[Callable[..., Any], ...] = ()
     told: dict[str, Any] = field(default_factory=dict)  # what is said, where that is in no toml file of ours
     asking: str = ""  # what asks, as the text of a module, where that is in no file of ours
     text: str = ""  # of the solution, where it is not that of solve
@@ -55,25 +135,36 @@ class Exercise:
 
     def __post_init__(self) -> None:
         for fact, told in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
-            object.__setattr__(self, fact, told)
-        for switch, told in self.switches.items():
-            self.switches[switch] = told if isinstance(told, dict) else {switch: told}
+            if fact != "misconceptions":
+                object.__setattr__(self, fact, told)
 
     number: str = field(init=False)
     rule: str = field(init=False)
     hints: list[str] = field(init=False)
     parts: list[str] = field(init=False)  # what a right value is made of, if it has parts
     features: dict[str, Any] = field(init=False)  # what may be special about arguments, each with when it is
-    switches: dict[str, dict[str, str]] = field(init=False)  # for each switch its mistakes, each with a sentence
 
     @property
     def name(self) -> str:
         return self.solve.__name__
 
     @property
+    def is_class(self) -> bool:
+        return isclass(self.solve)
+
+    @property
     def statement(self) -> str:
         written: Any = ast.parse(dedent(getsource(self.solve))).body[0]
         return ast.get_docstring(written) or ""  # of the source: python -OO keeps no docstrings
+
+    @cached_property
+    def program(self) -> str:
+        """The solution without its statement: what misconceptions change."""
+        return self.text or "\n\n".join(map(source, (self.solve, *self.helpers)))
+
+    @cached_property
+    def misconceptions(self) -> dict[str, Misconception]:
+        return misconceptions((self.told or texts()[self.name]).get("misconceptions", {}), self.program)
 
     @cached_property
     def cases(self) -> list[ExerciseCase]:
@@ -100,20 +191,31 @@ class Exercise:
     def wanted(self) -> list[AnswerOutcome]:
         return [self.imagine(self.under(), case) for case in self.cases]
 
-    def under(self, switches: Switches = ()) -> Any:
+    def under(self, mistakes: Mistakes = ()) -> Any:
         """The answer of somebody who makes these mistakes."""
-        return self.solve(**dict(switches)) if self.is_class else partial(self.solve, **dict(switches))
+        return self.built(self.changed(mistakes)) if mistakes else self.solve
 
-    def imagined(self, place: int, switches: Switches) -> tuple[AnswerOutcome, bool]:
+    def changed(self, mistakes: Mistakes) -> str:
+        """The solution as somebody writes it who makes these mistakes."""
+        return changed(self.program, [each for key in mistakes for each in self.misconceptions[key].changes])
+
+    def built(self, program: str) -> Any:
+        """The answer that a program is, with what the solution's file imports."""
+        known = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
+        scope = {"math": math, **known}
+        exec(compile(program, f"<{self.name}>", "exec"), scope)
+        return scope[self.name]
+
+    def imagined(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
         """What that answer does in one case, and whether it is right there. Each is computed once."""
-        kept = self._kept.setdefault(switches, {})
+        kept = self._kept.setdefault(mistakes, {})
         if place not in kept:
-            given = self.imagine(self.under(switches), self.cases[place])
+            given = self.imagine(self.under(mistakes), self.cases[place])
             kept[place] = given, self.right(place, given)
         return kept[place]
 
     @cached_property
-    def _kept(self) -> dict[Switches, dict[int, tuple[AnswerOutcome, bool]]]:
+    def _kept(self) -> dict[Mistakes, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
 
     def imagine(self, answer: Any, case: ExerciseCase) -> AnswerOutcome:
@@ -126,11 +228,16 @@ class Exercise:
         except Exception as error:
             return AnswerOutcome("raised", error=type(error).__name__)
 
-    def mistakes(self, count: int) -> Iterable[Switches]:
-        """Every way to make so many mistakes at once, one to a switch."""
-        for names in combinations(self.switches, count):
-            for values in product(*(self.switches[name] for name in names)):
-                yield tuple(zip(names, values))
+    def mistakes(self, count: int) -> Iterable[Mistakes]:
+        """Every way to make so many mistakes at once, in places of the solution that do not touch."""
+        for keys in combinations(self.misconceptions, count):
+            if all(self._are_apart(*pair) for pair in combinations(keys, 2)):
+                yield keys
+
+    def _are_apart(self, one: str, other: str) -> bool:
+        ones, others = self.misconceptions[one], self.misconceptions[other]
+        touch = any(mine.touches(theirs) for mine in ones.changes for theirs in others.changes)
+        return not touch and ones.sentence != others.sentence
 
     def accepts(self, place: int, value: Any) -> bool:
         """Whether a value is right in the case at that place."""
@@ -156,17 +263,6 @@ class Exercise:
 def _held(value: Any) -> Any:
     """What a list holds, in whatever order and however often."""
     return set(map(repr, value)) if isinstance(value, list) else value
-
-
-def instead(solve: Callable[..., Any], switch: str, mistake: str, **given: Any) -> Any:
-    """What somebody computes who makes this mistake: its formula in the toml file, of what it is given by name."""
-    scope: Any = solve
-    return eval(_formula(solve.__name__, switch, mistake), {**scope.__globals__, **given})
-
-
-@cache
-def _formula(exercise: str, switch: str, mistake: str) -> CodeType:
-    return compile(texts()[exercise]["instead"][switch][mistake], f"<{exercise}: {mistake}>", "eval")
 
 
 def same(one: Any, other: Any) -> bool:

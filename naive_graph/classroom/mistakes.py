@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, called
-from .exercise import Exercise, Switches, same
+from .exercise import Exercise, Mistakes, same
 from .near import RAISED, SENTENCES, flat, near, relation
 from .run_answer import AnswerOutcome, Asked, plain
 
@@ -43,14 +43,14 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
 
 
 def _named(exercise: Exercise, asked: Asked) -> list[Mistake]:
-    return [Mistake(value.split(":")[0], exercise.switches[name][value]) for name, value in fitting(exercise, asked)]
+    return [Mistake(*exercise.misconceptions[key][:2]) for key in fitting(exercise, asked)]
 
 
 # --- mistakes of one exercise ---------------------------------------------------
 
 
-def fitting(exercise: Exercise, asked: Asked) -> Switches:
-    """The switches, one or two, under which the solution does what the answer does; none if there are none."""
+def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
+    """The misconceptions, one or two, under which the solution does what the answer does; none if there are none."""
     gave = [first for first, _ in asked]
     wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
     shares = {(): 0.0} | {each: _agreement(exercise, gave, wrong, each) for each in exercise.mistakes(1)}
@@ -64,14 +64,14 @@ def fitting(exercise: Exercise, asked: Asked) -> Switches:
     return one if shares[one] > ENOUGH else ()
 
 
-def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Switches]) -> Switches:
+def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Mistakes]) -> Mistakes:
     """The one of pairs that explain as much, if what both its mistakes say is sure; none if it is not.
 
     It is not where other mistakes explain as much, or the failing cases do not show
     two: one is to be seen alone, and each is to explain what the other alone does
     not. Else one may hide, or mend, what the other says.
     """
-    names = {frozenset(value.partition(":")[0] for _, value in each) for each in pairs}
+    names = {frozenset(exercise.misconceptions[key].name for key in each) for each in pairs}
     both, *alone = [
         [fails and exercise.agree(i, gave[i], exercise.imagined(i, each)[0]) for i, fails in enumerate(wrong)]
         for each in (pairs[0], *((each,) for each in pairs[0]))
@@ -80,11 +80,11 @@ def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pair
     return pairs[0] if len(names) == 1 and shown else ()
 
 
-def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], switches: Switches) -> float:
+def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], mistakes: Mistakes) -> float:
     """In which share of the cases where one of the two is wrong they agree."""
     agree = differ = neither = 0
     for i, one in enumerate(gave):
-        other, other_right = exercise.imagined(i, switches)
+        other, other_right = exercise.imagined(i, mistakes)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..classroom.checking import check_cases, untold_mutants, untold_switches
+from ..classroom.checking import check_cases, untold_mistakes, untold_mutants
 from ..classroom.collecting import collect
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.custom_exercises import NAMED, learners_files, new_exercise, own_exercise
@@ -125,9 +125,9 @@ def check_exercise(file: Path) -> int:
     """Say whether the cases of an exercise tell its mistakes apart: 0 if they do, 1 if not."""
     exercise = own_exercise(file)
     check_cases(exercise)
-    switches = sum(len(each) for each in exercise.switches.values())
-    print(f"{exercise.name}: {len(exercise.cases)} cases, in which the solution is right; {switches} mistakes.")
-    untold = list(untold_switches(exercise))
+    mistakes = len(exercise.misconceptions)
+    print(f"{exercise.name}: {len(exercise.cases)} cases, in which the solution is right; {mistakes} mistakes.")
+    untold = list(untold_mistakes(exercise))
     print("\n".join(["Not told apart:", *map("  ".__add__, untold)]) if untold else "Each mistake is told apart.")
     lines, count = untold_mutants(exercise)
     print(f"{count} small changes of the solution, of which {count - len(lines)} are told to be wrong.")

@@ -52,7 +52,7 @@ def _of_exercises(lessons: Container[str] | None) -> Iterator[str]:
         told = texts()[exercise.name]
         yield from (told["rule"], *told["hints"], *told.get("parts", ()))
         yield from told.get("features", ())
-        yield from _strings(told["switches"])
+        yield from (each.sentence for each in exercise.misconceptions.values())
     yield from texts()["tiny"]["special"]
     yield from _strings(tomllib.loads((ROOM / "slips.toml").read_text(encoding="utf-8")))
 

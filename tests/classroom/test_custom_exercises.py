@@ -68,7 +68,7 @@ def test_the_template_is_an_exercise_whose_mistakes_are_told_apart(course, capsy
     assert main(["class", "check-exercise", str(course / "exercises" / "mean.py")]) == 0
     told = capsys.readouterr().out
     assert "6 cases, in which the solution is right; 2 mistakes" in told and "Each mistake is told apart." in told
-    assert "10 small changes of the solution, of which 10 are told to be wrong" in told
+    assert "9 small changes of the solution, of which 9 are told to be wrong" in told
 
 
 def test_what_cases_cannot_tell_apart_is_said(course, capsys):
@@ -89,7 +89,6 @@ WRONG_FILES = {  # what is written instead of what, in the .py or the .toml, and
     "raises": ("py", "FEATURES = {", "1 / 0\nFEATURES = {", r"ZeroDivisionError: division by zero, in line \d+"),
     "another name": ("py", "def mean(", "def means(", "has no function mean, the exercise, whose name is that of the"),
     "no cases": ("py", "def cases(", "def case(", r"has no function cases, its cases. Write: def cases\(...\)"),
-    "switched on": ("py", 'one_less=""', "one_less=True", 'switch one_less is not off by itself. Write: one_less=""'),
     "solved in cases": (
         "py",
         "yield from (",
@@ -100,8 +99,15 @@ WRONG_FILES = {  # what is written instead of what, in the .py or the .toml, and
     "no toml": ("toml", "[mean]", "[mean", r"mean.toml cannot be read: .* Mend that place"),
     "no rule": ("toml", "rule =", "rules =", r"has no \[mean\] with a rule. Write: \[mean\], and below it rule"),
     "hints": ("toml", 'hints = ["Which', 'hints = 3\nx = ["Which', r"hints = 3 in \[mean\] is none of: .*hints \(list"),
-    "no sentence": ("toml", "one_less =", "two_less =", "switch one_less has no sentence. Write: one_less ="),
-    "no switch": ("toml", "no_division =", 'other = "x"\nno_division =', "other is no switch of mean. Write it there"),
+    "no sentence": ("toml", "sentence =", "says =", "misconception one_less is not whole. Write sentence ="),
+    "no place": (
+        "toml",
+        'old = "len(numbers)"',
+        'old = "size"',
+        "'size' stands 0 times in the solution. Write so much",
+    ),
+    "two places": ("toml", 'old = "len(numbers)"', 'old = "numbers"', "'numbers' stands 4 times in the solution"),
+    "no program": ("toml", 'new = ""', 'new = "/"', "no_division makes what is no Python of the solution: .* Mend its"),
 }
 
 
@@ -317,6 +323,16 @@ def test_a_name_that_is_given_once_to_what_answers_do_is_a_mistake_from_then_on(
     )
 
 
-def test_the_solution_that_is_shown_has_no_switches(course):
+def test_the_solution_is_shown_as_it_is_written(course):
     text = solution_text(own_exercise(course / "exercises" / "mean.py"))
-    assert "one_less" not in text and "no_division" not in text and text.endswith("return sum(numbers) / count")
+    assert text in (course / "exercises" / "mean.py").read_text()
+
+
+def test_a_misconception_may_be_a_function_of_its_own(course):
+    file = course / "exercises" / "mean.toml"
+    function = 'function = "def mean(numbers):\\n    return max(numbers, default=0.0)"'
+    with file.open("a") as more:
+        more.write(f'\n[mean.misconceptions.largest]\nsentence = "It returns the largest."\n{function}\n')
+    exercise = own_exercise(file.with_suffix(".py"))
+    assert exercise.under(("largest",))([1.0, 2.0]) == 2.0
+    assert not any("largest" in both for both in exercise.mistakes(2))

@@ -10,9 +10,8 @@ import sys
 import pytest
 from handing_in import KAHN_BY_VALUE, LESSON, RIGHT, WRONG, hand_in, new_course, no_walls, notebook, walled  # noqa: F401
 
-from naive_graph.classroom.exercise import texts
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.exercises.tiny import tiny_text
+from naive_graph.classroom.exercises.tiny import TINY, tiny_text
 from naive_graph.classroom.handout import cell_texts
 from naive_graph.classroom.sandbox import TINY_REFERENCE
 from naive_graph.classroom.solutions import solution_text
@@ -313,9 +312,10 @@ def test_elsewhere_than_on_linux_it_refuses_without_trust_and_says_why(course, c
 def test_the_parts_of_a_tiny_py_are_graded_beside_the_notebook(course):
     file = course / "course.toml"
     file.write_text(file.read_text().replace("kahn = 1, slope = 1", "slope = 1, tiny_nodes = 2, tiny_order = 3"))
-    mistake = next(iter(texts()["tiny_order"]["changes"]))
+    order = next(each for each in TINY if each.name == "tiny_order")
+    mistake = next(iter(order.misconceptions))
     handed_in = {
-        "ada": tiny_text(2), "bob": tiny_text(2, (mistake,), "tiny_order"), "cat": "def (", "dan": "\xff",
+        "ada": tiny_text(2), "bob": order.before + order.changed((mistake,)), "cat": "def (", "dan": "\xff",
         "eve": "", "fay": "class Tiny: ...\ndef order(y):\n    return 'operands first, 1 nodes'\n",
     }  # fmt: skip
     for student, text in handed_in.items():

@@ -1,4 +1,4 @@
-"""Wrong answers as beginners write them, written down before anybody looked at the switches: how many get a name.
+"""Wrong answers as beginners write them, written down before anybody looked at the misconceptions: how many get a name.
 
 held.txt has for each exercise a right answer, then a line for each edit that makes it wrong, `- old => new`
 (several with &&), or a whole answer behind a line that begins with a star. What stands behind ## are the names

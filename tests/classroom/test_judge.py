@@ -7,7 +7,6 @@ from students import RIGHT, WRONG
 
 from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
-from naive_graph.classroom.exercise import texts
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutants import mutants
@@ -80,28 +79,28 @@ def test_an_exercise_is_answered_in_three_other_styles(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
-def test_an_exercise_has_four_to_eight_switches_and_a_hint(exercise):
-    assert 4 <= len(exercise.switches) <= 8 and exercise.hints and exercise.statement
-    assert all(sentence.endswith((".", "?")) for each in exercise.switches.values() for sentence in each.values())
+def test_an_exercise_has_four_misconceptions_or_more_and_a_hint(exercise):
+    assert len(exercise.misconceptions) >= 4 and exercise.hints and exercise.statement
+    assert all(each.sentence.endswith((".", "?")) for each in exercise.misconceptions.values())
 
 
 @each_of_many
 def test_each_mistake_is_recognised_as_itself(exercise):
-    for switches in exercise.mistakes(1):
-        verdict = judge(exercise.name, exercise.under(switches))
-        assert [each.name for each in verdict.mistakes] == [switches[0][1].partition(":")[0]], switches
+    for key, misconception in exercise.misconceptions.items():
+        verdict = judge(exercise.name, exercise.under((key,)))
+        assert [each.name for each in verdict.mistakes] == [misconception.name], key
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
 def test_two_mistakes_are_told_as_these_two_or_as_one(exercise):
     pairs = list(exercise.mistakes(2))
-    for switches in pairs[:: max(1, len(pairs) // 10)]:
-        given = [exercise.imagined(place, switches) for place in range(len(exercise.cases))]
+    for both in pairs[:: max(1, len(pairs) // 10)]:
+        given = [exercise.imagined(place, both) for place in range(len(exercise.cases))]
         if all(right for _, right in given):
             continue  # two mistakes that make up for each other
         told = verdict(exercise, [(each, None) for each, _ in given]).mistakes  # what is asked twice: the test before
         names = {each.name for each in told}
-        assert len(names) < 2 or names == {value.partition(":")[0] for _, value in switches}, switches
+        assert len(names) < 2 or names == {exercise.misconceptions[key].name for key in both}, both
 
 
 # One mistake, which two others explain in every case; one of the two would be false.
@@ -163,7 +162,7 @@ def test_the_names_are_true(judged):
         (answer.__qualname__, each.name, names)
         for exercise, answer, names, told in judged
         for each in told.mistakes
-        if each.name in GENERAL | exercise_named(exercise).switches.keys()
+        if each.name in GENERAL | set(exercise_named(exercise).misconceptions)
     ]
     assert [(answer, name) for answer, name, names in found if name not in names] == []
 
@@ -296,11 +295,3 @@ def test_a_first_slip_is_told_its_smallest_case_and_not_the_rule(name):
     for given in (None, 0):
         said = judge(name, lambda *_, given=given: given).message
         assert "The smallest of them:" in said and exercise.rule not in said
-
-
-def test_what_a_mistake_computes_is_written_of_mistakes_that_are_known():
-    for exercise in EXERCISES:
-        known = {name for each in exercise.switches.values() for name in each}
-        for formulas in texts()[exercise.name].get("instead", {}).values():
-            assert formulas.keys() <= known, exercise.name
-            assert all(compile(each, "a formula", "eval") for each in formulas.values())

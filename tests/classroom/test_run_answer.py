@@ -103,7 +103,7 @@ def test_an_answer_that_kills_python_kills_only_itself():
 def test_what_an_answer_edits_stays_in_its_own_process():
     def edits(nodes):
         judge_room.__globals__["EXERCISES"].clear()
-        KAHN.switches.clear()
+        KAHN.misconceptions.clear()
         Graph.forward = classmethod(lambda cls: None)
         naive_graph.errors.LessonError = None
         os.environ["NAIVE_GRAPH_DATA"] = "/nowhere"
@@ -113,7 +113,7 @@ def test_what_an_answer_edits_stays_in_its_own_process():
 
     before = (
         len(EXERCISES),
-        set(KAHN.switches),
+        set(KAHN.misconceptions),
         Graph.forward,
         dict(os.environ),
         random.getstate(),
@@ -121,7 +121,8 @@ def test_what_an_answer_edits_stays_in_its_own_process():
     )
     assert not judge("kahn", edits).passed
     assert before == (
-        len(EXERCISES), set(KAHN.switches), Graph.forward, dict(os.environ), random.getstate(), sys.getrecursionlimit()
+        len(EXERCISES), set(KAHN.misconceptions), Graph.forward, dict(os.environ), random.getstate(),
+        sys.getrecursionlimit(),
     )  # fmt: skip
 
 

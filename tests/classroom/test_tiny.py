@@ -20,7 +20,7 @@ from naive_graph.errors import LessonError
 
 LESSONS = {part.name: texts()["tiny"]["parts"].get(part.name, 10) for part in TINY}
 PARTS = {part.name: part for part in TINY}
-MISTAKES = [(part.name, mistake) for part in TINY for mistake in part.switches]
+MISTAKES = [(part.name, mistake) for part in TINY for mistake in part.misconceptions]
 
 
 def judged(part, text):
@@ -46,10 +46,9 @@ def test_the_reference_is_right_in_every_part(here):
 
 @pytest.mark.parametrize(("part", "mistake"), MISTAKES)
 def test_a_mistake_is_told_as_that_mistake(part, mistake):
-    old, _ = texts()[part]["changes"][mistake]
-    assert PARTS[part].text.count(old) == 1
-    told = judged(part, tiny_text(LESSONS[part], (mistake,), part))
-    assert [each.name for each in told.mistakes] == [mistake] and PARTS[part].switches[mistake][mistake] in told.message
+    told = judged(part, PARTS[part].before + PARTS[part].changed((mistake,)))
+    assert [each.name for each in told.mistakes] == [mistake]
+    assert PARTS[part].misconceptions[mistake].sentence in told.message
 
 
 def test_few_mutants_of_the_reference_pass():

@@ -39,6 +39,6 @@ def test_notes_name_every_exercise_of_the_lesson(lesson):
 def test_a_mistake_in_brackets_is_one_that_a_check_names(lesson):
     if not exercises(lesson):
         pytest.skip("the lesson has no exercises")
-    names = {value.split(":")[0] for each in ALL_EXERCISES for told in each.switches.values() for value in told}
+    names = {told.name for each in ALL_EXERCISES for told in each.misconceptions.values()}
     in_brackets = re.findall(r"\(`(\w+)`(?:, `(\w+)`)?(?:\)| in )", notes(lesson).replace("\n ", ""))
     assert [name for found in in_brackets for name in found if name and name not in names] == []

@@ -1,4 +1,4 @@
-"""The exercises: each is one function with switches, and with all of them off the solution.
+"""The exercises: each is a solution, the cases that it is asked, and misconceptions in the toml file beside it.
 
 counting   1  count, edges, evaluate, sensitivities
 orders     2  kahn, depends_on
@@ -26,8 +26,8 @@ pipelines  16b  at_work, versions_read, turn, ends
 dataflows  16b  fire, layer_streams, two_buffers
 tiny       1, 2, 3, 5, 6, 7, 10  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
-A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
-It also holds what may be special about a case (features), and what some mistakes compute (instead), as expressions.
+A toml file holds what is said in the exercises of the Python file beside it: rules, hints, what may be special about
+a case (features, as expressions of the arguments), and for each misconception a sentence and a change of the solution.
 """
 
 from .attention import ATTEND, CAUSAL, SOFTMAX_PULLBACK

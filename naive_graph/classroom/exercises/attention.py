@@ -7,13 +7,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise, instead
+from ..exercise import Exercise
 
 
-def attend(
-    query: Any, keys: Any, *, divides: str = "", no_shift: str = "", score_of: str = "", shares: str = "",
-    scaled_late: str = "",
-) -> Any:  # fmt: skip
+def attend(query, keys):
     """Return the weights with which a query attends to each of the keys.
 
     The score of a key is the sum of the products of its entries with those of
@@ -21,27 +18,14 @@ def attend(
     weights are the softmax of the scores. It must work for scores of 1000.
     """
     root = math.sqrt(len(query))
-    if divides or scaled_late:
-        root = instead(attend, "divides", divides, query=query, keys=keys) if divides else 1.0
     scores = []
     for key in keys:
         products = [a * b for a, b in zip(query, key)]
-        if score_of:
-            products = instead(attend, "score_of", score_of, products=products, query=query, key=key)
         scores.append(sum(products) / root)
-    if shares:
-        return instead(attend, "shares", shares, scores=scores)
-    largest = max(scores) if not no_shift else 0.0
-    powers = [math.exp(score - largest) if no_shift != "no_shift:array" else _power(score) for score in scores]
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
     total = sum(powers)
-    if scaled_late or no_shift == "no_shift:array":
-        return [power / total / (math.sqrt(len(query)) if scaled_late else 1) for power in powers]
     return [power / total for power in powers]
-
-
-def _power(score: float) -> float:
-    """What arrays give, which do not raise; infinity over infinity is no number."""
-    return math.exp(score) if score < 700 else math.nan
 
 
 def _softmax(scores: list[float]) -> list[float]:
@@ -60,10 +44,7 @@ def _queries() -> Iterator[tuple[Any, ...]]:
     yield from (([1000.0], [[1.0], [0.0]]), ([100.0, 100.0], [[10.0, 10.0], [10.0, 9.0]]), ([-50.0], [[30.0], [30.0]]))
 
 
-def softmax_pullback(
-    weights: Any, incoming: Any, *, summed: str = "", no_mean: str = "", no_weight: str = "", mean: str = "",
-    sign: str = "", again: str = "",
-) -> Any:  # fmt: skip
+def softmax_pullback(weights, incoming):
     """Return what goes back from the weights of a softmax to its scores.
 
     weights: what the softmax gave. incoming: the slope of the loss with respect
@@ -71,24 +52,8 @@ def softmax_pullback(
     weights[i] * (1 - weights[j]) where i is j, and -weights[i] * weights[j]
     elsewhere.
     """
-    if summed or again:
-        return instead(softmax_pullback, "summed", summed, w=weights, g=incoming) if summed else _softmax(weights)
     middle = sum(w * g for w, g in zip(weights, incoming))
-    if no_mean or mean:
-        middle = 0.0 if no_mean else instead(softmax_pullback, "mean", mean, w=weights, g=incoming)
-    if no_weight or sign:
-        return [(g - middle) if no_weight else w * (middle - g) for w, g in zip(weights, incoming)]
     return [w * (g - middle) for w, g in zip(weights, incoming)]
-
-
-def _by_others(weights: list[float], incoming: list[float]) -> list[float]:
-    """What comes back to each score over the weights of the others."""
-    middle = sum(w * g for w, g in zip(weights, incoming))
-    return [w * (w * g - middle) for w, g in zip(weights, incoming)]
-
-
-def _by_own(weights: list[float], incoming: list[float]) -> list[float]:
-    return [w * (1 - w) * g for w, g in zip(weights, incoming)]
 
 
 def _pullbacks() -> Iterator[tuple[Any, ...]]:
@@ -100,27 +65,18 @@ def _pullbacks() -> Iterator[tuple[Any, ...]]:
         yield weights, [round(chance.gauss(0, 2), 2) for _ in range(size)]
 
 
-def causal(
-    scores: Any, *, sees: str = "", fills: str = "", adds_product: str = "", cut: str = "", shared_row: str = "",
-    transposed: str = "", mask_alone: str = "",
-) -> Any:  # fmt: skip
+def causal(scores):
     """Return the scores with minus infinity wherever a word would see a later one.
 
     scores: a list of rows. Row i holds the scores of word i with each of the
     words. A word sees itself and those before it. Leave scores as it is.
     """
-    if transposed or mask_alone:
-        scores = list(zip(*scores)) if transposed else [[0.0] * len(row) for row in scores]
     masked = []
     for i in range(len(scores)):
         row = list(scores[i])
         for j in range(len(row)):
-            if j > i if not sees else not instead(causal, "sees", sees, i=i, j=j, n=len(scores)):
-                row[j] = -math.inf if not fills else instead(causal, "fills", fills, score=row[j])
-            elif adds_product:
-                row[j] = math.nan
-        if cut or shared_row:
-            row = row[: i + 1] if cut else [-math.inf if j > 0 else row[0] for j in range(len(row))]
+            if j > i:
+                row[j] = -math.inf
         masked.append(row)
     return masked
 

@@ -9,10 +9,7 @@ from ..cases import ExerciseCase, Formula, GraphRecipe, graph_case, random_graph
 from ..exercise import Exercise
 
 
-def count(
-    nodes: Any, *, distinct: str = "", both_ends: str = "", one_each: str = "", all_nodes: str = "", unused: str = "",
-    as_in_a_tree: str = "",
-) -> Any:  # fmt: skip
+def count(nodes):
     """Return (leaves, operators, edges): how many of each a graph has.
 
     nodes: its nodes. node.last: the operands of a node, one entry for each
@@ -20,44 +17,26 @@ def count(
     """
     leaves = operators = edges = 0
     for node in nodes:
-        if not node.last if not unused else not node.next:
+        if not node.last:
             leaves += 1
         else:
             operators += 1
-        edges += len(node.last) if not distinct else len(set(node.last))
-        if both_ends:
-            edges += len(node.next)
-        if one_each or as_in_a_tree:
-            edges = operators if one_each else len(nodes) - 1
-    return leaves, operators if not all_nodes else len(nodes), edges
+        edges += len(node.last)
+    return leaves, operators, edges
 
 
-def edges(
-    nodes: Any,
-    *,
-    backwards: str = "",
-    from_one: str = "",
-    distinct: str = "",
-    first_only: str = "",
-    by_source: str = "",
-) -> Any:
+def edges(nodes):
     """Return the table of edges: a list of pairs (row of the operand, row of the node).
 
     nodes: a list; the row of a node is its place in it, from 0. The edges are
     listed node by node, and for each node in the order of its operands node.last.
     """
     row = {node: place for place, node in enumerate(nodes)}
-    if from_one:
-        row = {node: place + 1 for node, place in row.items()}
     table = []
     for node in nodes:
-        for operand in node.last if not (distinct or first_only) else _taken(node.last, first_only):
-            table.append((row[operand], row[node]) if not backwards else (row[node], row[operand]))
-    return sorted(table) if by_source else table
-
-
-def _taken(operands: list[Any], first_only: str) -> list[Any]:
-    return operands[:1] if first_only else list(dict.fromkeys(operands))
+        for operand in node.last:
+            table.append((row[operand], row[node]))
+    return table
 
 
 def _graph_cases() -> Iterator[ExerciseCase]:
@@ -67,34 +46,24 @@ def _graph_cases() -> Iterator[ExerciseCase]:
     yield graph_case(turned, lambda nodes, partials: (nodes[::-1],), ", given as [c, b, a]", None, set())
 
 
-def evaluate(
-    expression: Any,
-    *,
-    exchanged: str = "",
-    minus_adds: str = "",
-    no_division: str = "",
-    floor: str = "",
-    flat: str = "",
-) -> Any:
+def evaluate(expression):
     """Return what an expression is worth: a number, or a tuple (sign, left, right) of two expressions.
 
     sign: "+", "-", "*" or "/". evaluate(("+", ("*", 2, 5), 2)) is 12.
     """
 
-    def value(part: Any) -> Any:
+    def value(part):
         if not isinstance(part, tuple):
             return part
         sign, left, right = part
-        a, b = (value(left), value(right)) if not flat else (left, right)
-        if exchanged:
-            a, b = b, a
-        if sign == "+" or (minus_adds and sign == "-"):
+        a, b = value(left), value(right)
+        if sign == "+":
             return a + b
         if sign == "-":
             return a - b
-        if sign == "*" or no_division:
+        if sign == "*":
             return a * b
-        return a / b if not floor else a // b
+        return a / b
 
     return value(expression)
 
@@ -107,38 +76,18 @@ def _expressions() -> Iterator[tuple[Any]]:
     yield ((("+", ("-", ("*", 2.0, ("/", 7.0, 2.0)), ("-", 1.0, 4.0)), ("*", ("+", 1.0, 1.0), ("/", 3.0, 4.0)))),)
 
 
-def sensitivities(
-    f: Any, inputs: Any, h: Any, *, nudges_stay: str = "", all_at_once: str = "", no_division: str = "",
-    reversed: str = "", scaled: str = "", central: str = "",
-) -> Any:  # fmt: skip
+def sensitivities(f, inputs, h):
     """Return for each input how much f rises when this input alone grows by h, divided by h.
 
     f: takes the list of inputs. Leave inputs as they are.
     """
-    if nudges_stay or all_at_once or scaled or central:
-        return _nudged_wrongly(f, inputs, h, nudges_stay or all_at_once or scaled or central)
     before = f(inputs)
     slopes = []
     for place in range(len(inputs)):
         nudged = list(inputs)
         nudged[place] += h
-        rise = f(nudged) - before if not reversed else before - f(nudged)
-        slopes.append(rise / h if not no_division else rise)
-    return slopes
-
-
-def _nudged_wrongly(f: Any, inputs: list[float], h: float, how: str) -> list[float]:
-    slopes, kept = [], list(inputs)
-    for place in range(len(inputs)):
-        kept[place] += h
-        nudged = [value + h * (i == place) for i, value in enumerate(inputs)]
-        lower = [value - h * (i == place) for i, value in enumerate(inputs)]
-        if how == "scaled":
-            nudged = [value + h * value * (i == place) for i, value in enumerate(inputs)]
-        if how == "all_at_once":
-            nudged = [value + h for value in inputs]
-        rise = f(kept) - f(inputs) if how == "nudges_stay" else f(nudged) - f(inputs)
-        slopes.append((f(nudged) - f(lower)) / (2 * h) if how == "central" else rise / h)
+        rise = f(nudged) - before
+        slopes.append(rise / h)
     return slopes
 
 

@@ -9,9 +9,7 @@ from typing import Any
 from ..exercise import Exercise
 
 
-def fire(
-    waiting: Any, takes: Any, gives: Any, *, ready: str = "", taken: str = "", put: str = "", first_only: str = "",
-) -> Any:  # fmt: skip
+def fire(waiting, takes, gives):
     """Fire an operator once: return what waits in every stream after it, or None if it cannot fire.
 
     waiting: for each stream a list of the samples in it, here numbers, the
@@ -22,34 +20,16 @@ def fire(
     """
     after = [list(each) for each in waiting]
     there = [bool(after[place]) for place in takes]
-    if not (all(there) if not ready else any(there) if ready == "one_is_enough" else True):
+    if not all(there):
         return None
-    found = [after[place].pop(0) if not taken and not ready else _taken(after[place], taken) for place in takes]
+    found = [after[place].pop(0) for place in takes]
     total = sum(found)
-    for place in gives if not first_only else gives[:1]:
-        if put:
-            after[place][:] = [total, *after[place]] if put == "in_front" else [*after[place], *found]
-        else:
-            after[place].append(total)
+    for place in gives:
+        after[place].append(total)
     return after
 
 
-def _taken(stream: list[float], how: str) -> float:
-    if not stream:
-        return 0.0
-    if how == "left_there":
-        return stream[0]
-    if how == "all":
-        total = sum(stream)
-        stream.clear()
-        return total
-    return stream.pop(-1 if how == "newest" else 0)
-
-
-def layer_streams(
-    layer: Any, layers: Any, *, kept: str = "", no_first: str = "", no_last: str = "", other_order: str = "",
-    turned: str = "",
-) -> Any:  # fmt: skip
+def layer_streams(layer, layers):
     """Return the streams of one dense layer: four lists of names, in this order.
 
     1. what FComp reads: "F1_F2" for layer 2, "copy_1" for layer 1;
@@ -64,25 +44,17 @@ def layer_streams(
     Layers are numbered from 1; there are `layers` of them.
     """
     before, behind = layer - 1, layer + 1
-    first = layer == 1 if not no_first else False
-    last = layer == layers if not no_last else False
+    first = layer == 1
+    last = layer == layers
     reads = "copy_1" if first else f"F{before}_F{layer}"
     writes = [f"F{layer}_loss"] if last else [f"F{layer}_F{behind}", f"F{layer}_B{behind}"]
     slopes = "_Loss" if last else f"B{behind}_B{layer}"
     given = "copy_2" if first else f"F{before}_B{layer}"
-    if kept:
-        given = reads if kept == "same_stream" else f"F{layer}_B{layer}"
     back = "res" if first else f"B{layer}_B{before}"
-    if turned:
-        back = back if first else f"B{before}_B{layer}"
-    if other_order:
-        return [[reads], writes, [given, slopes], [back]]
     return [[reads], writes, [slopes, given], [back]]
 
 
-def two_buffers(
-    start: Any, slopes: Any, rate: Any, *, base: str = "", buffer: str = "", uphill: str = "", written: str = "",
-) -> Any:  # fmt: skip
+def two_buffers(start, slopes, rate):
     """Return the weight that each group reads, in a list.
 
     There are two buffers, 0 and 1, and both begin with `start`. Group 0 reads
@@ -92,12 +64,12 @@ def two_buffers(
     """
     buffers, read = [start, start], []
     for group, slope in enumerate(slopes):
-        mine = 0 if buffer == "one" else group % 2
+        mine = group % 2
         read.append(buffers[mine])
-        old = buffers[1 - mine] if not base and buffer != "one" else start if base == "start" else buffers[mine]
-        new = old - rate * slope if not uphill else old + rate * slope
-        buffers[1 - mine if buffer == "other" else mine] = new
-    return read if not written else [start - rate * sum(slopes[: group + 1]) for group in range(len(slopes))]
+        old = buffers[1 - mine]
+        new = old - rate * slope
+        buffers[mine] = new
+    return read
 
 
 def _streams() -> Iterator[tuple[Any, ...]]:

@@ -10,21 +10,10 @@ from ..cases import Formula
 from ..exercise import Exercise
 
 
-def complex_step(
-    f: Any, x: Any, h: Any, *, real_part: str = "", no_division: str = "", twice: str = "",
-    real_step: str = "", size: str = "", forgets_x: str = "", square: str = "",
-) -> Any:  # fmt: skip
+def complex_step(f, x, h):
     """The slope of f at x by a complex step: the imaginary part of f(x + ih), over h."""
-    if real_step:
-        return (f(x + h) - f(x)) / h
-    shifted = f(complex(x if not forgets_x else 0.0, h))
-    if real_part or size:
-        return (shifted.real if real_part else abs(shifted)) / h
-    if no_division:
-        return shifted.imag
-    if square:
-        return shifted.imag / (h * h)
-    return shifted.imag / (h if not twice else 2 * h)
+    shifted = f(complex(x, h))
+    return shifted.imag / h
 
 
 def _complex_functions() -> Iterator[tuple[Any, ...]]:
@@ -35,28 +24,19 @@ def _complex_functions() -> Iterator[tuple[Any, ...]]:
             yield Formula(text), x, 0.125
 
 
-def best_h(
-    f: Any, x: Any, right: Any, tries: Any, *, smallest: str = "", one_sided: str = "", signed: str = "",
-    gives_error: str = "", worst: str = "", last_of_equals: str = "", no_two: str = "",
-) -> Any:  # fmt: skip
+def best_h(f, x, right, tries):
     """Return the h of tries with which the central difference comes nearest to right.
 
     The central difference is (f(x + h) - f(x - h)) / (2 * h); right is the
     slope of f at x. Where several are as near, return the first of them.
     """
-    if smallest:
-        return min(tries)
     best, least = None, math.inf
     for h in tries:
         found = (f(x + h) - f(x - h)) / (2 * h)
-        if one_sided or no_two:
-            found = (f(x + h) - (f(x) if one_sided else f(x - h))) / h
-        error = abs(found - right) if not signed else found - right
-        if worst:
-            error = -error
-        if error < least or (last_of_equals and error == least):
+        error = abs(found - right)
+        if error < least:
             best, least = h, error
-    return best if not gives_error else least
+    return best
 
 
 def _tried() -> Iterator[tuple[Any, ...]]:

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from ..cases import ExerciseCase, plain_case
-from ..exercise import Exercise, instead
+from ..exercise import Exercise
 
 
-def slope(
-    f: Any, x: Any, h: float = 1e-5, *, sides: str = "", step: str = "", divisor: str = "", sign: str = "",
-) -> Any:  # fmt: skip
+def slope(f, x, h=1e-05):
     """Return the central difference of f at x: how much f rises from x - h to x + h, for each unit of x."""
-    if step:
-        h = instead(slope, "step", step, h=h, x=x)
     after, before = f(x + h), f(x - h)
-    if sides:
-        after, before = instead(slope, "sides", sides, f=f, x=x, h=h)
-        if divisor and sides.endswith(("_difference", "_forward")):  # made for 2 h, by which nobody divides here
-            after, before = after / 2, before / 2
-    if divisor:
-        return instead(slope, "divisor", divisor, after=after, before=before, h=h)
-    if sign == "curvature":
-        return (after - 2 * f(x) + before) / (h * h)
-    rise = instead(slope, "sign", sign, after=after, before=before) if sign else after - before
+    rise = after - before
     return rise / (2 * h)
 
 
@@ -52,44 +39,15 @@ def _slope_cases() -> Iterator[ExerciseCase]:
 SLOPE = Exercise(slope, _slope_cases)
 
 
-def descend(
-    f: Any, df: Any, x: Any, rate: Any, steps: Any, *, step: str = "", place: str = "", ends: str = "",
-    collects: str = "", result: str = "",
-) -> Any:  # fmt: skip
+def descend(f, df, x, rate, steps):
     """Gradient descent. Return the list of the values f(x) before each step and after the last one (steps + 1)."""
-    start, first, values = x, df(x), []
-    for number in range(steps) if not ends else range(steps + (ends == "one_more")):
-        if (result == "stops_when_flat" and df(x) == 0) or (result == "stops_uphill" and f(x - rate * df(x)) > f(x)):
-            break
-        values.append(f(x) if not collects else _collected(collects, f, df, x))
-        if result == "returns_in_loop" or (result == "returns_in_loop:step" and number):
-            return values
-        move = (
-            rate * df(x)
-            if not step
-            else instead(descend, "step", step, value=f(x), grad=df(x), rate=rate, first=first, number=number)
-        )
-        x = (start if place == "from_start" else x) - move if place != "stays" else x
-    values.append(f(x) if not collects else _collected(collects, f, df, x))
-    if ends == "no_last":
-        del values[-1]
-    if ends == "no_first":
-        del values[0]
-    return _shortened(result, values) if result else values
-
-
-def _collected(collects: str, f: Any, df: Any, x: float) -> Any:
-    return x if collects == "positions" else df(x) if collects == "slopes" else [x, f(x)]
-
-
-def _shortened(result: str, values: list[Any]) -> Any:
-    if result == "last_only":
-        return values[-1]
-    if result == "backwards":
-        return values[::-1]
-    if result == "ends_only":
-        return [values[0], values[-1]]
-    return min(values) if result == "best_only" else sorted(values, reverse=True) if result == "sorted" else values
+    values = []
+    for _ in range(steps):
+        values.append(f(x))
+        move = rate * df(x)
+        x = x - move
+    values.append(f(x))
+    return values
 
 
 def _descend_cases() -> Iterator[ExerciseCase]:

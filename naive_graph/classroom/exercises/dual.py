@@ -3,104 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..cases import ExerciseCase, Formula, plain_case
-from ..exercise import Exercise, instead
+from ..exercise import Exercise
 from ..run_answer import Changed
 
 
-def Dual(
-    *, plain: str = "", sums: str = "", mul: str = "", div: str = "", reflected: str = "", power: str = "",
-    functions: str = "", chain: str = "",
-) -> type:  # fmt: skip
+class Dual:
     """A number that carries its slope: Dual(value, slope=0.0), with attributes value and slope.
 
     It knows + - * / with Duals and plain numbers on either side, ** n for a
     number n, unary minus, and has methods sin(), exp() and log().
     """
-    standard = 1.0 if plain == "slope_is_1" else 0.0
 
-    class Dual:
-        def __init__(self, value: float, slope: float = standard) -> None:
-            self.value, self.slope = value, slope
+    def __init__(self, value, slope=0.0):
+        self.value, self.slope = value, slope
 
-        def __add__(self, other: Any) -> Any:
-            other = dual(other)
-            slope = self.slope if sums == "one_slope" else self.slope + other.slope
-            return Dual(self.value + other.value, self.slope * other.slope if sums == "multiplies" else slope)
+    def __add__(self, other):
+        other = dual(other)
+        return Dual(self.value + other.value, self.slope + other.slope)
 
-        def __neg__(self) -> Any:
-            return Dual(-self.value, self.slope if sums == "neg_slope" else -self.slope)
+    def __neg__(self):
+        return Dual(-self.value, -self.slope)
 
-        def __sub__(self, other: Any) -> Any:
-            other = dual(other)
-            slope = self.slope + other.slope if sums == "sub_adds" else self.slope - other.slope
-            return Dual(self.value - other.value, slope)
+    def __sub__(self, other):
+        other = dual(other)
+        return Dual(self.value - other.value, self.slope - other.slope)
 
-        def __mul__(self, other: Any) -> Any:
-            other = dual(other)
-            slope = self.slope * other.value + self.value * other.slope
-            return Dual(self.value * other.value, _wrong("mul", mul, self, other) if mul else slope)
+    def __mul__(self, other):
+        other = dual(other)
+        slope = self.slope * other.value + self.value * other.slope
+        return Dual(self.value * other.value, slope)
 
-        def __truediv__(self, other: Any) -> Any:
-            other = dual(other)
-            slope = (self.slope * other.value - self.value * other.slope) / (other.value * other.value)
-            return Dual(self.value / other.value, _wrong("div", div, self, other) if div else slope)
+    def __truediv__(self, other):
+        other = dual(other)
+        slope = (self.slope * other.value - self.value * other.slope) / (other.value * other.value)
+        return Dual(self.value / other.value, slope)
 
-        def __pow__(self, n: float) -> Any:
-            slope = n * self.value ** (n - 1) * self.slope if not power else _wrong("power", power, self, n)
-            return Dual(self.value**n, slope)
+    def __pow__(self, n):
+        slope = n * self.value ** (n - 1) * self.slope
+        return Dual(self.value**n, slope)
 
-        def sin(self) -> Any:
-            slope = math.cos(self.value) * (1.0 if chain in ("sin_chain", "no_chain") else self.slope)
-            return Dual(math.sin(self.value), -slope if functions == "sin_sign" else slope)
+    def sin(self):
+        slope = math.cos(self.value) * self.slope
+        return Dual(math.sin(self.value), slope)
 
-        def exp(self) -> Any:
-            slope = math.exp(self.value) * (1.0 if chain in ("exp_chain", "no_chain") else self.slope)
-            return Dual(math.exp(self.value), self.slope if functions == "exp_slope" else slope)
+    def exp(self):
+        slope = math.exp(self.value) * self.slope
+        return Dual(math.exp(self.value), slope)
 
-        def log(self) -> Any:
-            slope = (1.0 if chain in ("log_chain", "no_chain") else self.slope) / self.value
-            return Dual(
-                math.log(self.value), _wrong("functions", functions, self) if functions.startswith("log") else slope
-            )
+    def log(self):
+        slope = self.slope / self.value
+        return Dual(math.log(self.value), slope)
 
-        if reflected != "no_reflected":
-            __radd__, __rmul__ = __add__, __mul__
+    __radd__, __rmul__ = __add__, __mul__
 
-        if reflected not in ("no_reflected", "no_minus_or_division"):
+    def __rsub__(self, other):
+        return dual(other) - self
 
-            def __rsub__(self, other: Any) -> Any:
-                return self - other if reflected in ("sub", "both") else dual(other) - self
-
-            def __rtruediv__(self, other: Any) -> Any:
-                return self / other if reflected in ("div", "both") else dual(other) / self
-
-    def dual(number: Any) -> Any:
-        return number if isinstance(number, Dual) else Dual(number, 1.0 if plain == "constants_vary" else 0.0)
-
-    return _without_numbers(Dual) if plain == "duals_only" else Dual
+    def __rtruediv__(self, other):
+        return dual(other) / self
 
 
-def _without_numbers(dual: Any) -> type:
-    """The class as somebody writes it who forgets that the other one may be a plain number."""
-    for name in ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__", "__rtruediv__"):
-        right = getattr(dual, name, None)
-        if right is None:
-            continue
-
-        def method(self: Any, other: Any, right: Callable[..., Any] = right) -> Any:
-            return right(self, dual(other.value, other.slope))
-
-        setattr(dual, name, method)
-    return dual  # type: ignore[no-any-return]
-
-
-def _wrong(switch: str, mistake: str, a: Any, b: Any = None) -> float:
-    """The slope of somebody who makes this mistake. b: the other operand, or an exponent."""
-    return float(instead(Dual, switch, mistake, a=a, b=b))
+def dual(number):
+    return number if isinstance(number, Dual) else Dual(number, 0.0)
 
 
 def _call_dual(answer: Any, arguments: tuple[Any, ...]) -> Any:
@@ -159,4 +127,4 @@ def _dual_cases() -> Iterator[ExerciseCase]:
     yield from _asked({"the value is 0": ("a * b",)}, a=(0.0, 1.0), b=(2.0, 3.0))
 
 
-DUAL = Exercise(Dual, _dual_cases, call=_call_dual, is_class=True)
+DUAL = Exercise(Dual, _dual_cases, call=_call_dual, helpers=(dual,))

@@ -13,9 +13,7 @@ from typing import Any
 from ..exercise import Exercise
 
 
-def channels_last(
-    picture: Any, *, reshaped: str = "", order: str = "", only_first: str = "", listed: str = "",
-) -> Any:  # fmt: skip
+def channels_last(picture):
     """Return the picture with its channels last: result[i][j][c] is picture[c][i][j].
 
     picture: a list of channels, each a list of rows of numbers.
@@ -23,68 +21,32 @@ def channels_last(
     channels = len(picture)
     rows = len(picture[0])
     columns = len(picture[0][0])
-    if reshaped:
-        flat = [number for channel in picture for row in channel for number in row]
-        return [[flat[(i * columns + j) * channels :][:channels] for j in range(columns)] for i in range(rows)]
-    if order:
-        if order == "rows_last":
-            return [[[picture[c][i][j] for i in range(rows)] for j in range(columns)] for c in range(channels)]
-        return [[[picture[c][i][j] for j in range(columns)] for c in range(channels)] for i in range(rows)]
-    if only_first:
-        channels = 1
-    if listed:
-        return [[picture[0][i][j] for j in range(columns)] for i in range(rows)]
     return [[[picture[c][i][j] for c in range(channels)] for j in range(columns)] for i in range(rows)]
 
 
-def same_pads(
-    size: Any, kernel: Any, stride: Any, *, no_stride: str = "", at_start: str = "", negative: str = "",
-    halves: str = "", total: str = "", rounded_down: str = "",
-) -> Any:  # fmt: skip
+def same_pads(size, kernel, stride):
     """How many zeros stand before and behind a line of `size` numbers, as [before, behind], if padding is "SAME"?
 
     A window of `kernel` numbers moves by `stride`. The result has as many
     numbers as size / stride, rounded up. There are just enough zeros for that.
     If their number is odd, the one more stands behind.
     """
-    if no_stride:
-        stride = 1
     places = (size + stride - 1) // stride
-    if rounded_down:
-        places = size // stride
     zeros = (places - 1) * stride + kernel - size
-    if not negative:
-        zeros = max(zeros, 0)
+    zeros = max(zeros, 0)
     before = zeros // 2
-    if at_start:
-        before = zeros - before
-    if halves:
-        return [before, before] if halves == "halves" else [zeros - before, zeros - before]
-    if total:
-        return [zeros, zeros] if total == "twice" else [0, zeros]
     return [before, zeros - before]
 
 
-def field_of_view(
-    layers: Any, *, forwards: str = "", no_strides: str = "", product: str = "", sums: str = "", own_stride: str = "",
-) -> Any:  # fmt: skip
+def field_of_view(layers):
     """How many numbers along a line does one number of the last layer see?
 
     layers: for each layer, the first one first, a pair (kernel, stride): a
     window of `kernel` numbers that moves by `stride`. Without layers it sees 1.
     """
     seen = 1
-    for kernel, stride in layers if forwards else reversed(layers):
-        if no_strides:
-            stride = 1
-        if product:
-            seen = seen * kernel
-        elif sums:
-            seen = seen * stride + kernel
-        elif own_stride:
-            seen = seen + (kernel - 1) * stride
-        else:
-            seen = (seen - 1) * stride + kernel
+    for kernel, stride in reversed(layers):
+        seen = (seen - 1) * stride + kernel
     return seen
 
 

@@ -7,32 +7,22 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise, instead
+from ..exercise import Exercise
 
 
-def contract(
-    W: Any, x: Any, *, reads_w: str = "", reads_x: str = "", sums: str = "", rows: str = "", stops: str = ""
-) -> Any:  # fmt: skip
+def contract(W, x):
     """Return y as a list of lists, where y[i][k] = sum over a of W[a][i] * x[a][k].
 
     W, x: lists of rows. Note the order of W's indices.
     """
-    if reads_w:
-        W = instead(contract, "reads", reads_w, rows=W)
-    if reads_x:
-        x = instead(contract, "reads", reads_x, rows=x)
     y = []
     for i in range(len(W[0])):
         row = []
         for k in range(len(x[0])):
-            products = [W[a][i] * x[a][k] for a in range(min(len(W), len(x)) if reads_w or reads_x else len(W))]
-            row.append(
-                sum(products) if not sums else instead(contract, "sums", sums, products=products, W=W, x=x, i=i, k=k)
-            )
-            if stops:
-                return row
+            products = [W[a][i] * x[a][k] for a in range(len(W))]
+            row.append(sum(products))
         y.append(row)
-    return instead(contract, "rows", rows, y=y) if rows else y
+    return y
 
 
 def _contract_cases() -> Iterator[tuple[Any, ...]]:
@@ -54,46 +44,20 @@ def _contract_cases() -> Iterator[tuple[Any, ...]]:
 CONTRACT = Exercise(contract, _contract_cases)
 
 
-def softmax_cross_entropy(
-    scores: Any, label: Any, *, shift: str = "", loss: str = "", probability: str = "", target: str = "",
-    gradient: str = "",
-) -> Any:  # fmt: skip
+def softmax_cross_entropy(scores, label):
     """Return (loss, gradient): loss = log(sum_j exp(s_j)) - s_label, and the list of dloss/ds_j. Leave scores alone.
 
     scores: a list of floats. label: the index of the right class. It must work
     for scores of 1000 and -1000.
     """
-    if shift.startswith("no_shift:"):
-        return _as_arrays(shift, scores, label)
-    largest = max(scores) if not shift else instead(softmax_cross_entropy, "shift", shift, scores=scores)
-    powers = [math.exp(score - largest) for score in (scores if shift != "clips" else [min(s, 30.0) for s in scores])]
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
     total = sum(powers)
     told = largest + math.log(total) - scores[label]
-    if loss:
-        given = {"scores": scores, "label": label, "largest": largest, "total": total, "right": told}
-        told = instead(softmax_cross_entropy, "loss", loss, share=powers[label] / total, **given)
     shares = [power / total for power in powers]
-    if probability:
-        shares = instead(softmax_cross_entropy, "probability", probability, powers=powers, scores=scores)
     grads = list(shares)
-    if target:
-        grads = instead(softmax_cross_entropy, "target", target, shares=shares, label=label)
-    else:
-        grads[label] -= 1.0
-    if gradient:
-        grads = instead(softmax_cross_entropy, "gradient", gradient, grads=grads, shares=shares, label=label)
+    grads[label] -= 1.0
     return told, grads
-
-
-def _as_arrays(shift: str, scores: list[float], label: int) -> tuple[float, list[float]]:
-    """What arrays give, which do not raise: infinity, and from there on what is no number."""
-    powers = [math.exp(score) if score < 700 else math.inf for score in scores]
-    total = sum(powers)
-    shares = [power / total if total and power < math.inf else math.nan for power in powers]
-    loss = (math.log(total) if total else -math.inf) - scores[label]
-    if shift == "no_shift:array":
-        loss = -math.log(shares[label]) if shares[label] else math.inf
-    return loss, [share - (i == label) for i, share in enumerate(shares)]
 
 
 def _softmax_cases() -> Iterator[tuple[Any, ...]]:

@@ -9,25 +9,15 @@ from ..cases import Formula
 from ..exercise import Exercise
 
 
-def hessian_times(
-    gradient: Any, x: Any, v: Any, h: Any, *, one_sided: str = "", no_two: str = "", forgets_v: str = "",
-    diagonal: str = "", reversed: str = "", no_difference: str = "", no_division: str = "",
-) -> Any:  # fmt: skip
+def hessian_times(gradient, x, v, h):
     """Return the Hessian times v: how fast each slope changes as x moves along v.
 
     gradient(x) gives the list of slopes at the point x, a list. Take the
     central difference, from x - h * v to x + h * v; return a list.
     """
-    steps = [h * each for each in v] if not (forgets_v or diagonal) else [h] * len(v)
+    steps = [h * each for each in v]
     above = gradient([a + b for a, b in zip(x, steps)])
     below = gradient([a - b for a, b in zip(x, steps)])
-    if one_sided or no_difference:
-        middle = gradient(list(x))
-        return [g * b if no_difference else (a - g) / h for a, g, b in zip(above, middle, v)]
-    if reversed or no_division or no_two:
-        return [(b - a) / (2 * h) if reversed else (a - b) / (h if no_two else 1) for a, b in zip(above, below)]
-    if diagonal:
-        return [(a - b) / (2 * h) * c for a, b, c in zip(above, below, v)]
     return [(a - b) / (2 * h) for a, b in zip(above, below)]
 
 
@@ -44,37 +34,17 @@ def _gradients() -> Iterator[tuple[Any, ...]]:
             yield from ((Formula(text), [1.0, 2.0, -0.5], v, h) for v in ([0.0, 2.0, 1.0], [1.0, 1.0, 1.0]))
 
 
-def fixed_point(
-    f: Any, f_x: Any, f_a: Any, x: Any, a: Any, steps: Any, *, no_feedback: str = "", plus: str = "",
-    at_start: str = "", product: str = "", count: str = "", unrolled: str = "", exchanged: str = "",
-) -> Any:  # fmt: skip
+def fixed_point(f, f_x, f_a, x, a, steps):
     """Put x = f(x, a) so many times; return (x, dx/da) at the end.
 
     f_x, f_a: the slopes of f with respect to x and to a, functions of (x, a).
     Take the last x for the fixed point, where x = f(x, a): there
     dx/da = f_x * dx/da + f_a. Solve that for dx/da.
     """
-    if count:
-        steps += 1 if count == "one_more" else -1
-    if at_start or unrolled:
-        return _not_at_the_end(f, f_x, f_a, x, a, steps, bool(unrolled))
     for _ in range(steps):
         x = f(x, a)
     of_x, of_a = f_x(x, a), f_a(x, a)
-    if exchanged:
-        of_x, of_a = of_a, of_x
-    if no_feedback or plus or product:
-        return x, of_a * (1 if no_feedback else 1 / (1 + of_x) if plus else 1 - of_x)
     return x, of_a / (1 - of_x)
-
-
-def _not_at_the_end(f: Any, f_x: Any, f_a: Any, x: Any, a: Any, steps: int, unrolled: bool) -> Any:
-    """The slope at the first x, or carried along through all steps."""
-    slope = f_a(x, a) / (1 - f_x(x, a)) if not unrolled else 0.0
-    for _ in range(steps):
-        slope = f_x(x, a) * slope + f_a(x, a) if unrolled else slope
-        x = f(x, a)
-    return x, slope
 
 
 def _fixed_points() -> Iterator[tuple[Any, ...]]:

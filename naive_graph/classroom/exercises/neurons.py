@@ -7,13 +7,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise, instead
+from ..exercise import Exercise
 
 
-def neuron_slopes(
-    weights: Any, inputs: Any, incoming: Any, *, no_bend: str = "", no_square: str = "", exchanged: str = "",
-    bias: str = "", no_incoming: str = "", no_bias_inside: str = "", bend_of_total: str = "",
-) -> Any:  # fmt: skip
+def neuron_slopes(weights, inputs, incoming):
     """What a neuron passes back: return (slopes of the weights, slopes of the inputs).
 
     The neuron is y = tanh(w[0] * x[0] + w[1] * x[1] + ... + bias). weights: one
@@ -21,19 +18,13 @@ def neuron_slopes(
     with respect to y.
     """
     *factors, last = weights
-    total = last if not no_bias_inside else 0.0
+    total = last
     for factor, value in zip(factors, inputs):
         total += factor * value
     y = math.tanh(total)
-    if bend_of_total:
-        y = total
-    push = incoming * (1 - y * y) if not (no_bend or no_square) else incoming * (1 - y if no_square else 1)
-    if no_incoming:
-        push = push / incoming
-    of_weights = [push * value for value in (inputs if not exchanged else factors)]
-    of_inputs = [push * factor for factor in (factors if not exchanged else inputs)]
-    if bias:
-        return [*of_weights, *instead(neuron_slopes, "bias", bias, push=push, last=last)], of_inputs
+    push = incoming * (1 - y * y)
+    of_weights = [push * value for value in inputs]
+    of_inputs = [push * factor for factor in factors]
     return [*of_weights, push], of_inputs
 
 
@@ -46,28 +37,22 @@ def _neurons() -> Iterator[tuple[Any, ...]]:
         yield draws[: size + 1], draws[size + 1 : -1], draws[-1]
 
 
-def hinge(
-    scores: Any, labels: Any, *, sums: str = "", only_loss: str = "", no_label: str = "", sign: str = "",
-    no_margin: str = "", no_limit: str = "", squared: str = "",
-) -> Any:  # fmt: skip
+def hinge(scores, labels):
     """Return (loss, slopes): the mean of max(0, 1 - label * score), and its slopes.
 
     labels: 1 or -1 for each score. slopes: one for each score. Where
     1 - label * score is exactly 0, the slope is 0.
     """
-    margin = 1.0 if not no_margin else 0.0
+    margin = 1.0
     loss, slopes = 0.0, []
     for score, label in zip(scores, labels):
         short = margin - label * score
-        counts = short > 0 or no_limit
-        push = -label if not (no_label or sign) else -1 if no_label else label
-        if squared or no_limit == "slope_everywhere":
-            push = 2 * short * push if squared else push
-            short = short * short if squared else max(0, short)
+        counts = short > 0
+        push = -label
         loss += short if counts else 0.0
         slopes.append(push if counts else 0.0)
-    count = len(scores) if not sums else 1
-    return loss / count, [slope / (count if not only_loss else 1) for slope in slopes]
+    count = len(scores)
+    return loss / count, [slope / count for slope in slopes]
 
 
 def _scores() -> Iterator[tuple[Any, ...]]:

@@ -12,99 +12,56 @@ from ..cases import ExerciseCall, ExerciseCase, Formula, plain_case
 from ..exercise import Exercise
 
 
-def both_partials(
-    a: Any, b: Any, y: Any, *, no_inner: str = "", exchanged: str = "", no_minus: str = "", no_square: str = "",
-    no_y: str = "", alike: str = "",
-) -> Any:  # fmt: skip
+def both_partials(a, b, y):
     """Return the list of both partials of y = exp(a / b): for a, and for b.
 
     y is given, since it is computed already. Write it with + - * / and **: a and b
     may also be nodes, or tensors.
     """
-    outer = y if not no_y else 1.0
-    square = b * b if not no_square else b
+    outer = y
+    square = b * b
     partials = [outer / b, -outer * a / square]
-    if no_inner or alike:
-        partials = [y, y] if no_inner else [partials[0], partials[0]]
-    if no_minus:
-        partials = [partials[0], -partials[1]]
-    return partials if not exchanged else partials[::-1]
+    return partials
 
 
-def robust_slope(
-    adjoint: Any, x: Any, scale: Any, *, no_scale: str = "", no_adjoint: str = "", no_inner: str = "",
-    no_front: str = "", no_root: str = "", times_root: str = "", gives_value: str = "", twice: str = "",
-) -> Any:  # fmt: skip
+def robust_slope(adjoint, x, scale):
     """Return what robust hands back for an entry x: adjoint times its slope in x.
 
     robust(x, scale) is scale^2 (sqrt(1 + (x / scale)^2) - 1). Write it with + - * /
     and **, with ** 0.5 for the root: x may also be a node, or a tensor.
     """
-    ratio = x / scale if not no_scale else x
-    root = (1 + ratio * ratio) ** 0.5 if not no_root else 1 + ratio * ratio
+    ratio = x / scale
+    root = (1 + ratio * ratio) ** 0.5
     slope = x / root
-    if no_inner or no_front or twice:
-        slope = slope * (scale if no_inner else 2 if twice else scale**-2)
-    if times_root or gives_value:
-        slope = x * root if times_root else scale**2 * (root - 1)
-    return adjoint * slope if not no_adjoint else slope
+    return adjoint * slope
 
 
-def row_slopes(
-    adjoint: Any, x: Any, b: Any, *, not_summed: str = "", over_columns: str = "", last_row: str = "",
-    first_row: str = "", own_value: str = "", no_adjoint: str = "", mean: str = "",
-) -> Any:  # fmt: skip
+def row_slopes(adjoint, x, b):
     """Return what y[i][j] = x[i][j] b[j] hands back: for x a list of rows, for b a list.
 
     adjoint: a list of rows, what came back to y. x: a list of rows. b has one
     number for each column, and each row of x met it.
     """
-    if no_adjoint:
-        adjoint = [[1.0 for entry in row] for row in adjoint]
     for_x = [[d * factor for d, factor in zip(row, b)] for row in adjoint]
     for_b = [0.0 for factor in b]
     for x_row, row in zip(x, adjoint):
         for j, entry in enumerate(x_row):
-            for_b[j] = for_b[j] + entry * row[j] if not last_row else entry * row[j]
-    if not_summed or over_columns or first_row or own_value or mean:
-        return _rows_otherwise(adjoint, x, b, for_x, not_summed, over_columns, first_row, own_value)
+            for_b[j] = for_b[j] + entry * row[j]
     return for_x, for_b
 
 
-def _rows_otherwise(
-    adjoint: Any, x: Any, b: Any, for_x: Any, not_summed: str, over_columns: str, first_row: str, own_value: str
-) -> Any:
-    """What somebody hands back who spreads, adds or multiplies otherwise; the mean, if nothing else."""
-    shares = [[d * entry for d, entry in zip(row, x_row)] for row, x_row in zip(adjoint, x)]
-    columns = [sum(column) for column in zip(*shares)]
-    if own_value:
-        return shares, [sum(row[j] for row in for_x) for j in range(len(b))]
-    if not_summed or over_columns:
-        return for_x, shares if not_summed else [sum(row) for row in shares]
-    return for_x, shares[0] if first_row else [total / len(x) for total in columns]
-
-
-def disagreement(
-    f: Any, df: Any, x: Any, h: Any, *, one_sided: str = "", absolute: str = "", signed: str = "", one_size: str = "",
-    no_two: str = "", sum_of_both: str = "", nothing_over_nothing: str = "",
-) -> Any:  # fmt: skip
+def disagreement(f, df, x, h):
     """Return how far df(x) is from the slope of f at x: |d - n| / (|d| + |n|).
 
     d is df(x), and n the central difference (f(x + h) - f(x - h)) / (2 h). Where
     both are 0, return 0.
     """
     d = df(x)
-    n = (f(x + h) - f(x - h)) / (2 * h) if not one_sided else (f(x + h) - f(x)) / h
-    if no_two:
-        n = (f(x + h) - f(x - h)) / h
-    off = abs(d - n) if not signed else d - n
+    n = (f(x + h) - f(x - h)) / (2 * h)
+    off = abs(d - n)
     size = abs(d) + abs(n)
-    if one_size or sum_of_both:
-        size = abs(d if one_size == "of_df" else n) if one_size else abs(d + n)
-    if absolute:
-        return off
     if size == 0:
-        return 0.0 if not nothing_over_nothing else math.nan
+        return 0.0
     return off / size
 
 

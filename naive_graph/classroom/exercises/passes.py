@@ -15,143 +15,93 @@ from ..cases import ROADS, ExerciseCase, plain_case
 from ..exercise import Exercise
 
 
-def share(
-    plan: Any, *, as_written: str = "", leaves_alike: str = "", any_order: str = "", names_only: str = "",
-    row_before: str = "", none_alike: str = "",
-) -> Any:  # fmt: skip
+def share(plan):
     """Return for each row the first row that computes the same: its own number, if there is none before.
 
     plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the
     rows that it reads. Two rows compute the same if they have the same name and
     read, in the same order, what computes the same. A leaf is like no other row.
     """
-    if none_alike:
-        return list(range(len(plan)))
-    first: dict[Any, int] = {}
-    same: list[int] = []
+    first = {}
+    same = []
     for row, (name, *operands) in enumerate(plan):
-        reads = [same[operand] for operand in operands] if not as_written else operands
-        if any_order:
-            reads = sorted(reads)
-        key = (name, *reads) if not names_only else name
-        if row_before and row and plan[row - 1] != plan[row]:
-            first.clear()
-        if name == "leaf" and not leaves_alike:
+        reads = [same[operand] for operand in operands]
+        key = (name, *reads)
+        if name == "leaf":
             same.append(row)
         else:
             same.append(first.setdefault(key, row))
     return same
 
 
-def last_uses(
-    plan: Any, *, first_use: str = "", how_often: str = "", none_unread: str = "", to_the_end: str = "",
-    what_it_reads: str = "", distance: str = "",
-) -> Any:  # fmt: skip
+def last_uses(plan):
     """Return for each row the last row that reads it; its own number, if nobody does.
 
     plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the rows that it reads.
     """
-    if what_it_reads:
-        return [max(operands, default=row) for row, (_, *operands) in enumerate(plan)]
     last = list(range(len(plan)))
     for row, (_, *operands) in enumerate(plan):
         for operand in operands:
-            if not first_use or last[operand] == operand:
-                last[operand] = row
-    if how_often or none_unread or to_the_end or distance:
-        return [_told(plan, row, end, how_often, none_unread, to_the_end) for row, end in enumerate(last)]
+            last[operand] = row
     return last
 
 
-def _told(plan: list[Any], row: int, end: int, how_often: str, none_unread: str, to_the_end: str) -> Any:
-    if how_often:
-        return sum(operands.count(row) for _, *operands in plan)
-    if end > row or not (none_unread or to_the_end):
-        return end if none_unread or to_the_end else end - row
-    return None if none_unread == "none_unread" else -1 if none_unread else len(plan) - 1
-
-
-def slots(
-    plan: Any, *, kept: str = "", after: str = "", first_use: str = "", at_the_end: str = "", drops_unread: str = "",
-    leaves_free: str = "",
-) -> Any:  # fmt: skip
+def slots(plan):
     """Return how many slots a plan needs: the most values that are kept at the same time.
 
     plan: a list of rows such as ("leaf",) or ("mul", 0, 1). Row by row: first the
     slots of operands are given back that no later row reads, then the row's own
     value takes a slot. What nobody reads is kept to the end.
     """
-    last: dict[int, int] = {}
+    last = {}
     for row, (_, *operands) in enumerate(plan):
         for operand in operands:
-            last[operand] = row if not first_use else last.get(operand, row)
-    alive: set[int] = set()
+            last[operand] = row
+    alive = set()
     most = 0
-    for row, (name, *operands) in enumerate(plan):
-        done = {operand for operand in operands if last[operand] == row} if not kept else set()
-        if after:
-            most = max(most, len(alive) + 1)
+    for row, (_, *operands) in enumerate(plan):
+        done = {operand for operand in operands if last[operand] == row}
         alive -= done
-        if not (leaves_free and name == "leaf"):
-            alive.add(row)
-        most = max(most, len(alive)) if not at_the_end else len(alive)
-        if drops_unread and row not in last:
-            alive.discard(row)
+        alive.add(row)
+        most = max(most, len(alive))
     return most
 
 
-def runs(
-    names: Any, *, all_alike: str = "", from_zero: str = "", last_is_lost: str = "", only_repeated: str = "",
-    in_alphabet: str = "", no_counts: str = "",
-) -> Any:  # fmt: skip
+def runs(names):
     """Return the runs: a list of pairs (name, how many of it stand side by side), in their order.
 
     names: what the rows of a plan do, such as ["mul", "mul", "add"], which gives [("mul", 2), ("add", 1)].
     """
-    found: list[Any] = []
+    found = []
     for name in names:
-        if all_alike and name in [each for each, _ in found]:
-            place = [each for each, _ in found].index(name)
-            found[place] = (name, found[place][1] + 1)
-        elif found and found[-1][0] == name:
-            found[-1] = (name, found[-1][1] + 1)
+        if found and found[-1][0] == name:
+            found[-1] = name, found[-1][1] + 1
         else:
-            found.append((name, 1 if not from_zero else 0))
-    if last_is_lost or only_repeated:
-        found = found[:-1] if last_is_lost else [each for each in found if each[1] > 1]
-    if in_alphabet:
-        found = sorted(found)
-    return found if not no_counts else [name for name, _ in found]
+            found.append((name, 1))
+    return found
 
 
-def run_plan(
-    plan: Any, leaves: Any, *, exchanged: str = "", sub_adds: str = "", by_row: str = "", row_numbers: str = "",
-    last_only: str = "", no_leaves: str = "",
-) -> Any:  # fmt: skip
+def run_plan(plan, leaves):
     """Return the list of the values of all rows of a plan.
 
     plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the rows
     that it reads. The names are leaf, add, sub, mul (of two rows) and sin (of
     one). leaves: the values of the leaves, one after the other.
     """
-    values: list[Any] = []
+    values = []
     waiting = list(leaves)
     for name, *operands in plan:
         if name == "leaf":
-            values.append(waiting.pop(0) if not by_row else leaves[len(values)])
+            values.append(waiting.pop(0))
             continue
-        read = [values[operand] for operand in operands] if not row_numbers else operands
+        read = [values[operand] for operand in operands]
         a, b = read[0], read[-1]
-        if exchanged:
-            a, b = b, a
         if name == "sin":
             values.append(math.sin(a))
         elif name == "mul":
             values.append(a * b)
         else:
-            values.append(a + b if name == "add" or sub_adds else a - b)
-    if last_only or no_leaves:
-        return values[-1:] if last_only else [value for value, row in zip(values, plan) if row[0] != "leaf"]
+            values.append(a + b if name == "add" else a - b)
     return values
 
 

@@ -6,38 +6,25 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..exercise import Exercise, instead
+from ..exercise import Exercise
 
 
-def at_work(
-    stages: Any, samples: Any, cycle: Any, *, shift: str = "", bounds: str = "", from_zero: str = "",
-    idle_is_zero: str = "",
-) -> Any:  # fmt: skip
+def at_work(stages, samples, cycle):
     """Return what each stage works on in a cycle: a list with the number of a sample, or None, for each stage.
 
     There are so many stages; the first in the list is stage 0. The samples are
     numbered from 1. Stage 0 begins sample 1 in cycle 1; before, nobody works.
     In each cycle, every sample goes on to the next stage.
     """
-    row: list[Any] = []
+    row = []
     for stage in range(stages):
-        sample = (
-            cycle - stage if not shift else instead(at_work, "shift", shift, stages=stages, stage=stage, cycle=cycle)
-        )
-        there = (
-            1 <= sample <= samples if not bounds else instead(at_work, "bounds", bounds, sample=sample, samples=samples)
-        )
+        sample = cycle - stage
+        there = 1 <= sample <= samples
         row.append(sample if there else None)
-    if from_zero == "from_zero:early":
-        return [cycle - stage if 0 <= cycle - stage < samples else None for stage in range(stages)]
-    if from_zero:
-        return [None if each is None else each - 1 for each in row]
-    return row if not idle_is_zero else [each or 0 for each in row]
+    return row
 
 
-def versions_read(
-    distance: Any, iteration: Any, *, writer: str = "", told: str = "", never_clean: str = "", clean_longer: str = "",
-) -> Any:  # fmt: skip
+def versions_read(distance, iteration):
     """Return the versions of its weights that the forward of a layer meets: a list of one or two numbers, old first.
 
     There is one buffer of weights, and version 0 is in it. The backward of
@@ -47,22 +34,13 @@ def versions_read(
     while the forward reads, which meets both, the old version and the new one.
     Iterations are numbered from 1.
     """
-    writes = (
-        iteration - distance
-        if not writer
-        else instead(versions_read, "writer", writer, distance=distance, iteration=iteration)
-    )
-    if (writes < 1 and not never_clean) or (clean_longer and writes <= 1):
+    writes = iteration - distance
+    if writes < 1:
         return [0]
-    if told:
-        return instead(versions_read, "told", told, writes=writes)
     return [writes - 1, writes]
 
 
-def turn(
-    group: Any, size: Any, stage: Any, *, begins: str = "", one_behind: str = "", one_short: str = "",
-    buffer: str = "",
-) -> Any:  # fmt: skip
+def turn(group, size, stage):
     """Return (first, last, buffer): from which cycle to which a stage works on a group, and which weights it takes.
 
     Stage s works on sample i in cycle i + s. Samples are numbered from 1, stages
@@ -70,18 +48,12 @@ def turn(
     There are two buffers of weights, 0 and 1. Group 0 takes buffer 0, group 1
     buffer 1, group 2 buffer 0 again, and so on.
     """
-    first = group * size + 1 + (stage if not begins else instead(turn, "begins", begins, size=size, stage=stage))
+    first = group * size + 1 + stage
     last = first + size - 1
-    if one_behind or one_short:
-        last += 1 if one_behind else -1
-    if buffer:
-        return first, last, instead(turn, "buffer", buffer, group=group)
     return first, last, group % 2
 
 
-def ends(
-    minutes: Any, samples: Any, *, waits: str = "", in_step: str = "", one_by_one: str = "", beginnings: str = "",
-) -> Any:  # fmt: skip
+def ends(minutes, samples):
     """Return when each worker ends each sample: a list for each worker, with a time for each sample.
 
     minutes: how long each worker takes for one sample. The first worker begins
@@ -89,19 +61,15 @@ def ends(
     as the worker before it has ended that sample, and it has ended its own last
     one. There is room for what waits in between.
     """
-    times: list[list[float]] = [[] for _ in minutes]
+    times = [[] for _ in minutes]
     for _ in range(samples):
-        time = 0.0 if not one_by_one else max((each[-1] for each in times if each), default=0.0)
+        time = 0.0
         for worker, takes in enumerate(minutes):
             if times[worker]:
                 free = times[worker][-1]
-                time = max(time, free) if not waits else instead(ends, "waits", waits, arrives=time, free=free)
-            elif waits == "alone":
-                time = 0.0
-            time += takes if not in_step else max(minutes)
+                time = max(time, free)
+            time += takes
             times[worker].append(time)
-    if beginnings:
-        return [[end - takes for end in each] for each, takes in zip(times, minutes)]
     return times
 
 

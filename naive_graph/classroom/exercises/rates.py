@@ -10,45 +10,33 @@ from typing import Any
 from ..exercise import Exercise
 
 
-def adagrad(
-    w: Any, g: Any, s: Any, rate: Any, tiny: Any, *, no_root: str = "", no_memory: str = "", absolute: str = "",
-    old_s: str = "", uphill: str = "", no_rate: str = "", outside: str = "", old_returned: str = "",
-) -> Any:  # fmt: skip
+def adagrad(w, g, s, rate, tiny):
     """One step of Adagrad: s' = s + g^2, w' = w - rate g / sqrt(s' + tiny), for each number.
 
     w, g, s: lists of floats. Return (new w, new s) as new lists.
     """
     new_w, new_s = [], []
     for w_i, g_i, s_i in zip(w, g, s):
-        total = (s_i if not no_memory else 0.0) + (g_i * g_i if not absolute else abs(g_i))
-        size = math.sqrt((total if not old_s else s_i) + tiny)
-        if no_root or outside:
-            size = total + tiny if no_root else math.sqrt(total) + tiny
-        move = (rate if not no_rate else 1.0) * g_i / size
-        new_w.append(w_i - move if not uphill else w_i + move)
-        new_s.append(total if not old_returned else s_i)
+        total = s_i + g_i * g_i
+        size = math.sqrt(total + tiny)
+        move = rate * g_i / size
+        new_w.append(w_i - move)
+        new_s.append(total)
     return new_w, new_s
 
 
-def rmsprop(
-    w: Any, g: Any, s: Any, rate: Any, keep: Any, tiny: Any, *, no_one_minus: str = "", turned: str = "",
-    adds_up: str = "", no_root: str = "", old_s: str = "", uphill: str = "", no_square: str = "",
-) -> Any:  # fmt: skip
+def rmsprop(w, g, s, rate, keep, tiny):
     """One step of RMSProp: s' = keep s + (1 - keep) g^2, w' = w - rate g / sqrt(s' + tiny), for each number.
 
     w, g, s: lists of floats. Return (new w, new s) as new lists.
     """
-    if turned:
-        keep = 1 - keep
     new_w, new_s = [], []
     for w_i, g_i, s_i in zip(w, g, s):
-        square = g_i * g_i if not no_square else abs(g_i)
+        square = g_i * g_i
         mean = keep * s_i + (1 - keep) * square
-        if no_one_minus or adds_up:
-            mean = (keep if no_one_minus else 1.0) * s_i + square
-        size = (mean if not old_s else s_i) + tiny
-        move = rate * g_i / (math.sqrt(size) if not no_root else size)
-        new_w.append(w_i - move if not uphill else w_i + move)
+        size = mean + tiny
+        move = rate * g_i / math.sqrt(size)
+        new_w.append(w_i - move)
         new_s.append(mean)
     return new_w, new_s
 
@@ -61,22 +49,14 @@ def _steps(settings: tuple[tuple[float, ...], ...]) -> Iterator[tuple[Any, ...]]
             yield w, g, [round(chance.random() * 4 + 0.1, 2) for _ in range(size)], *each
 
 
-def clip(
-    grads: Any, limit: Any, *, each_alone: str = "", by_largest: str = "", always: str = "", sum_of_sizes: str = "",
-    no_root: str = "", to_zero: str = "",
-) -> Any:  # fmt: skip
+def clip(grads, limit):
     """Return the list of slopes, shortened to the length limit if it is longer; its direction stays.
 
     The length is the square root of the sum of the squares.
     """
-    if each_alone:
-        return [min(limit, grad) if each_alone == "above" else max(-limit, min(limit, grad)) for grad in grads]
     length = math.sqrt(sum(grad * grad for grad in grads))
-    if by_largest or sum_of_sizes or no_root:
-        sizes = [abs(grad) for grad in grads] or [0.0]
-        length = max(sizes) if by_largest else sum(sizes) if sum_of_sizes else length**2
-    if length > limit or (always and length):
-        return [grad * limit / length if not to_zero else 0.0 for grad in grads]
+    if length > limit:
+        return [grad * limit / length for grad in grads]
     return list(grads)
 
 

@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
-def is_order(
-    nodes: Any, order: Any, *, misses_missing: str = "", misses_double: str = "", backwards: str = "",
-    first_operand: str = "", any_operand: str = "", neighbours: str = "", counts: str = "",
-) -> Any:  # fmt: skip
+def is_order(nodes, order):
     """Return True if order lists all nodes, each once, and every operand before its users; else False.
 
     nodes: the nodes of a graph. order: a list of some of them. node.last: the
     operands of a node.
     """
-    if counts:
-        return len(order) == len(nodes)
-    if not misses_double and len(set(order)) < len(order):
+    if len(set(order)) < len(order):
         return False
-    if not misses_missing and set(order) != set(nodes):
+    if set(order) != set(nodes):
         return False
-    if neighbours:
-        return not any(after in before.last for before, after in pairwise(order))
     listed = set()
-    for node in order if not backwards else order[::-1]:
-        late = [operand not in listed for operand in (node.last if not first_operand else node.last[:1])]
-        if any(late) if not any_operand else late and all(late):
+    for node in order:
+        late = [operand not in listed for operand in node.last]
+        if any(late):
             return False
         listed.add(node)
     return True
@@ -54,28 +46,19 @@ def _order_cases() -> Iterator[ExerciseCase]:
             yield graph_case(recipe, arrange, f", order = [{names}]", None, special)
 
 
-def finish_times(
-    minutes: Any, needs: Any, *, adds_up: str = "", earliest: str = "", first_need: str = "", one_cook: str = "",
-    starts: str = "", minutes_of_needs: str = "",
-) -> Any:  # fmt: skip
+def finish_times(minutes, needs):
     """Return a dict {step: when it is finished}. A step starts as soon as all that it needs is finished.
 
     minutes: a dict, how long each step takes; each step comes after those that
     it needs. needs: a dict, the list of steps that each one needs. A step that
     needs nothing starts at 0. There are enough cooks.
     """
-    finish: dict[Any, float] = {}
+    finish = {}
     for step, time in minutes.items():
         before = [finish[need] for need in needs[step]]
-        if minutes_of_needs:
-            before = [minutes[need] for need in needs[step]]
-        if first_need:
-            before = before[:1]
-        if one_cook:
-            before = list(finish.values())
-        start = sum(before) if adds_up else min(before, default=0.0) if earliest else max(before, default=0.0)
+        start = max(before, default=0.0)
         finish[step] = start + time
-    return finish if not starts else {step: finish[step] - minutes[step] for step in minutes}
+    return finish
 
 
 def _recipes() -> Iterator[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ the places stand beside the sentences, in tiny.toml.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from inspect import getsource
 from pathlib import Path
@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from ..cases import LARGE, ExerciseCall, ExerciseCase
-from ..exercise import Exercise, texts
+from ..exercise import Exercise, Mistakes, texts
 
 REFERENCE = (Path(__file__).parents[1] / "tiny.txt").read_text(encoding="utf-8")
 MARK = "# --- lesson "
@@ -28,13 +28,10 @@ def forward(result):
 """
 
 
-def tiny_text(lesson: int, mistakes: tuple[str, ...] = (), part: str = "") -> str:
-    """The reference as it is after a lesson; with mistakes in one part of it."""
+def tiny_text(lesson: int) -> str:
+    """The reference as it is after a lesson."""
     head, *parts = REFERENCE.split(MARK)
-    kept = [each for each in parts if int(each.split(":")[0]) <= lesson]
-    for mistake in mistakes:
-        kept[-1] = kept[-1].replace(*texts()[part]["changes"][mistake])
-    return MARK.join([head, *kept])
+    return MARK.join([head, *(each for each in parts if int(each.split(":")[0]) <= lesson)])
 
 
 @cache
@@ -87,18 +84,31 @@ def _case(program: str) -> ExerciseCase:
     return ExerciseCase(program.replace("\n", "\n    "), lambda real: ExerciseCall((program,), nodes), told)
 
 
-def _part(name: str, lesson: int, solution: str = "") -> Exercise:
-    def solve(**mistakes: str) -> Any:
-        return _code(solution or tiny_text(lesson, tuple(mistakes.values()), name))
+@dataclass(frozen=True)
+class TinyPart(Exercise):
+    """A part of the file: a mistake changes its text alone, and what is asked is the code of the whole file."""
+
+    before: str = ""  # the parts of earlier lessons
+
+    def under(self, mistakes: Mistakes = ()) -> CodeType:
+        return _code(self.before + self.changed(mistakes))
+
+
+def _part(name: str, text: str, before: str = "") -> Exercise:
+    def solve(program: str) -> Any: ...
 
     solve.__name__ = name
-    text = tiny_text(lesson).rpartition(MARK)[2]
-    return Exercise(solve, lambda: map(_case, _programs(name)), call=run_tiny, is_class=True, text=f"{MARK}{text}")
+    return TinyPart(solve, lambda: map(_case, _programs(name)), call=run_tiny, text=text, before=before)
+
+
+def _of_lesson(name: str, lesson: int) -> Exercise:
+    before, mark, text = tiny_text(lesson).rpartition(MARK)
+    return _part(name, mark + text, before)
 
 
 TINY = [
-    *(_part(name, lesson) for name, lesson in texts()["tiny"]["parts"].items()),
-    _part("tiny_library", 10, LIBRARY),
+    *(_of_lesson(name, lesson) for name, lesson in texts()["tiny"]["parts"].items()),
+    _part("tiny_library", LIBRARY),
 ]
 
 
