@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..core.progress import progress
 from ..site.build import build
 from ..site.lab import write_lab
 from ..views.playground.folder import write_playground
 from .serving import serve
 
+PAGES = 520  # about: their number is known when they are there
+
 
 def make_site(
-    output: Path, playground: str | bool | None, lite: bool, served: bool, port: int | None, opened: bool
+    output: Path, playground: str | bool | None, lite: bool, url: str, served: bool, port: int | None, opened: bool
 ) -> int:
     """Write the site into a folder; serve it to this machine alone, if that is wished, until Ctrl-C."""
     parts = Path(playground) if isinstance(playground, str) else None
@@ -20,7 +23,7 @@ def make_site(
     if playground:
         # First: pages lead there if it is there.
         write_playground(output / "playground", parts, '<a href="../index.html">naive_graph</a>')
-    count = sum(1 for _ in build(output))
+    count = sum(1 for _ in progress(build(output, url=url), PAGES, label="pages"))
     print(f"written: {count} pages. Open {output / 'index.html'}, or put the folder '{output}' on any web server.")
     if served:
         serve(output, port, "site", opened)

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..classroom.language import messages
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
+from ..views.pieces import piece
 from ..views.playground.folder import known, makers_host
 from ..views.stepper.page import page
 from .entry import PublicName
 from .frame import framed, with_a_way_home
 from .gallery import GalleryProgram, examples, lenet, shown
 from .languages import pages
-from .lessons import LessonPage, glossary, lesson
+from .lessons import LessonPage, glossary, lesson, sections
 from .reference import findings, groups
 from .slides import slides
 from .wheel import wheel
+from .words import HERE, formula, markdown, place
 
 
-def build(folder: Path, *names: str) -> Iterator[Path]:
+def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     """Write the site into a folder; say each page that was written.
 
     names: what to keep to, by the beginnings of lessons, of names in the
-    reference, and of programs; without them there is all. Raises FolderError for
-    a folder that is a file or cannot be written.
+    reference, and of programs; without them there is all. url: where the site will
+    stand, so that links to its pages show a card. Raises FolderError for a folder
+    that is a file or cannot be written.
     """
-    files = _Pages(folder)
+    files = _Pages(folder, url.rstrip("/") + "/" if url else "")
     lessons = [lesson(each, files.playground) for each in lessons_of_the_package() if each.stem.startswith(names or "")]
     kept = {title: [each for each in group if each.path.startswith(names or "")] for title, group in groups().items()}
     kept = {title: group for title, group in kept.items() if group}
@@ -35,24 +41,33 @@ def build(folder: Path, *names: str) -> Iterator[Path]:
     yield from files.of_lessons(lessons)
     yield from files.of_languages(lessons)
     yield from files.of_the_reference(kept)
-    yield from files.of_the_gallery(
-        [each for each in examples() if each.name.startswith(names or "")], "lenet".startswith(names or "")
-    )
+    programs = [each for each in examples() if each.name.startswith(names or "")]
+    yield from files.of_the_gallery(programs, "lenet".startswith(names or ""))
+    yield files.search(lessons, kept, programs)
 
 
 class _Pages:
     """The pages as files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, url: str = "") -> None:
+        self.url = url
         self.folder, self.lab = folder, (folder / "lite" / "index.html").is_file()
         self.playground = (folder / "playground" / "index.html").is_file()  # which another command makes
         self.wheel, self.packed = wheel()
+        self.python, self.known = None, ""
+        if self.playground:
+            beside = folder / "playground"
+            self.python, self.known = makers_host(beside), known((beside / "package.zip").read_bytes())
 
-    def page(self, path: str, template: str, title: str, **facts: Any) -> Path:
-        around = {"playground": self.playground, "lab": self.lab, "wheel": self.wheel}
-        return write_into(
-            self.folder, path, framed(template, title, "../" * path.count("/"), **around, **facts).encode()
-        )
+    def page(self, path: str, template: str, title: str, *, card: bytes = b"", **facts: Any) -> Path:
+        shown = "card.png"
+        if card and self.url:
+            shown = f"cards/{Path(path).with_suffix('.png').name}"
+            write_into(self.folder, shown, card)
+        around = {"playground": self.playground, "lab": self.lab, "wheel": self.wheel, "known": self.known}
+        about = {"url": self.url, "path": path, "card": shown}
+        made = framed(template, title, "../" * path.count("/"), **around, **about, **facts)
+        return write_into(self.folder, path, made.encode())
 
     def each(self, room: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[Path]:
         """Pages of one kind, by name, title and facts, each with ways to the one before it and the one after it."""
@@ -61,10 +76,18 @@ class _Pages:
 
     def front(self, lessons: Sequence[LessonPage], entries: Sequence[PublicName]) -> Iterator[Path]:
         first = next(examples())
+        down = GalleryProgram("", "", "", first.code.replace("draw(f)", 'draw(f, direction="TB")'))
+        tex = shown(first.code.replace("draw(f)", 'f.formula("tex")'), str)
+        runs = {"python": "", "runner": "ask.js"} if self.playground else {}
         yield self.page(
             "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", entries=entries,
-            program=first.code, picture=first.html(),
+            program=first.code, picture=down.html(), formula=formula(f"f = {tex}"), **runs,
         )  # fmt: skip
+        if self.playground:
+            for name in ("ask.js", "sw.js"):
+                write_into(self.folder, name, (HERE / name).read_bytes())
+        if self.url:
+            write_into(self.folder, "card.png", shown(first.code, lambda picture: picture.png))
         write_into(self.folder, self.wheel, self.packed)
         walk = shown(first.code.replace("draw", "step"), lambda steps: page(steps.walk()))
         yield write_into(self.folder, "walk.html", with_a_way_home(walk).encode())
@@ -73,12 +96,14 @@ class _Pages:
         yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
         words = glossary(lessons_of_the_package()[0].parent, lessons)
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
-        beside, python, package = self.folder / "playground", None, ""
-        if self.playground:
-            python, package = makers_host(beside), known((beside / "package.zip").read_bytes())
+        beside = lessons_of_the_package()[0].parent / "notes" / "the_same_in_pytorch.md"
+        yield self.page(
+            "lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=markdown(beside.read_text("utf-8"))
+        )
         told = [
             (each.name, f"{each.number}. {each.title}",
-             {"lesson": each, "known": package, "python": python and python * each.needs_more})
+             {"lesson": each, "said": "", "python": self.python and self.python * each.needs_more, "card": each.card,
+              "says": f"Lesson {each.number} of a course on automatic differentiation, {each.minutes} minutes."})
             for each in lessons
         ]  # fmt: skip
         yield from self.each("lessons", "lesson.html", told)
@@ -88,14 +113,16 @@ class _Pages:
             yield self.page(f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=said, bare=True)
 
     def of_languages(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
-        for language, name, title, words in pages(lessons_of_the_package()[0].parent, lessons):
-            yield self.page(f"{language}/{name}", "glossary.html", title, words=words, language=language)
+        for language, name, title, facts in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
+            template = "lesson.html" if "lesson" in facts else "glossary.html"
+            if "lesson" in facts:
+                facts |= {"python": self.python and self.python * facts["lesson"].needs_more, "said": _said(language)}
+            yield self.page(f"{language}/{name}", template, title, language=language, **facts)
 
     def of_the_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
         entries = {each: title for title, group in found.items() for each in group}
         links = {each.name: each.page for each in reversed(entries)}  # of two the first course's
-        more = findings(entries, links)
-        yield self.page("reference/index.html", "reference.html", "Reference", groups=found, more=more)
+        yield self.page("reference/index.html", "reference.html", "Reference", groups=found)
         texts = {each: each.text(links) for each in entries}
         told = [
             (each.page.removesuffix(".html"), each.path,
@@ -106,10 +133,51 @@ class _Pages:
         yield from self.each("reference", "entry.html", told)
 
     def of_the_gallery(self, programs: Sequence[GalleryProgram], is_whole: bool) -> Iterator[Path]:
-        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs, lenet=is_whole and lenet())
+        face = ""
         if is_whole:
-            heights = shown(lenet(), lambda page: str(page.html))
+            heights, network = shown(lenet(), lambda page: (str(page.html), page))
+            face = _face(network)
             yield write_into(self.folder, "gallery/lenet.html", with_a_way_home(heights, "../").encode())
+        yield self.page(
+            "gallery/index.html", "gallery.html", "Gallery", programs=programs, face=face, lenet=is_whole and lenet()
+        )
         yield from self.each(
             "gallery", "program.html", [(each.name, each.title, {"program": each}) for each in programs]
         )
+
+    def search(
+        self,
+        lessons: Sequence[LessonPage],
+        found: Mapping[str, Sequence[PublicName]],
+        programs: Sequence[GalleryProgram],
+    ) -> Path:
+        """What can be looked up: parts of lessons, words, names, what errors say, what others call it, and programs."""
+        entries = [each for group in found.values() for each in group]
+        rows = [
+            (each.path, f"reference/{each.page}", "reference", " ".join(each.elsewhere), each.says) for each in entries
+        ]
+        for each in lessons:
+            for title, address, said in sections(each):
+                once = " ".join(dict.fromkeys(re.findall(r"\w+", said.lower())))
+                rows.append((title, address, f"lesson {each.number}", once, each.title))
+        words = (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text("utf-8")
+        for term, meaning in re.findall(r"^## (.+)\n\n(.+(?:\n.+)*)", words, re.MULTILINE):
+            rows.append((term, f"lessons/glossary.html#{place(term)}", "glossary", "", " ".join(meaning.split())))
+        rows += [(each.title, f"gallery/{each.name}.html", "gallery", "", each.says) for each in programs]
+        links = {each.name: each.page for each in reversed(entries)}
+        rows += [(each.name, f"reference/{each.page}", "reference", "", each.says) for each in findings(entries, links)]
+        index = json.dumps(rows, ensure_ascii=False).replace("</", "<\\/")
+        return self.page("search.html", "search.html", "Search", index=index)
+
+
+def _said(language: str) -> str:
+    """What the cells of a lesson say, in a language: each text with its translation."""
+    own = re.search(r"const WORDS = \{(.*?)\n  \};", piece("playground/cells.js"), re.DOTALL)
+    texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', own[1] if own else "")
+    return json.dumps({each: messages(language).message(each) for each in texts}, ensure_ascii=False)
+
+
+def _face(page: Any) -> str:
+    """A still picture of the network at every altitude."""
+    png = page._repr_mimebundle_().get("image/png")
+    return f'<img alt="" src="data:image/png;base64,{png}">' if png else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -32,6 +33,10 @@ class GalleryProgram(NamedTuple):
     def html(self) -> str:
         """Its picture."""
         return shown(self.code, html)
+
+    def still(self) -> str:
+        """Its picture as an image, for a wall of them."""
+        return shown(self.code, lambda picture: "data:image/svg+xml;base64," + b64encode(picture.svg.encode()).decode())
 
 
 def examples() -> Iterator[GalleryProgram]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..classroom.language import has, languages, messages, translated
 from .lessons import GUESSED, LessonPage, page
@@ -14,20 +15,26 @@ from .words import markdown
 WAY = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
 
 
-def pages(folder: Path, lessons: Sequence[LessonPage]) -> Iterator[tuple[str, str, str, str]]:
-    """The language, the path, the title and the body of each page, for these lessons of a folder."""
+def pages(
+    folder: Path, lessons: Sequence[LessonPage], playground: bool = False
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """The language, the path, the title and what a template shows of each page, for these lessons of a folder."""
     for language in languages():
         there = [each for each in lessons if has(language, each.notebook)]
         ways = {f"{each.name}.ipynb": f"{each.name}.html" for each in there}
         ways |= {"../../README.md": "../index.html", "notes/glossary.md": "glossary.html"}
         readme, glossary = (folder / language / name for name in ("README.md", "notes/glossary.md"))
-        yield language, "index.html", "naive_graph", markdown(_led(readme.read_text("utf-8"), ways))
-        yield language, "glossary.html", "naive_graph", markdown(glossary.read_text("utf-8"))
+        yield language, "index.html", "naive_graph", {"words": markdown(_led(readme.read_text("utf-8"), ways))}
+        yield language, "glossary.html", "naive_graph", {"words": markdown(glossary.read_text("utf-8"))}
+        told = []
         for each in there:
             cells = translated(json.loads(each.notebook.read_text("utf-8")), each.notebook, language)["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
-            body = page(cells).replace(GUESSED, messages(language).message(GUESSED))
-            yield language, f"{each.name}.html", f"{each.number}. {title}", body
+            body = page(cells, playground).replace(GUESSED, messages(language).message(GUESSED))
+            parts = re.findall(r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE)
+            told.append((each.name, f"{each.number}. {title}", each._replace(title=title, body=body, parts=parts)))
+        for before, (name, title, lesson), after in zip([None, *told], told, [*told[1:], None]):
+            yield language, f"{name}.html", title, {"lesson": lesson, "before": before, "after": after}
 
 
 def _led(text: str, ways: dict[str, str]) -> str:

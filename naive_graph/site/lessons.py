@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..classroom.exercise import texts
 from ..classroom.exercises.tiny import TINY
 from ..classroom.tiny import LAST
-from .words import markdown, templates
+from .words import markdown, place, templates
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
 GUESSED = "You have made your guess? This is what the cell shows."
+ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)  # of a notebook
 SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -33,6 +35,8 @@ class LessonPage(NamedTuple):
     writes: list[str]  # the functions that are the learner's to write
     body: str
     needs_more: bool  # than Python and this package
+    parts: list[str]  # its headings
+    card: bytes  # its first picture
 
 
 def lesson(notebook: Path, playground: bool = False) -> LessonPage:
@@ -51,8 +55,40 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(said[2]),
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        page(cells, playground).replace('href="notes/glossary.md#', 'href="glossary.html#'),
+        _led(page(cells, playground), playground),
         bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
+        re.findall(r"^##+ (.+)$", "\n".join(_words(cells)), re.MULTILINE),
+        next((base64.b64decode(png) for cell in cells for png in _pngs(cell)), b""),
+    )
+
+
+def _words(cells: Iterable[Any]) -> list[str]:
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+
+
+def _pngs(cell: Any) -> list[str]:
+    return [
+        "".join(each["data"]["image/png"]) for each in cell.get("outputs", ()) if "image/png" in each.get("data", {})
+    ]
+
+
+def sections(each: LessonPage) -> Iterator[tuple[str, str, str]]:
+    """The title, the place and the words of each part of a lesson, for a search."""
+    text = "\n\n".join(_words(json.loads(each.notebook.read_text("utf-8"))["cells"]))
+    for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)[1:]:
+        heading, _, words = part.partition("\n")
+        title = heading.lstrip("# ")
+        yield title, f"lessons/{each.name}.html#{place(title)}", words
+
+
+def _led(body: str, playground: bool) -> str:
+    """A lesson's page whose links lead to pages of the site; with buttons beside an exercise it speaks of them."""
+    body = body.replace('href="notes/glossary.md#', 'href="glossary.html#')
+    body = body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
+    return (
+        ASKED.sub("Stuck? Press Hint below the cell, again for the next hint, and Solution in the end.", body)
+        if playground
+        else body
     )
 
 
@@ -67,12 +103,7 @@ def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
     text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
     for each in lessons:
         text = text.replace(f"<em>{each.title}</em>", f'<a href="{each.name}.html">{each.title}</a>')
-    return re.sub("<h2>(.*)</h2>", _place, text)
-
-
-def _place(term: re.Match[str]) -> str:
-    """The heading of a term, which a link finds by the same name as on GitHub."""
-    return f'<h2 id="{re.sub("[^a-z-]", "", term[1].lower().replace(" ", "-"))}">{term[1]}</h2>'
+    return text
 
 
 def _exercise(source: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from html import escape
+from html import escape, unescape
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def templates() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    for function in (code, docstring, formula, linked, markdown, signed):
+    for function in (code, docstring, formula, linked, markdown, place, plain, signed):
         made.filters[function.__name__] = partial(_safe, function)
     return made
 
@@ -68,7 +68,19 @@ def _reader() -> Any:
     renderer.register("inline_math", lambda _, text: convert(text))
     renderer.register("block_math", lambda _, text: formula(text))
     renderer.block_code = _literal  # its own comes before registered ones
+    renderer.heading = lambda text, level, **_: f'<h{level} id="{place(text)}">{text}</h{level}>\n'
     return reader
+
+
+def place(heading: str) -> str:
+    """What a link calls a heading, as GitHub does."""
+    plain = re.sub("<[^>]*>|[^\w -]", "", unescape(heading)).strip().lower()
+    return plain.replace(" ", "-")
+
+
+def plain(heading: str) -> str:
+    """A heading as a line of a list: its words alone."""
+    return re.sub(r"</?(?:h\d|p|a)\b[^>]*>", "", markdown(heading)).strip()
 
 
 def _literal(text: str, info: str | None = None) -> str:

@@ -18,7 +18,7 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
     own = ["'self'"] * (python is not None)
     runs = " ".join([*map(digest, scripts), *own, *["'wasm-unsafe-eval'"] * (dot or bool(own))]) or "'none'"
     looks = " ".join([digest(style) if style else "'unsafe-inline'", *own])
-    asks = f" worker-src blob:; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if own else ""
+    asks = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if own else ""
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """
         f"""style-src {looks};{asks} img-src data:; base-uri 'none'; form-action 'none'">"""

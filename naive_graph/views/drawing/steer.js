@@ -164,6 +164,7 @@ function steering(live, followed, drawing, chart) {
     if (step === undefined || event.button) return;
     const start = event.clientX, value = values[step], [low, high] = ends.get(step);
     let isMoved = false, isFirst = true;
+    event.target.setPointerCapture?.(event.pointerId);  // so that no other box hears of it, and no text is selected
     const move = (now) => {
       isMoved ||= Math.abs(now.clientX - start) > 3;
       at = step;

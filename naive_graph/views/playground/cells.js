@@ -5,25 +5,28 @@
   const WORDS = {
     begin: "Each cell runs in this page, and can be changed. Python is fetched at the first run.",
     file: "Cells run where a web server hands this page out: naive-graph site --serve.",
-    fetching: "Python is being fetched; then the cells run.", stopped: "Stopped. Python begins anew at the next run.",
-    broken: (told) => `Python could not be started: ${told}`, runs: (place) => `Cell ${place} runs.`,
-    done: (place) => `Cell ${place} is done.`, failed: (place) => `Cell ${place} ends with an error.`,
-    unrun: (place) => `Cell ${place} did not run: the cells above it come first.`, see: (place) => `Show cell ${place}`,
+    fetching: "Python is being fetched; then the cells run.", progress: "Python is being fetched: {count} MB.",
+    stopped: "Stopped. Python begins anew at the next run.",
+    broken: "Python could not be started: {told}", runs: "Cell {place} runs.",
+    done: "Cell {place} is done.", failed: "Cell {place} ends with an error.",
+    unrun: "Cell {place} did not run: the cells above it come first.", see: "Show cell {place}",
     full: "This browser keeps nothing, or no more: what you type here is lost when you close the page. Copy it before.",
     forget: "Forget what you typed in this lesson, and which of its exercises are right? tiny.py stays.",
-    right: (count, all) => `Exercises that are right: ${count} of ${all}.`,
-    cell: (place) => `Cell ${place}`, tiny: "tiny.py, your own engine: it is saved as you type.",
-    asks: (name, host) => `This needs ${name}, which is not in this site's folder. Pyodide's makers have it at ${host}, which is another host than this page's.`,
-    fetch: (name) => `Ask that host for ${name}, and run the cell again`, asking: (name) => `${name} is being fetched.`,
-    refused: (told) => `It cannot be had from there (${told}).`,
-    none: (name) => `This needs ${name || "a tool"}, which this page cannot have.`,
-    own: (install) => `On your own machine: ${install}, then naive-graph lessons. The file stands at the top of this page.`,
+    right: "Exercises that are right: {count} of {all}.",
+    cell: "Cell {place}", tiny: "tiny.py, your own engine: it is saved as you type.",
+    asks: "This needs {name}, which is not in this site's folder. Pyodide's makers have it at {host}, which is another host than this page's.",
+    fetch: "Ask that host for {name}, and run the cell again", asking: "{name} is being fetched.",
+    refused: "It cannot be had from there ({told}).",
+    none: "This needs {name}, which this page cannot have.",
+    own: "On your own machine: {install}, then naive-graph lessons. The file stands at the top of this page.",
     run: "Run", change: "Change", was: "As it was", hint: "Hint", solution: "Solution", all: "Run all", stop: "Stop", reset: "Begin anew", hand: "Download with my answers",
-    lost: (told) => `The notebook could not be fetched: ${told}`, passed: "✓ right",
+    lost: "The notebook could not be fetched: {told}", passed: "✓ right",
   };
   const { make, HOME } = shared, room = document.getElementById("python"), facts = room.dataset;
+  const translated = JSON.parse(facts.words || "{}");  // of a page in another language
+  const say = (key, put = {}) => (translated[WORDS[key]] ?? WORDS[key]).replace(/\{(\w+)\}/g, (_, name) => put[name]);
   const button = (text, act) => { const made = make("button", { type: "button" }, text); made.addEventListener("click", act); return made; };
-  const status = make("p"), right = make("p"), full = make("p", { hidden: true, className: "error" }, WORDS.full);
+  const status = make("p"), right = make("p"), full = make("p", { hidden: true, className: "error" }, say("full"));
   status.setAttribute("role", "status");
   const state = (text) => { status.textContent = text; };
 
@@ -39,7 +42,7 @@
   }
   addEventListener("storage", ({ key }) => { if (key === FILES) { files = kept(FILES); tell(); } });  // by another page
   function forget() {
-    if (!confirm(WORDS.forget)) return;
+    if (!confirm(say("forget"))) return;
     const known = progress();
     for (const { exercise } of cells) delete known[exercise];
     [typed, files] = [{}, { ...files, "progress.json": JSON.stringify(known) }];
@@ -49,8 +52,8 @@
   function progress() { try { return JSON.parse(files["progress.json"]); } catch { return {}; } }
   function tell() {
     const known = progress(), asked = cells.filter((each) => each.exercise);
-    for (const each of asked) each.mark.textContent = known[each.exercise]?.passed ? WORDS.passed : "";
-    right.textContent = asked.length ? WORDS.right(asked.filter((each) => each.mark.textContent).length, asked.length) : "";
+    for (const each of asked) each.mark.textContent = known[each.exercise]?.passed ? say("passed") : "";
+    right.textContent = asked.length ? say("right", { count: asked.filter((each) => each.mark.textContent).length, all: asked.length }) : "";
     for (const each of cells) if (each.file && files["tiny.py"] !== undefined) open(each, each.file);
   }
 
@@ -63,13 +66,13 @@
       box, pre, original, place: index + 1, key: `${seen[original]} ${original}`, exercise: box.dataset.exercise, hasRun: false,
       result: box.querySelector(".result"), told: make("div"), mark: make("span", { className: "mark" }),
     };
-    cell.was = button(WORDS.was, () => restore(cell));
-    const tools = make("div", { className: "tools" }, button(WORDS.run, () => run(cell)), button(WORDS.change, () => edit(cell)), cell.was);
-    for (const act of cell.exercise ? ["hint", "solution"] : []) tools.append(button(WORDS[act], () => add([cell, act])));
+    cell.was = button(say("was"), () => restore(cell));
+    const tools = make("div", { className: "tools" }, button(say("run"), () => run(cell)), button(say("change"), () => edit(cell)), cell.was);
+    for (const act of cell.exercise ? ["hint", "solution"] : []) tools.append(button(say(act), () => add([cell, act])));
     tools.append(cell.mark);
     pre.after(tools, cell.told);
     if (/^start_tiny\(/m.test(original)) {
-      cell.file = make("div", { hidden: true }, make("p", {}, WORDS.tiny));
+      cell.file = make("div", { hidden: true }, make("p", {}, say("tiny")));
       cell.result.after(cell.file);
     }
     cell.was.hidden = typed[cell.key] === undefined;
@@ -103,7 +106,7 @@
     if (!cell.editor) {
       const area = make("textarea", { value: text(cell) });
       cell.pre.replaceWith(area);
-      cell.editor = shared.editor(area, WORDS.cell(cell.place), () => run(cell));
+      cell.editor = shared.editor(area, say("cell", cell), () => run(cell));
       cell.editor.on("change", (own) => changed(cell, own.getValue()));
     }
     cell.editor.focus();
@@ -124,7 +127,8 @@
   let python = null, isReady = false, waiting = [], now = null, lacking = null;
   const heard = {
     ready() { isReady = true; next(); },
-    broken(told) { python = null; halt(WORDS.broken(told)); },
+    progress(count) { if (!isReady) state(say("progress", { count })); },
+    broken(told) { python = null; halt(say("broken", { told })); },
     printed(line) {
       const last = now.out.lastElementChild;
       (last?.className === "printed" ? last : now.out.appendChild(make("pre", { className: "printed" }))).append(`${line}\n`);
@@ -139,8 +143,8 @@
       now = null;
       keep();
       tell();
-      state((ended ? WORDS.done : WORDS.failed)(cell.place));
-      if (wished) status.append(` ${WORDS.unrun(wished.place)} `, button(WORDS.see(cell.place), () => cell.box.scrollIntoView({ block: "center" })));
+      state(say(ended ? "done" : "failed", cell));
+      if (wished) status.append(` ${say("unrun", wished)} `, button(say("see", cell), () => cell.box.scrollIntoView({ block: "center" })));
       if (lacking) python.postMessage({ module: lacking[1] });
       next();
     },
@@ -148,12 +152,12 @@
       const [cell] = lacking;
       lacking = null;
       if (name && facts.host) cell.result.append(offer(cell, name));
-      else cell.result.append(make("p", {}, `${WORDS.none(module)} ${WORDS.own(facts.install)}`));
+      else cell.result.append(make("p", {}, `${say("none", { name: module || "a tool" })} ${say("own", facts)}`));
     },
     fetched(isThere, told) {
       const [cell] = lacking;
       lacking = null;
-      if (isThere) run(cell); else cell.result.append(make("p", {}, `${WORDS.refused(told)} ${WORDS.own(facts.install)}`));
+      if (isThere) run(cell); else cell.result.append(make("p", {}, `${say("refused", { told })} ${say("own", facts)}`));
     },
   };
   const made = {
@@ -164,13 +168,13 @@
     image: (body, title) => make("img", { src: `data:image/png;base64,${body}`, alt: title }),
   };
   function offer(cell, name) {
-    const ask = button(WORDS.fetch(name), () => {
+    const ask = button(say("fetch", { name }), () => {
       ask.disabled = true;
-      state(WORDS.asking(name));
+      state(say("asking", { name }));
       lacking = [cell, name];
       python.postMessage({ names: [name], host: facts.host });
     });
-    return make("p", {}, WORDS.asks(name, new URL(facts.host).host), " ", ask);
+    return make("p", {}, say("asks", { name, host: new URL(facts.host).host }), " ", ask);
   }
   function run(cell) {
     const before = cells.slice(0, cell.place - 1).filter((each) => !each.hasRun);
@@ -181,9 +185,10 @@
     for (const [cell, act] of fresh) if (!act) cell.box.dataset.state = "waits";
     waiting.push(...fresh);
     stopper.disabled = false;
+    if (location.protocol === "file:") { waiting = []; return halt(say("file")); }
     if (!python) {
       [python, isReady] = [shared.thread(facts.package, heard), false];
-      state(WORDS.fetching);
+      state(say("fetching"));
     }
     next();
   }
@@ -195,7 +200,7 @@
     now = { cell, act, out: act ? cell.told : cell.result, sent: { ...files } };
     now.out.replaceChildren();
     if (!act) cell.box.dataset.state = "runs";
-    state(WORDS.runs(cell.place));
+    state(say("runs", cell));
     const source = act ? `__import__("naive_graph").${act}("${cell.exercise}")` : text(cell);
     python.postMessage({ source, cell: `cell ${cell.place}`, files });
   }
@@ -218,14 +223,14 @@
       const link = make("a", { download: NOTEBOOK, href: URL.createObjectURL(new Blob([`${JSON.stringify(notebook, null, 1)}\n`])) });
       link.click();
       URL.revokeObjectURL(link.href);
-    } catch (error) { state(WORDS.lost(error.message)); }
+    } catch (error) { state(say("lost", { told: error.message })); }
   }
 
-  const stopper = button(WORDS.stop, () => halt(WORDS.stopped));
+  const stopper = button(say("stop"), () => halt(say("stopped")));
   stopper.disabled = true;
-  const tools = make("div", { className: "tools" }, button(WORDS.all, () => run(cells.at(-1))), stopper, button(WORDS.reset, forget), button(WORDS.hand, handIn));
+  const tools = make("div", { className: "tools" }, button(say("all"), () => run(cells.at(-1))), stopper, button(say("reset"), forget), button(say("hand"), handIn));
   room.replaceChildren(tools, status, right, full);
-  state(WORDS.begin);
+  state(say(location.protocol === "file:" ? "file" : "begin"));
   keep();
   tell();
 }

@@ -21,6 +21,7 @@
       if (waiting !== null) return begin(waiting);
       state("Python is ready.");
     },
+    progress(megabytes) { if (!isReady) state(`Python is being fetched: ${megabytes} MB.`); },
     broken(told) { state(`Python could not be started: ${told}`); },
     printed(line) { find("printed").hidden = false; find("printed").append(`${line}\n`); },
     shown(title, kind, body) { add(title, kind, body); },
@@ -30,6 +31,7 @@
     },
   };
   function run() {
+    if (!python) return;
     waiting = editor.getValue();
     if (isReady) begin(waiting); else state("Python is being fetched; the program runs as soon as it is there.");
   }
@@ -95,6 +97,6 @@
   find("stop").addEventListener("click", stop);
   find("link").addEventListener("click", link);
   addEventListener("hashchange", brought);
-  start();
-  begun();
+  if (location.protocol === "file:") state("Python runs where a web server hands this page out: naive-graph playground.");
+  else { start(); begun(); }
 }

@@ -44,5 +44,8 @@ const shared = (() => {
     return frame;
   }
 
+  // In a site, what a reader has fetched is kept for a visit without a network.
+  if (location.protocol.startsWith("http")) navigator.serviceWorker?.register(new URL("../sw.js", HOME)).catch(() => {});
+
   return { HOME, make, editor, thread, framed };
 })();

@@ -8,6 +8,22 @@ const say = (what, ...rest) => postMessage([what, ...rest]);
 const there = (name) => new URL(name, import.meta.url);  // this thread was begun from a blob, which has no place
 const bytes = async (name) => (await fetch(there(name))).arrayBuffer();
 
+/** Tell how much has come, of all that this thread fetches. */
+const asks = self.fetch;
+let come = 0, said = 0;
+self.fetch = async (...given) => {
+  const answer = await asks(...given);
+  if (!answer.body) return answer;
+  const counted = answer.body.pipeThrough(new TransformStream({
+    transform(piece, out) {
+      come += piece.byteLength;
+      if (come - said > 250_000) { said = come; say("progress", (come / 1e6).toFixed(1)); }
+      out.enqueue(piece);
+    },
+  }));
+  return new Response(counted, { status: answer.status, statusText: answer.statusText, headers: answer.headers });
+};
+
 /** What was compiled when the page was open before; nothing where the browser keeps none. */
 async function kept() {
   if (!self.caches) return null;
