@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..classroom.language import messages
+from ..classroom.language import in_language, messages
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from ..views.pieces import piece
@@ -117,6 +117,8 @@ class _Pages:
             template = "lesson.html" if "lesson" in facts else "glossary.html"
             if "lesson" in facts:
                 facts |= {"python": self.python and self.python * facts["lesson"].needs_more, "said": _said(language)}
+                bare = in_language(facts["lesson"].notebook, language)
+                yield write_into(self.folder, f"{language}/{facts['lesson'].name}.ipynb", bare)
             yield self.page(f"{language}/{name}", template, title, language=language, **facts)
 
     def of_the_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:

@@ -74,7 +74,7 @@ def _reader() -> Any:
 
 def place(heading: str) -> str:
     """What a link calls a heading, as GitHub does."""
-    plain = re.sub("<[^>]*>|[^\w -]", "", unescape(heading)).strip().lower()
+    plain = re.sub(r"<[^>]*>|[^\w -]", "", unescape(heading)).strip().lower()
     return plain.replace(" ", "-")
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 KINDS = [
     "index.html", "lessons/index.html", "lessons/glossary.html", "lessons/02_kahns_order.html", "reference/index.html",
     "reference/tensor.conv2d.html", "reference/AdamTrainer.html", "reference/errors.ShapeError.html",
-    "gallery/index.html", "gallery/three-cells-of-an-lstm.html", "slides/02_kahns_order.html",
+    "search.html", "gallery/index.html", "gallery/three-cells-of-an-lstm.html", "slides/02_kahns_order.html",
     "zh/index.html", "zh/02_kahns_order.html", "lessons/10_forward_against_reverse.html", "walk.html",
 ]  # fmt: skip
 
@@ -93,14 +93,38 @@ def test_text_grows_as_a_reader_has_set_it(site, browser):
     page.close()
 
 
-def test_a_name_is_found_by_what_it_is_called_elsewhere(site, browser):
+@pytest.mark.parametrize(
+    "asked, title",
+    [
+        ("sofmax", "softmax"),
+        ("chain rule", "Traffic on the chain rule"),
+        ("tensorflow conv2d", "tensor.conv2d"),
+        ("kahn", "Kahn's order"),
+    ],
+)
+def test_the_search_finds_lessons_words_and_names_also_by_what_they_are_called_elsewhere(site, browser, asked, title):
     page = browser.new_page()
-    page.goto((site / "reference" / "index.html").as_uri())
-    page.fill("#wish", "tensorflow: conv2d")
-    assert "found" in page.inner_text("#found") and not page.is_visible("text=AdamTrainer")
+    page.goto((site / "search.html").as_uri())
+    page.fill("#wish", asked)
+    assert "found" in page.inner_text("#found")
+    assert title in " ".join(each.inner_text() for each in page.locator("#hits a").all()[:6])
     page.keyboard.press("Enter")
-    page.wait_for_url("**/tensor.conv2d*.html")
+    page.wait_for_url(lambda address: "search.html" not in address)
     page.close()
+
+
+def test_the_function_of_the_front_page_rolls_downhill_until_it_is_touched_or_where_motion_is_reduced(site, browser):
+    for motion, moves in (("no-preference", True), ("reduce", False)):
+        with browser.new_context(reduced_motion=motion) as context:
+            page = context.new_page()
+            page.goto((site / "index.html").as_uri())
+            page.wait_for_function("document.getElementById('numbers').textContent.includes('df/dx')")
+            begun = page.inner_text("#numbers")
+            if moves:
+                page.wait_for_function("told => document.getElementById('numbers').textContent !== told", arg=begun)
+            else:
+                page.wait_for_timeout(600)
+                assert page.inner_text("#numbers") == begun
 
 
 WITHOUT_ROOM = """() => {
@@ -160,5 +184,5 @@ def test_all_is_there_without_scripts(site, browser):
     page.goto((site / "index.html").as_uri())
     assert page.is_visible("main img") and page.is_visible("text=You write")
     page.goto((site / "reference" / "index.html").as_uri())
-    assert page.is_visible("text=AdamTrainer") and not page.is_visible("#wish")
+    assert page.is_visible("text=AdamTrainer") and "search.html" in page.content()
     context.close()
