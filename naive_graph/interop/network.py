@@ -13,9 +13,10 @@ from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import BEHIND, ancestors
 from ..tensor.evaluation.arrays import as_array
-from ..tensor.evaluation.evaluate import computed, operand, written_out
+from ..tensor.evaluation.evaluate import computed, forget_stale, keep, operand, written_out
 from ..tensor.evaluation.recipes import Recipe, all_recipes
 from ..tensor.nodes import LeafNode, LeafType
+from ..tensor.versions import own_copy, ticks
 from ..training.model import Model
 from .scopes import NamedScopes
 from .weights import StoredWeights, Weight
@@ -243,13 +244,15 @@ class BuiltGraph:
     def run(self) -> dict[str, Any]:
         """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""
         check_tensors("A network", self.computed.values())
+        forget_stale(self.computed.values())  # which looks at the weights
+        now = next(ticks)
         for each in self.inner:
             each._value = None
         with np.errstate(all="ignore"):  # values follow IEEE 754
             for recipe in self.plan:
-                recipe.node._value = computed(recipe, operand)
+                keep(recipe.node, computed(recipe, operand), now)
         return {
-            name: written_out(operand(each)) if isinstance(each, TensorNode) else each
+            name: own_copy(written_out(operand(each))) if isinstance(each, TensorNode) else each
             for name, each in self.values.items()
         }
 

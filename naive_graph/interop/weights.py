@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor.nodes import LeafNode, LeafType
+from ..tensor.versions import write_tick
 from ..training.model import Model
 from ..training.parameters import Parameter
 
@@ -22,7 +23,7 @@ class Weight(LeafNode):
         self._value = array
 
     @property
-    def value(self) -> Any:
+    def held(self) -> Any:
         """The present numbers."""
         if self.source is not None:
             return self.source.values
@@ -31,12 +32,11 @@ class Weight(LeafNode):
             array = self._value = array.astype(np.float64)
         return array
 
-    @value.setter
-    def value(self, value: object) -> None:
+    def _hold(self, value: object) -> None:
         if self.source is not None:
             self.source.values = value
         else:
-            LeafNode.value.fset(self, value)  # type: ignore[attr-defined]
+            super()._hold(value)
 
     def receive(self, gradient: Any) -> None:
         if self.source is not None:
@@ -80,11 +80,12 @@ class StoredWeights:
     def model(self) -> Model:
         """A Model that owns the learned weights from now on, in one array of float64."""
         model, learned = Model(), self.learned()
-        model.held = np.concatenate([np.zeros(0), *(np.ravel(each.value) for each in learned.values())])
+        model.held = np.concatenate([np.zeros(0), *(np.ravel(each.held) for each in learned.values())])
         model.gradients = np.zeros(len(model.held))
         start = 0
         for name, leaf in learned.items():
             leaf.source = Parameter(model, start, leaf.shape, name)
             model.parameters.append(leaf.source)
-            leaf._value, start = leaf.source.held, leaf.source.end
+            leaf._value, leaf.watch, start = leaf.source.held, leaf.source.watch, leaf.source.end
+            leaf._version = write_tick()
         return model

@@ -106,7 +106,7 @@ class OfTensors(ProgramBase):
     def _pairs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
         """Tensors are fed by name as well; those that were given nothing keep the array that they have."""
         others = {each.leaf: each for each in (*self._inputs[len(inputs) :], *self._unnamed) if each.leaf is not None}
-        held = {leaf: leaf.value for leaf in others if leaf.value is not None}
+        held = {leaf: leaf.held for leaf in others if leaf.held is not None}
         if isinstance(feed, Mapping):
             held |= {leaf: feed[leaf] for leaf in others if leaf in feed}
             feed = {node: values for node, values in feed.items() if node not in others}
@@ -151,13 +151,13 @@ class InLeaves(InArray):
             table.settle()
         if self.model is None:
             for leaf, copy in zip(self._leaves, self._copies, strict=True):
-                copy[...] = leaf.value
+                copy[...] = leaf.held
         elif self.model.held is not self.held.array:  # more parameters were added
             self.hold(self.model.held)
 
     def before_moving(self) -> None:
         for leaf in self._frozen:  # minimize reads the nodes
-            lower(leaf).values = leaf.value
+            lower(leaf).values = leaf.held
         if self.model is not None:
             return super().before_moving()
         sources = [(id(each.source), str(each.rows)) for each in self._moved if each.source is not None]
@@ -165,7 +165,7 @@ class InLeaves(InArray):
             raise FeedError("minimize moves each leaf by itself, and a parameter is there twice. Bring it in once.")
 
     def read(self) -> Any:
-        return np.concatenate([np.zeros(0), *(np.ravel(each.value) for each in self._moved)])
+        return np.concatenate([np.zeros(0), *(np.ravel(each.held) for each in self._moved)])
 
     def write(self, values: Any) -> None:
         for leaf, (part, shape) in zip(self._moved, _parts(self._moved), strict=True):

@@ -1,6 +1,7 @@
 """Tensors of indexed nodes: closed under differentiation, lowered onto scalars, evaluated on arrays.
 
 index, base      which entry meets which, and how that turns on the way back; what all tensor nodes are
+versions         when a leaf was written, and what is stale since
 nodes, function  the kinds, each an equation; what an elementwise one computes
 reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters

@@ -75,6 +75,9 @@ class TensorNode(_Methods):
     flat = False  # whether it moves with nothing, whatever it is made of
     direct: Direct | None = None  # how its array is found at once, if single numbers go another way
     travels = False  # whether it is sent whole to other processes, as part of what another node computes with
+    _version = 0  # of a leaf, when it was written last; of a kept array, until when it is known to be right
+    _asked: object = None  # the backward run of which its gradient was asked for
+    is_settled = False  # whether its array is right until a leaf is set: none that it depends on is watched
     holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
@@ -94,7 +97,7 @@ class TensorNode(_Methods):
         self._checkpoint = self._home.checkpoints[-1] if self._home.checkpoints else None
         self._value: Array | None = None
         self._grad: Array | None = None
-        self._run: object = None  # what stands for the backward that reached it last
+        self._run: object = None  # the backward run that reached it last
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
 
@@ -164,17 +167,19 @@ class TensorNode(_Methods):
 
     __int__ = __index__ = __float__
 
-    def __array__(self, *wishes: Any, **named: Any) -> NoReturn:
-        raise NodeError("A tensor node is no array: its numbers may change. Those that it has now are t.eval().")
+    if not TYPE_CHECKING:  # a checker would take it for an array, and `array @ tensor` for one too
+
+        def __array__(self, *wishes: Any, **named: Any) -> NoReturn:
+            raise NodeError("A tensor node is no array: its numbers may change. Those that it has now are t.eval().")
 
     def __reduce__(self) -> NoReturn:
         raise NodeError("A tensor node cannot be pickled: it belongs to this process's graph. Save t.eval() instead.")
 
     def __copy__(self) -> TensorNode:
-        return self
+        raise NodeError(f"{self.label} is not copied: it is made of others. Keep its numbers: before = t.eval().")
 
     def __deepcopy__(self, memo: Any) -> TensorNode:
-        return self
+        return self.__copy__()
 
 
 # --- shared by all ---

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ..core.number import listed
+from ..core.plan import plan_for
 from ..errors import NodeError
+from ..graph.derive import gradients as scalar_gradients
 from ..graph.derive import swapped
+from ..graph.nodes import Constant, Node
 from .base import Call, TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
 from .index import Shape, straight
-from .nodes import LeafNode, LeafType, TransformNode
+from .nodes import LeafNode, LeafType, LinearNode, OpType, TransformNode
 from .selection import identity
 
 Walk = Callable[[TensorNode], Iterable[TensorNode]]  # from a node to those that it is made of
@@ -191,7 +195,7 @@ def forward(calculus: Calculus, nodes: Sequence[TensorNode], start: TensorNode, 
 def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any:
     """The derivatives of a tensor, as new nodes of shape `leaf.shape + output.shape`. Reverse mode.
 
-    wrt: tensor nodes, or one alone for one derivative alone. Where the output
+    wrt: tensor nodes and scalar nodes, or one alone for one derivative alone. Where the output
     does not depend on one, its derivative is a broadcast 0.
 
     >>> from naive_graph.tensor import LeafNode, LinearNode, gradients
@@ -203,9 +207,56 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     one, chosen = _chosen("gradients", output, wrt)
     _check_order("gradients", [output], chosen)
     calculus = Calculus(Nodes(), output.shape, lambda node: node)
-    found = reverse(calculus, {output: identity(output.shape)}, chosen)
-    nodes = [found[leaf] if leaf in found else zeros(leaf.shape + output.shape) for leaf in chosen]
+    scalars = [each for each in ancestors([output]) if _scalars_of(each)] if any(map(_scalars_of, chosen)) else []
+    found = reverse(calculus, {output: identity(output.shape)}, [*chosen, *scalars])
+    answers = [found.get(each) for each in chosen]
+    for at, leaf in enumerate(chosen):
+        if _scalars_of(leaf):
+            shares = [_through(leaf, each, found[each]) for each in scalars if each in found]
+            answers[at] = reduce(_either_or_sum, shares, None)
+    nodes = [zeros(leaf.shape + output.shape) if each is None else each for leaf, each in zip(chosen, answers)]
     return nodes[0] if one else nodes
+
+
+def _scalars_of(node: TensorNode) -> list[Node] | None:
+    """The scalar nodes that the entries of a leaf are, if it was made of them."""
+    return node.nodes if isinstance(node, LeafNode) else None
+
+
+def _either_or_sum(first: TensorNode | None, second: TensorNode | None) -> TensorNode | None:
+    if first is None or second is None:
+        return second if first is None else first
+    places = range(1, first.rank + 1)
+    return LinearNode(OpType.add, places, places, places, first, second)
+
+
+def _through(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorNode | None:
+    """How a result moves with the scalar nodes of a leaf, through those of another; slopes: that one's derivative."""
+    moves = _scalar_moves(_scalars_of(leaf) or [], _scalars_of(other) or [])
+    if leaf is other and (moves == np.eye(leaf.size)).all():
+        return slopes
+    if not (moves != 0.0).any():
+        return None
+    shape, own, rank = leaf.shape + other.shape, leaf.rank, leaf.rank + slopes.rank - other.rank
+    if any(isinstance(each, Node) for each in moves.flat):
+        nodes = [each if isinstance(each, Node) else Constant(each) for each in moves.flat]
+        matrix = LeafNode.of(np.array(nodes, dtype=object).reshape(shape))
+    else:
+        matrix = LeafNode.constant(moves.astype(float).reshape(shape))
+    places, kept = range(1, own + 1), range(own + 1, rank + 1)
+    summed = [-(rank + 1 + axis) for axis in range(other.rank)]
+    return LinearNode(OpType.mul, (*places, *kept), (*places, *summed), (*summed, *kept), matrix, slopes)
+
+
+def _scalar_moves(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
+    """The derivative of each of `ends` (a column each) with respect to each of `starts`: numbers, or nodes."""
+    moves = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
+    for column, end in enumerate(ends):
+        behind = {*plan_for(end.tables, [end.row]).rows} - {end.row}
+        rows = [at for at, start in enumerate(starts) if start.row in behind and not isinstance(start, Constant)]
+        for at, slope in zip(rows, scalar_gradients(end, [starts[at] for at in rows]) if rows else ()):
+            moves[at, column] = slope
+    return moves
 
 
 @method
@@ -243,7 +294,8 @@ def _check_order(who: str, results: Sequence[TensorNode], wrt: Sequence[TensorNo
 
 def _chosen(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
     one = isinstance(others, TensorNode) or not isinstance(others, Iterable)
-    chosen: list[Any] = [others] if one else listed(others, who, "tensor nodes")
+    given: list[Any] = [others] if one else listed(others, who, "tensor nodes")
+    chosen: list[Any] = [LeafNode.of(each) if isinstance(each, Node) else each for each in given]
     check_tensors(who, [node, *chosen])
     if not chosen:
         raise NodeError(f"{who} needs at least one tensor node to differentiate with respect to.")

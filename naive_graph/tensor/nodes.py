@@ -14,16 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from enum import EnumMeta, IntEnum
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
 from ..core.number import number
+from ..core.tables import Tables
 from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.nodes import Node
+from ..graph.registry import CURRENT
 from .base import TensorNode, check_tensors, checked_shape
 from .evaluation.arrays import Array, as_array
 from .function import Function, function_of
 from .index import LinearIndex, Shape, TransformIndex
+from .versions import Watch, is_torch, own_copy, write_tick
 
 
 class _Choice(EnumMeta):
@@ -69,7 +73,7 @@ class LeafNode(TensorNode):
         self.leaf_type = LeafType(leaf_type)
         super().__init__(checked_shape(shape), (), name)
         if value is not None:
-            self._value = self._fitting(value)
+            self._hold(value)
 
     @classmethod
     def input(cls, shape: Shape | int, name: str | None = None) -> LeafNode:
@@ -90,35 +94,63 @@ class LeafNode(TensorNode):
 
     @classmethod
     def of(cls, nodes: object, name: str | None = None) -> LeafNode:
-        """A tensor whose entries are scalar nodes that exist: a Node, or nested lists of them."""
-        array = np.empty((), dtype=object) if isinstance(nodes, Node) else np.array(nodes, dtype=object)
+        """A tensor whose entries are scalar nodes that exist: nested lists of them, or a Node, which has one leaf."""
         if isinstance(nodes, Node):
-            array[()] = nodes
+            return _leaf_of(nodes, name)
+        array = np.array(nodes, dtype=object)
         if not all(isinstance(each, Node) for each in array.flat):
             raise NodeError(f"LeafNode.of takes scalar nodes in nested lists of equal lengths, not {nodes!r}.")
         leaf = cls(LeafType.INPUT, array.shape, name=name)
-        leaf.nodes = [each for each in array.flat if each.row >= 0]
+        leaf.nodes, leaf.watch = [each for each in array.flat if each.row >= 0], Watch()
         return leaf
 
     source: Any = None  # the parameter of a Model that the leaf reads; which of its rows, or None for all;
     rows: Any = None
     places: Any = None  # and where its entries lie in the Model's arrays
     nodes: list[Node] | None = None  # the scalar nodes that the leaf stands for, if it was made of them
+    watch: Watch | None = None  # what the array held last, if others may write into it
 
     @property
     def value(self) -> Any:
-        """The array; None for an input that was not fed."""
-        if self.nodes is not None:
-            values = [node.value for node in self.nodes]
-            return None if None in values else np.array(values).reshape(self.shape)
-        return self._value
+        """The array; None for an input that was not fed. What is written into it counts; a constant's is read-only."""
+        array = self.held
+        if self.watch is not None or type(array) is not np.ndarray:
+            return array
+        if self.leaf_type == LeafType.CONSTANT:
+            array = array.view()
+            array.flags.writeable = False
+        else:  # from now on, who asks for what depends on it looks here first
+            self.watch = Watch(own_copy(array), self._version)
+            write_tick()
+        return array
 
     @value.setter
     def value(self, value: object) -> None:
         if self.leaf_type == LeafType.CONSTANT or self.nodes is not None:
             why = "a constant stays" if self.nodes is None else "its entries are scalar nodes: set those"
             raise NodeError(f"{self.label} cannot be set: {why}.")
-        self._value = self._fitting(value)
+        self._version = write_tick()  # before and after: what is computed in between must not pass for fresh
+        self._hold(value)
+        self._version = write_tick()
+
+    @property
+    def held(self) -> Any:
+        """The present numbers, for reading only; None for an input that was not fed."""
+        if self.nodes is not None:
+            values = [node.value for node in self.nodes]
+            return None if None in values else np.array(values).reshape(self.shape)
+        return self._value
+
+    def version(self) -> int:
+        """When the numbers were last written, as a tick of the clock."""
+        return self._version if self.watch is None else max(self._version, self.watch.look(self.held))
+
+    def _hold(self, value: object) -> None:
+        """Keep a copy of these numbers."""
+        array = self._fitting(value)
+        if not isinstance(value, (list, tuple, int, float)):
+            array = own_copy(array)
+        self._value, self.watch = array, Watch() if is_torch(array) else None
 
     def receive(self, gradient: Array) -> None:
         """Take the gradient that a backward found. A parameter of a model adds it to its own."""
@@ -128,6 +160,42 @@ class LeafNode(TensorNode):
         if tuple(array.shape) != self.shape:
             raise ShapeError(f"{self.label} cannot hold an array of shape {tuple(array.shape)}.")
         return array
+
+    def __copy__(self) -> LeafNode:
+        """A leaf of its own, of the same kind, with the present numbers."""
+        if self.nodes is not None:
+            raise NodeError(f"{self.label} stands for scalar nodes, which have one graph. Copy its numbers: t.eval().")
+        return LeafNode(self.leaf_type, self.shape, self.held, self.name)
+
+    def __deepcopy__(self, memo: Any) -> LeafNode:
+        return self.__copy__()
+
+
+def constant_of(array: Array) -> LeafNode:
+    """A constant that holds this very array, not a copy: nobody may write into it."""
+    leaf = LeafNode(LeafType.CONSTANT, tuple(array.shape))
+    leaf._value = array
+    return leaf
+
+
+_LEAVES: WeakKeyDictionary[Tables, WeakValueDictionary[int, LeafNode]] = WeakKeyDictionary()  # of scalars, by row
+
+
+def _leaf_of(node: Node, name: str | None) -> LeafNode:
+    """The leaf of a scalar node: one, wherever the node stands among tensors."""
+    leaves = _LEAVES.setdefault(CURRENT.tables, WeakValueDictionary())
+    leaf, checkpoints = leaves.get(node.row), CURRENT.tables.checkpoints
+    if (
+        leaf is None
+        or leaf.nodes is None
+        or leaf.nodes[0] is not node
+        or leaf._checkpoint is not (checkpoints[-1] if checkpoints else None)
+    ):
+        leaf = LeafNode(LeafType.INPUT, ())
+        leaf.nodes, leaf.watch = [node], Watch()
+        leaves[node.row] = leaf
+    leaf.name = name or node.name or leaf.name
+    return leaf
 
 
 class TransformNode(TensorNode):

@@ -14,6 +14,7 @@ from ..errors import NodeError
 from .base import TensorNode, method
 from .differentiate import ancestors
 from .equation_text import TEX, TEXT, EquationStyle, EquationWriter
+from .evaluation.evaluate import forget_stale
 from .nodes import LeafNode, LeafType
 from .selection import SelectionNode
 
@@ -91,6 +92,7 @@ def _letter(node: TensorNode) -> str:
 def _repr_html_(node: TensorNode) -> str:
     from html import escape
 
+    forget_stale([node])
     value = node._value if node.sources else None
     facts = [node.label, "evaluated" if value is not None else ""]
     return (

@@ -27,6 +27,7 @@ import numpy as np
 from ..core.files import path_of
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
+from ..tensor.versions import Watch
 from .archive import Shapes, check_name, filed, read, write
 from .initialisers import Initialiser, glorot
 from .parameters import SMALLEST_FACTOR, LookupParameter, Parameter
@@ -186,12 +187,17 @@ class ParameterLeaf(tensors.LeafNode):
         part = source.values if rows is None else source.read(rows)
         self.source = source
         self.rows = rows
-        super().__init__(tensors.LeafType.PARAMETER, part.shape, part, source.name if rows is None else None)
+        super().__init__(tensors.LeafType.PARAMETER, part.shape, None, source.name if rows is None else None)
+        self._value = part  # a view, which says that there are numbers
+        self.watch = source.watch if rows is None else Watch()
 
-    @property  # type: ignore[misc]
-    def value(self) -> Any:
+    @property
+    def held(self) -> Any:
         """The present weights."""
         return self.source.values if self.rows is None else self.source.read(self.rows)
+
+    def _hold(self, value: object) -> None:
+        self.source.write(self.rows, self._fitting(value))
 
     @property
     def places(self) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..tensor.base import size_of
+from ..tensor.versions import Watch
 
 SMALLEST_FACTOR = 0.25  # of a table that decays lazily
 
@@ -35,7 +36,7 @@ class Parameter:
     ([1.0, 2.0], [2.0, 4.0])
     """
 
-    __slots__ = ("end", "model", "name", "shape", "start", "updated")
+    __slots__ = ("end", "model", "name", "shape", "start", "updated", "watch")
     factor = 1.0  # by what the weights are to be multiplied that are held; only a table has another
 
     def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
@@ -43,6 +44,7 @@ class Parameter:
         self.start, self.end = start, start + size_of(shape)
         self.shape = tuple(shape)
         self.name = name
+        self.watch = Watch()  # of all its weights, which may be written in place
         self.updated = True  # a parameter that is not stays as it is: no update, no decay, no part in clipping
 
     @property

@@ -28,12 +28,12 @@ def test_writing_computes_nothing():
     assert y._value is None
 
 
-def test_eval_keeps_what_was_computed_and_forward_begins_again():
+def test_eval_and_forward_answer_for_the_present_leaves():
     w = LeafNode.parameter([1.0])
     y = w * w
     assert y.eval().tolist() == [1.0]
     w.value = [3.0]
-    assert y.eval().tolist() == [1.0]
+    assert y.eval().tolist() == [9.0]
     assert y.forward().tolist() == [9.0]
 
 

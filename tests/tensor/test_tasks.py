@@ -243,12 +243,12 @@ def test_a_models_parameters_receive_their_gradients():
     assert w.g.tolist() == (2 * once).tolist()
 
 
-def test_forward_reads_the_leaves_again_and_the_incremental_one_does_not():
+def test_forward_and_the_incremental_one_answer_for_the_present_leaves():
     w = LeafNode.parameter([1.0])
     y, engine = w * w, DAGExecutionEngine()
     assert engine.forward(y).tolist() == [1.0]
     w.value = [3.0]
-    assert engine.incremental_forward(y).tolist() == [1.0]
+    assert engine.incremental_forward(y).tolist() == [9.0]
     assert engine.forward(y).tolist() == [9.0]
 
 

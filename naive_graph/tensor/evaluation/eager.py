@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import NumericError
 from ..base import TensorNode, method
-from ..nodes import NonlinearNode
+from ..nodes import LeafNode, NonlinearNode
 from .arrays import Array, namespace
 from .evaluate import operand, value_of, written_out
 
@@ -26,7 +26,11 @@ def compute_at_once(node: TensorNode) -> None:
     ...     y._value.tolist()
     [3.0, 6.0]
     """
+    leaves = [each for each in node.reads if isinstance(each, LeafNode)]
+    for leaf in leaves:
+        leaf.version()  # looked at before it is read
     value = value_of(node)
+    node._version = min([each._version for each in node.reads if each not in leaves], default=node._version)
     if node.home.checks_validity and not bool(namespace(value).isfinite(value).all()):
         raise NumericError(_complaint(node, value))
 

@@ -1,33 +1,41 @@
 """Evaluation on arrays: every product is one contraction, in an order that opt_einsum chooses.
 
-Values are kept: `eval()` computes what was not computed yet, `forward()` begins
-again. Arrays of NumPy, torch, JAX and Dask take the same path. Only NumPy's are
-asked whether they are finite: elsewhere a zero by structure beside infinity may
-be NaN, as 0 * inf is. A worker of Dask's knows of selections alone.
+Values are kept: `eval()` computes what was not computed yet, and what is stale
+since a leaf was written; `forward()` begins again. Arrays of NumPy, torch, JAX
+and Dask take the same path. Only NumPy's are asked whether they are finite:
+elsewhere a zero by structure beside infinity may be NaN, as 0 * inf is. A
+worker of Dask's knows of selections alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from ...core.imports import uninterrupted
+from ...core.plan import Plan, plan_for
+from ...core.reference import differentiate
 from ...core.tables import Tables
-from ...errors import NoGradientError, PlaceHolderError, ShapeError
+from ...errors import NoGradientError, PlaceError, PlaceHolderError, ShapeError, StaleGraphError
+from ...graph.graph import Graph
+from ...graph.nodes import Constant
 from ...graph.registry import CURRENT
+from ...graph.running import check_fresh, commit_grads
 from ..base import Call, TensorNode, check_tensors, method
 from ..calculus import GUARD, Algebra, Calculus, Nodes
 from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
-from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode, multiplies
+from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode, constant_of, multiplies
 from ..reduction import Places, ReductionNode
 from ..selection import SelectionNode
 from ..slopes import CHOICES
+from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, together
 from .contraction import Factor, contracted, is_finite, product
 from .entries import applied
@@ -74,7 +82,7 @@ class Arrays(Algebra):
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Array | None]:
         with CURRENT.tables.lock:  # a scope is the graph's, and tasks run at the same time
-            leaves = [each if each is None else LeafNode.constant(written_out(each)) for each in given]
+            leaves = [each if each is None else constant_of(written_out(each)) for each in given]
             found = Nodes().expression(call, leaves, places)
         return [each if each is None else value_of(each) for each in found]
 
@@ -119,12 +127,10 @@ def factors(index: LinearIndex, left: Any, right: Any) -> list[Factor]:
 
 @method
 def eval(node: TensorNode) -> Array:
-    """The tensor's array; what was not computed before is computed now.
+    """The tensor's array for the present leaves; what was computed from these before is not computed again.
 
-    What was computed stays as it is, also when leaves have other values since:
-    `forward()` computes everything anew.
-
-    Raises PlaceHolderError if an input that it needs holds no value.
+    The array is the caller's own. Raises PlaceHolderError if an input that it needs
+    holds no value, and StaleGraphError if a scalar node in it was computed from another one's value of before.
 
     >>> from naive_graph.tensor import LeafNode, incremental_forward
     >>> a = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
@@ -132,7 +138,8 @@ def eval(node: TensorNode) -> Array:
     [[7.0, 10.0], [15.0, 22.0]]
     """
     check_tensors("eval", [node])
-    return value_of(node)
+    forget_stale([node])
+    return own_copy(value_of(node))
 
 
 incremental_forward = eval
@@ -149,24 +156,80 @@ def forward(node: TensorNode) -> Array:
     >>> forward(y).tolist()
     [3.0, 6.0]
     >>> t.value = [5.0, 6.0]
-    >>> y.eval().tolist(), forward(y).tolist()
-    ([3.0, 6.0], [15.0, 18.0])
+    >>> forward(y).tolist()
+    [15.0, 18.0]
     """
     check_tensors("forward", [node])
-    for each in ancestors([node], of=lambda each: vars(each).get("sources", each.behind)):
+    nodes = ancestors([node], of=_made_of)
+    if scalars := [each for leaf in nodes if isinstance(leaf, LeafNode) for each in leaf.nodes or () if each.last]:
+        Graph.forward(*scalars)
+    forget_stale([node])  # which looks at the leaves
+    for each in nodes:
         if each.reads:
             each._value = None
-    return value_of(node)
+    return own_copy(value_of(node))
 
 
 def value_of(node: TensorNode) -> Array:
     """The array of a node, computing what is missing."""
+    now = next(ticks)
     nodes = missing(node, lambda each: each._value is not None)
     check_fed(nodes)
     with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
         for recipe in recipes(nodes, node):
-            recipe.node._value = computed(recipe, operand)
+            keep(recipe.node, computed(recipe, operand), now)
     return written_out(operand(node))
+
+
+def keep(node: TensorNode, value: Array, now: int) -> None:
+    """Keep an array on its node. now: a tick before the leaves were read."""
+    node._value, node._version, node.is_settled = value, now, False
+
+
+def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
+    """Let go of the kept arrays behind these tensors that are older than a leaf they depend on; returns whose."""
+    now = next(ticks)
+    newest: dict[TensorNode, int] = {}  # the version of the newest leaf behind each
+    seen: dict[Watch, int] = {}  # a parameter that stands there often is looked at once
+    watched: set[TensorNode] = set()  # what depends on an array that others may write into
+    forgotten = []
+    for node in ancestors(outputs, of=lambda each: () if _is_fresh(each) else _made_of(each)):
+        if isinstance(node, LeafNode):
+            newest[node] = node._version
+            if node.watch is not None:
+                watched.add(node)
+                if node.watch not in seen:
+                    seen[node.watch] = node.watch.look(node.held)
+                newest[node] = now if _scalars_are_stale(node) else max(node._version, seen[node.watch])
+        elif not _is_fresh(node):
+            sources = _made_of(node)
+            newest[node] = max((newest.get(each, 0) for each in sources), default=0)
+            if not watched.isdisjoint(sources):
+                watched.add(node)
+            if node._value is None:
+                continue
+            if newest[node] > node._version:
+                node._value = None
+                forgotten.append(node)
+            else:
+                node._version, node.is_settled = max(now, node._version), node not in watched
+    return forgotten
+
+
+def refresh(outputs: Iterable[TensorNode]) -> None:
+    """Compute anew the kept arrays behind these tensors that are stale; what cannot be computed is not kept."""
+    for node in forget_stale(outputs):
+        with suppress(PlaceHolderError, StaleGraphError, PlaceError):
+            value_of(node)
+
+
+def _made_of(node: TensorNode) -> Sequence[TensorNode]:
+    """The sources, if they are written down already: a repeated cell's are made when they are asked for."""
+    return vars(node).get("sources", node.behind)  # type: ignore[no-any-return]
+
+
+def _is_fresh(node: TensorNode) -> bool:
+    return node.is_settled and node._value is not None and node._version >= Clock.written
 
 
 def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
@@ -248,7 +311,7 @@ def operand(node: TensorNode) -> Any:
     """The array of a node; a selection stands for itself, unwritten."""
     if isinstance(node, SelectionNode):
         return node
-    return node.value if isinstance(node, LeafNode) else node._value
+    return node.held if isinstance(node, LeafNode) else node._value
 
 
 def check_fed(nodes: Iterable[TensorNode]) -> None:
@@ -260,14 +323,45 @@ def check_fed(nodes: Iterable[TensorNode]) -> None:
                 f"{node.label} has no value. Set it: t.value = an array of shape {node.shape}. "
                 f"It was made on {node.origin}."
             )
-        if node.value is None:
+        if node.held is None:
             raise PlaceHolderError(f"{node.label}: one of its scalar nodes has no value. Call Graph.forward() first.")
+        if rows := _computed_rows(node):
+            check_fresh(node._home, plan_for(node._home, rows))
+
+
+def _computed_rows(leaf: LeafNode) -> list[int]:
+    """The rows of the leaf's scalar nodes that are operators' results."""
+    operators = leaf._home.operators
+    return list(dict.fromkeys(each.row for each in leaf.nodes or () if operators[each.row] >= 0))
+
+
+def _scalars_are_stale(leaf: LeafNode) -> bool:
+    """Whether one of the leaf's scalar nodes was computed before a value that it depends on changed."""
+    try:
+        if rows := _computed_rows(leaf):
+            check_fresh(leaf._home, plan_for(leaf._home, rows))
+    except StaleGraphError:
+        return True
+    return False
 
 
 # --- differentiating ----------------------------------------------------------
 
 
-_RUNS: WeakKeyDictionary[Tables, object] = WeakKeyDictionary()  # what stands for the last backward over a graph
+class BackwardRun:
+    """What is known of a backward run: where it began, whether all nodes got gradients, and when it was."""
+
+    def __init__(self, output: TensorNode, full: bool, now: int, nodes: Iterable[TensorNode]) -> None:
+        self.output, self.full, self.now = ref(output), full, now
+        self.leaves = [ref(each) for each in nodes if isinstance(each, LeafNode)]
+
+    def changed(self) -> list[LeafNode]:
+        """The leaves that were written since."""
+        leaves = [leaf for each in self.leaves if (leaf := each()) is not None]
+        return [leaf for leaf in leaves if leaf.version() > self.now or _scalars_are_stale(leaf)]
+
+
+_RUNS: WeakKeyDictionary[Tables, BackwardRun] = WeakKeyDictionary()  # the last over each graph
 
 
 @method
@@ -275,8 +369,8 @@ def backward(node: TensorNode, full: bool = False) -> None:
     """Differentiate a tensor of one entry; `gradient()` of the nodes that it depends on then has the arrays.
 
     Only parameters, and what depends on one, get gradients; with `full` all
-    nodes do. Evaluates what is missing. Raises ShapeError if there are more
-    entries: sum them first.
+    nodes do, and scalar nodes among them have theirs in `node.grad`. Evaluates what is missing or stale. Raises
+    ShapeError if there are more entries: sum them first.
 
     >>> from naive_graph import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0])
@@ -285,12 +379,19 @@ def backward(node: TensorNode, full: bool = False) -> None:
     [6.0, 8.0]
     """
     check_single(node)
+    _differentiate(node, full, True)
+
+
+def _differentiate(node: TensorNode, full: bool, adds_up: bool) -> None:
+    """adds_up: whether parameters of a Model add the gradients to their own."""
+    forget_stale([node])
+    now = next(ticks)
     value = value_of(node)
     nodes = ancestors([node], of=BEHIND)
     wanted = wanted_among(nodes, full)
     with np.errstate(all="ignore"):
         found = reverse(Calculus(Arrays(), (), _kept_value), {node: ones_like(value)}, wanted)
-    commit(node, nodes, wanted, found)
+    commit(BackwardRun(node, full, now, nodes), node, nodes, wanted, found, adds_up)
 
 
 def ones_like(value: Array) -> Array:
@@ -318,10 +419,12 @@ def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
 
 
 def commit(
+    run: BackwardRun,
     output: TensorNode,
     nodes: Sequence[TensorNode],
     wanted: set[TensorNode],
     found: Mapping[TensorNode, Array],
+    adds_up: bool = True,
 ) -> None:
     """Write what a backward run found; what the output does not respond to gets zeros."""
     branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
@@ -330,13 +433,32 @@ def commit(
     zero = ones_like(value_of(output)).reshape(()) * 0.0
     blank = {each: namespace(zero).broadcast_to(zero, each.shape) for each in wanted.difference(found)}
     grads = {**blank, **found}
-    run, home = object(), output.home
-    with uninterrupted():  # a Ctrl-C comes before or after
-        for each in nodes:
-            each._run, each._grad = run, grads.get(each)
-            if isinstance(each, LeafNode) and each in found:
-                each.receive(found[each])
-        _RUNS[home] = run
+    home = output.home
+    with home.lock:
+        scalars = _of_scalars(home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes})
+        with uninterrupted():  # a Ctrl-C comes before or after
+            for each in nodes:
+                each._run, each._grad = run, grads.get(each)
+                if isinstance(each, LeafNode) and each in found and adds_up:
+                    each.receive(found[each])
+            if scalars:
+                commit_grads(home, *scalars, accumulate=False)
+            _RUNS[home] = run
+
+
+def _of_scalars(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, list[float]] | None:
+    """The plan of the scalar nodes among the tensors, and the derivative at each of its steps."""
+    seeds: dict[int, float] = {}
+    for leaf, gradient in grads.items():
+        for node, share in zip(leaf.nodes or (), np.asarray(gradient, dtype=float).reshape(-1).tolist()):
+            if not isinstance(node, Constant):
+                seeds[node.row] = seeds.get(node.row, 0.0) + share
+    if not seeds:
+        return None
+    plan = plan_for(tables, list(seeds))
+    values = [tables.values[row] for row in plan.rows]
+    at_steps = {step: seeds[plan.rows[step]] for step in plan.targets}
+    return plan, differentiate(plan, values, at_steps, plan.varies())
 
 
 class _Careful(Nodes):
@@ -349,7 +471,7 @@ class _Careful(Nodes):
         return node
 
     def entries(self, source: TensorNode) -> TensorNode:
-        return LeafNode.constant(value_of(source)) if holed(source) else source
+        return constant_of(value_of(source)) if holed(source) else source
 
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
@@ -377,10 +499,15 @@ def _learned(node: TensorNode) -> bool:
 
 @method
 def gradient(node: TensorNode) -> Any:
-    """The gradient from the last backward, an array of the tensor's shape; None before any.
+    """What the last backward differentiated, with respect to this tensor, for the present leaves; None before any.
+
+    The array has the tensor's shape, and is the caller's own. Where leaves were written since, it is
+    computed again. But while parameters move one after the other, each by its own gradient, those
+    that were not asked for yet are the backward's: all move from one point.
 
     Raises NoGradientError if that backward's result does not depend on the
-    tensor, or if it depends on no parameter and `full` was not asked for.
+    tensor, or if it depends on no parameter and `full` was not asked for;
+    StaleGraphError where a gradient is asked for again in the middle of such a step.
 
     >>> from naive_graph.tensor import LeafNode, gradient
     >>> t = LeafNode.parameter([1.0, 2.0])
@@ -399,4 +526,23 @@ def gradient(node: TensorNode) -> Any:
             f"{node.label} has no gradient: no parameter leads to it. Call backward(full=True), "
             "or make it a LeafNode.parameter."
         )
-    return node._grad
+    changed = run.changed()
+    if changed and not _is_stepping(node, run, changed):
+        output = run.output()
+        if output is None:
+            raise StaleGraphError(f"{changed[0].label} has changed since backward(). Build its result anew.")
+        _differentiate(output, run.full, False)
+    node._asked = node._run
+    return own_copy(node._grad)
+
+
+def _is_stepping(node: TensorNode, run: BackwardRun, changed: Sequence[LeafNode]) -> bool:
+    """Whether only parameters have moved whose gradients were taken, and this one's turn comes now."""
+    if node in changed or not _learned(node) or any(each._asked is not run for each in changed):
+        return False
+    if node._asked is run:
+        raise StaleGraphError(
+            f"{changed[0].label} has moved since backward(). Take all gradients before the first parameter moves, "
+            "moves = [w.gradient() for w in weights], or call backward() again."
+        )
+    return True

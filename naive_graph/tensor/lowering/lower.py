@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.number import number
+from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.tables import Lasting, RowBlock, Tables
-from ...errors import BudgetError, NodeError, ShapeError, StaleNodeError
+from ...errors import BudgetError, NodeError, ShapeError, StaleGraphError, StaleNodeError
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import handle, let_go
+from ...graph.running import check_fresh
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
 from ..evaluation.arrays import Array, as_array
@@ -123,7 +125,31 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         while tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
             _check_budget(tensor, tables, budget)
             _lower(tensor, tables)
+        for leaf, found in _overtaken(tensor, tables):
+            found.version = leaf.version()
+            tables.write_at(found.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
         return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
+
+
+def _overtaken(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, Unfolding]]:
+    """The lowered leaves behind a tensor that were written since their nodes got their numbers."""
+    leaves = [each for each in ancestors([tensor]) if isinstance(each, LeafNode) and each in tables.unfolded]
+    pairs = [(each, tables.unfolded[each]) for each in leaves if not each.structural and each.nodes is None]
+    return [(leaf, found) for leaf, found in pairs if found.version < leaf.version() and leaf.held is not None]
+
+
+def is_lowered_now(tensor: TensorNode) -> bool:
+    """Whether the scalar nodes of a lowered tensor have the values that follow from the present leaves."""
+    tables = tensor.home
+    if _overtaken(tensor, tables):
+        return False
+    rows = [row for row in tables.unfolded[tensor].rows.flat if row >= 0 and tables.operators[row] >= 0]
+    if any(tables.stamp(row) < tables.written for row in rows):
+        try:
+            check_fresh(tables, plan_for(tables, rows))
+        except StaleGraphError:
+            return False
+    return True
 
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:

@@ -33,6 +33,7 @@ class Unfolding:
         self.tensor = tensor
         self.rows = rows
         self.first, self.size = first, end - first  # what was appended for it
+        self.version = -1  # of a leaf, when the numbers were written that its nodes were given
 
     @property
     def end(self) -> int:
@@ -65,6 +66,7 @@ def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding])
     writer.begin(node.origin, Scope(node.name or node.kind, node.scope) if node.sources else node.scope)
     sources = [known[source].rows for source in node.sources]
     if isinstance(node, LeafNode):
+        version = node.version()  # before the numbers are read
         rows = _leaf(node, writer)
     elif isinstance(node, TransformNode):
         rows = _transform(node, writer, sources[0])
@@ -75,7 +77,10 @@ def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding])
     else:
         assert isinstance(node, NonlinearNode)
         rows = writer.function(node.function, [written(each).reshape(-1) for each in sources])
-    return Unfolding(node, rows.reshape(node.shape), first, writer.end)
+    found = Unfolding(node, rows.reshape(node.shape), first, writer.end)
+    if isinstance(node, LeafNode):
+        found.version = version
+    return found
 
 
 def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
@@ -83,7 +88,7 @@ def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
         return _Unwritten(node).reshape(-1)
     if node.nodes is not None:
         return np.array([each.row for each in node.nodes], dtype=np.int32)
-    values = None if node.value is None else np.asarray(node.value)
+    values = None if node.held is None else np.asarray(node.held)
     if node.structural:
         return np.where(values == 0.0, ZERO, ONE)
     return writer.leaves(LEAF_KINDS[node.leaf_type], values, node.size)

@@ -3,18 +3,19 @@
 Places that are known pick entries, and cost nothing. Places that are a tensor,
 known only at run time, are a bounded one-hot contraction: for each, a sum over
 all that it could be, of which the others count as nothing even where they are
-infinite; a place beyond them gives 0. What has no such form (how many there
+infinite; a place beyond them is refused, and among scalars it is NaN. What has no such form (how many there
 are) is refused by name: the sizes of dynamic_partition and of one_hot.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ...core.catalogue import equal, less, where
-from ...errors import ShapeError
+from ...core.catalogue import equal, floor, less, where
+from ...errors import PlaceError, ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
 from ..index import place
@@ -28,8 +29,11 @@ from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
 
 
-def indicator(places_: TensorNode, extent: int, structural: bool = True) -> TensorNode:
-    """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis: in products, a choice."""
+def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: int | None = None) -> TensorNode:
+    """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis: in products, a choice.
+
+    spare: a number beyond these for which nothing is chosen; any other is a PlaceError.
+    """
     counted = LeafNode.constant(np.arange(float(extent)))
     shape = (*places_.shape, extent)
 
@@ -43,9 +47,13 @@ def indicator(places_: TensorNode, extent: int, structural: bool = True) -> Tens
         return hot
 
     def picks(table: Any) -> Any:
-        table = np.where(table < 0, table + extent, table)
-        there = (table == np.floor(table)) & (table >= 0) & (table < extent)
-        return np.where(there, table, -1).astype(np.int64)
+        there = (table == np.floor(table)) & (table >= -extent) & (table < extent)
+        for wrong in table[~there & (table != spare)]:
+            raise PlaceError(
+                f"{places_.label} holds {wrong:g}, which is no place: an axis of {extent} has 0 to {extent - 1}, and "
+                f"{-extent} to -1 from its end."
+            )
+        return np.where(there, np.where(table < 0, table + extent, table), -1).astype(np.int64)
 
     return chosen_by(places_, hot, places_.rank, picks)
 
@@ -150,7 +158,12 @@ def joined_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple
     flat: Any = 0.0
     for at, extent in enumerate(map(float, x.shape[batch_dims:end])):
         column = picks.entry(places, places.rank - 1, at)
-        flat = flat * extent + entry(lambda p, extent=extent: where(less(p, 0.0), p + extent, p), column)
+
+        def from_start(p: Any, extent: float = extent) -> Any:  # beyond the axis, no place of the joined one either
+            there = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
+            return where(there, where(less(p, 0.0), p + extent, p), math.nan)
+
+        flat = flat * extent + entry(from_start, column)
     return picks.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
 
 

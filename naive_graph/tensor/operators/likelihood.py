@@ -74,7 +74,7 @@ def _at_run_time(
 ) -> tuple[TensorNode, TensorNode | None]:
     """The same for targets that are a tensor: sums over all classes, with 1 for the right one and 0 elsewhere."""
     own, of_class = tuple(range(1, x.rank)), -x.rank
-    hot = indicator(target, x.shape[at])  # classes last
+    hot = indicator(target, x.shape[at], spare=ignore_index)  # classes last
     chosen: TensorNode = LinearNode("mul", own, (*own[:at], of_class, *own[at:]), (*own, of_class), x, hot)
     counts = None if weight is None else LinearNode("mul", own, (*own, of_class), (of_class,), hot, weight)
     if ignore_index is not None:

@@ -10,11 +10,22 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from ...errors import EngineError
-from ..base import TensorNode
+from ..base import TensorNode, check_tensors
 from ..differentiate import BEHIND, ancestors
 from ..evaluation.arrays import Array
-from ..evaluation.evaluate import check_fed, commit, ones_like, operand, written_out
+from ..evaluation.evaluate import (
+    BackwardRun,
+    check_fed,
+    check_single,
+    commit,
+    forget_stale,
+    keep,
+    ones_like,
+    operand,
+    written_out,
+)
 from ..evaluation.recipes import missing
+from ..versions import own_copy, ticks
 from .graph import Key, TaskGraph, task_graph
 
 Mapped = Callable[[Callable[[int], Any], Sequence[int]], Iterable[Any]]
@@ -118,31 +129,37 @@ class DAGExecutionEngine:
         return self._evaluate(output, kept=False)
 
     def incremental_forward(self, output: TensorNode) -> Array:
-        """The tensor's array; what was not computed before is computed now."""
+        """The tensor's array; what was not computed before, or is stale, is computed now."""
         return self._evaluate(output, kept=True)
 
     def backward(self, output: TensorNode, full: bool = False) -> None:
         """Differentiate a tensor of one entry; see `TensorNode.backward`. Nothing is written if a task fails."""
+        check_single(output)
+        forget_stale([output])
+        now = next(ticks)
         graph = task_graph(output, full, kept=True)
         results = self._run(graph, kept=True)
         nodes = ancestors([output], of=BEHIND)
         value = written_out(operand(output))
         found = {node: results[at] for node, at in _gradients(graph).items() if results[at] is not None}
         arrays = {node: ones_like(value) if each.sum is None else each.sum for node, each in found.items()}
-        commit(output, nodes, graph.wanted, arrays)
+        commit(BackwardRun(output, full, now, nodes), output, nodes, graph.wanted, arrays)
 
     def _evaluate(self, output: TensorNode, kept: bool) -> Array:
+        check_tensors("A DAGExecutionEngine", [output])
+        forget_stale([output])
         self._run(task_graph(output, kept=kept, back=False), kept)
-        return written_out(operand(output))
+        return own_copy(written_out(operand(output)))
 
     def _run(self, graph: TaskGraph, kept: bool) -> list[Any]:
         """Run all tasks, then keep the values that they found."""
         check_fed(missing(graph.output, lambda node: bool(node._value is not None and (kept or not node.reads))))
+        now = next(ticks)
         results, self.last_run = self._perform(graph)
         for node in ancestors([graph.output], of=BEHIND):
             at = graph.number.get(Key("F", node))
             if node.reads and (at is not None or not kept):
-                node._value = None if at is None else results[at]
+                keep(node, None if at is None else results[at], now)
         return results
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:

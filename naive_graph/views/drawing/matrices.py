@@ -11,7 +11,9 @@ import numpy as np
 
 from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, entry_name
+from ...tensor.evaluation.evaluate import written_out
 from ...tensor.lowering.bulk import ONE
+from ...tensor.lowering.lower import is_lowered_now
 from ...tensor.nodes import LeafNode, LeafType, NonlinearNode
 from ...tensor.selection import SelectionNode
 from ..look import shown
@@ -66,10 +68,10 @@ def _kernel_first(node: TensorNode) -> list[int]:
 def value_of(node: TensorNode) -> Any:
     """The entries as they are known: those that were kept, or those of its scalars; None if some are not."""
     if isinstance(node, LeafNode):
-        return node.value
+        return node.held
     unfolding = CURRENT.tables.unfolded.get(node) if node._value is None else None
-    if unfolding is None or node.size > MOST_CELLS:
-        return node._value
+    if unfolding is None or node.size > MOST_CELLS or not is_lowered_now(node):
+        return None if node._value is None else written_out(node._value)
     values = [CURRENT.tables.value(row) if row >= 0 else float(row == ONE) for row in unfolding.rows.flat]
     return None if None in values else np.array(values, dtype=float).reshape(node.shape)
 

@@ -16,6 +16,7 @@ from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.equation_text import TEXT, EquationWriter
+from ...tensor.evaluation.evaluate import refresh
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
@@ -47,6 +48,7 @@ class Drawn:
     def __init__(self, results: Sequence[TensorNode], wishes: Wishes, opened: Any) -> None:
         self.wishes, self.most = wishes, wishes.most or READABLE
         everything = ancestors(results)
+        refresh(results)
         self.names = {node: short(name, node.scope) for node, name in names_among(everything).items()}
         there = [node for node in everything if not isinstance(node, SelectionNode)]
         self.reached = _reached(there)
