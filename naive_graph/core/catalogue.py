@@ -85,7 +85,7 @@ mul: Rule = define("mul", _product, lambda xs, y: _written(products_of_others, x
 div: Rule = define("div", ieee.div, [lambda a, b, y: div(1.0, b), lambda a, b, y: -div(y, b)],
     infix="/", symbol="÷", tex=r"\frac{{{0}}}{{{1}}}", onnx="Div", tensorflow=("RealDiv", "Div"))
 pow: Rule = define("pow", ieee.pow, [lambda a, b, y: pow_slope(a, b), lambda a, b, y: pow_log(a, b)],
-    domain=(POSITIVE, REALS), infix="**", symbol="^", onnx="Pow", tensorflow=("Pow",))
+    domain=(POSITIVE, REALS), infix="**", onnx="Pow", tensorflow=("Pow",))
 neg: Rule = define("neg", lambda a: -a, [lambda a, y: -1.0],
     symbol="−", onnx="Neg", tensorflow=("Neg",))
 

@@ -109,6 +109,7 @@ LOOKS = {
     "operator": Look("rounded", "operator"),
     "absorbed": Look("rounded", "operator", "dotted", ink="soft"),
     "scope": Look("sheets", "scope", thickness=2),
+    "carried": Look("pill", "scope", "dashed"),
     "rest": Look("plaintext", "none"),
     "dot": Look("rounded", "scope", thickness=3),
     "total": Look("box", "scope", thickness=2),

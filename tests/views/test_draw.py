@@ -1,7 +1,9 @@
 """Pictures: what is in the graph is in the picture, once."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from contextlib import ExitStack
+from graphlib import TopologicalSorter
 
 import graphs
 import pytest
@@ -280,13 +282,88 @@ def chain(size):
     return y
 
 
+def lines_of(y):
+    return [box.lines for box in draw(y).scene.boxes]
+
+
+def test_up_to_forty_boxes_are_drawn_and_of_more_what_is_alike_is_one():
+    assert len(draw(chain(39)).scene.boxes) == 40
+    assert len(draw(chain(40)).scene.boxes) == 3  # the leaf, what a step begins with, and a step
+
+
 def test_what_is_computed_alike_stands_in_one_box_with_its_count():
     w, loss = Variable(0.5, name="w"), 0.0
     for sample in range(200):
         loss = loss + (w * float(sample) - 2.0) ** 2
-    lines = [box.lines for box in draw(loss).scene.boxes]
-    assert ["w"] in lines and ["×", "200 alike"] in lines and ["^", "200 alike"] in lines
+    lines = lines_of(loss)
+    assert ["w", "0.5"] in lines and ["×", "200 alike"] in lines and ["**", "200 alike"] in lines
     assert len(lines) < 20 and "1,209 nodes" in draw(loss).scene.caption
+
+
+def test_leaves_that_are_alike_are_called_by_what_their_names_have_in_common():
+    w = [[Variable(1.0, name=f"w{row}[{column}]") for column in range(3)] for row in range(8)]
+    lines = lines_of(sum(each.sin() for row in w for each in row))
+    assert ["w…[…]", "24 alike"] in lines and ["sin", "24 alike"] in lines
+
+
+def test_a_network_of_layers_is_its_layers_whatever_functions_they_are_made_by():
+    def neuron(weights, xs):
+        return sum(w * x for w, x in zip(weights, xs)).tanh()
+
+    xs = [Variable(1.0, name=f"x{place}") for place in range(4)]
+    for layer in range(3):
+        xs = [neuron([Variable(0.5, name=f"w{layer}{i}{j}") for j in range(4)], xs) for i in range(4)]
+    lines = lines_of(sum(xs))
+    assert lines.count(["tanh", "4 alike"]) == 3 and lines.count(["×", "16 alike"]) == 3
+
+
+@pytest.mark.parametrize("make", [chain, lambda count: newton(count), lambda count: fibonacci(count)])
+def test_a_loop_is_drawn_once_with_its_count_and_no_arrow_in_a_circle(make):
+    scene = draw(make(60)).scene
+    (frame,) = scene.scope_names.values()
+    assert re.fullmatch(r"\d\d times: the last is shown", frame) and 55 <= int(frame[:2]) <= 60
+    assert len(scene.boxes) <= 12
+    TopologicalSorter({arrow.target: [arrow.source] for arrow in scene.arrows}).prepare()
+    carried = [box.id for box in scene.boxes if box.kind == "carried"]
+    assert all(any(arrow.label == "at first" for arrow in scene.arrows if arrow.target == each) for each in carried)
+
+
+def newton(count):
+    a, x = Variable(2.0, name="a"), Variable(1.0, name="x")
+    for _ in range(count):
+        x = x - (x * x - a) / (2 * x)
+    return x
+
+
+def fibonacci(count):
+    a, b = Variable(0.0, name="a"), Variable(1.0, name="b")
+    for _ in range(count):
+        a, b = b, (a + b * 1.0).tanh()
+    return b
+
+
+def test_a_loop_shows_what_each_step_takes_from_the_one_before_and_the_values_of_the_last():
+    x = newton(60)
+    Graph.forward(x)
+    scene = draw(x).scene
+    boxes = {box.id: box for box in scene.boxes}
+    assert ["− (to the next step)", "1.4142"] in [box.lines for box in scene.boxes]
+    (carried,) = (box for box in scene.boxes if box.kind == "carried")
+    assert carried.lines == ["−", "of the step before"] and carried.scope == ("loop-0",)
+    (first,) = (arrow for arrow in scene.arrows if arrow.label == "at first")
+    assert boxes[first.source].lines == ["x", "1"] and first.target == carried.id
+
+
+def test_a_loop_in_a_loop_is_a_frame_in_a_frame():
+    w = [Variable(0.1, name=f"w{place}") for place in range(3)]
+    y = Variable(1.0, name="y0")
+    for _ in range(20):
+        for each in w * 5:
+            y = (y * each).sin()
+        y = y.exp() - 1.0
+    scene = draw(y).scene
+    assert len(scene.boxes) <= 40 and {len(box.scope) for box in scene.boxes} <= {0, 1, 2}
+    assert "20 times: the last is shown" in scene.scope_names.values()
 
 
 def test_scopes_that_are_alike_stand_in_one_box_with_their_count():
@@ -294,17 +371,35 @@ def test_scopes_that_are_alike_stand_in_one_box_with_their_count():
     for step in range(200):
         with scope(f"cell {step}"):
             h = (h * w).tanh()
-    assert ["cell …", "198 alike", "2 nodes each"] in [box.lines for box in draw(h).scene.boxes]
+    scene = draw(h).scene
+    assert ["cell …", "of the step before"] in [box.lines for box in scene.boxes]
+    assert list(scene.scope_names.values()) == ["200 times: the last is shown"]
 
 
-def test_boxes_that_take_turns_are_said_to_form_no_cycle_of_nodes():
-    x = Variable(0.3, name="x")
-    for _ in range(100):
-        x = (x.sin() + 1.0).tanh() * 0.5 + x
-    drawn = draw(x)
-    assert "no node comes after itself" in drawn.scene.caption
-    total = Graph.sum([Variable(0.5, name=f"w{place}").sin() for place in range(400)])
-    assert "go round" not in draw(total).scene.caption
+def test_scopes_open_as_deep_as_a_screen_shows():
+    y = Variable(1.0, name="y")
+    for outer in range(3):
+        with scope(f"outer {outer}"):
+            for inner in range(3):
+                with scope(f"inner {inner}"):
+                    for _ in range(20):
+                        y = y.sin()
+    scene = draw(y).scene
+    assert len([box for box in scene.boxes if box.kind == "scope"]) == 9
+    assert {name.partition(" ")[0] for name in scene.scope_names.values()} == {"outer", "inner"}
+
+
+def test_what_has_a_name_is_a_box_though_a_longer_product_took_it_over():
+    x = Variable(2.0, name="x")
+    a = x * 3
+    a.name = "a"
+    y = a * (x + 1)
+    Graph.forward(y)
+    scene = draw(y, partials=True).scene
+    ends = {(arrow.source, arrow.target): arrow.label for arrow in scene.arrows}
+    assert ["a: ×", "6"] in [box.lines for box in scene.boxes]
+    assert ends[f"row-{a.row}", f"row-{y.row}"] == "3" and ends[f"row-{x.row}", f"row-{a.row}"] == "3"
+    assert (f"row-{x.row}", f"row-{y.row}") not in ends
 
 
 def test_weights_that_feed_the_same_folded_scopes_share_a_box():
@@ -318,7 +413,7 @@ def test_weights_that_feed_the_same_folded_scopes_share_a_box():
     assert scene.boxes[0].lines == ["8 variables", "w0, w1, w2, …"]
     assert ["x", "2"] in [box.lines for box in scene.boxes] and len(scene.boxes) == 5
     assert {arrow.label for arrow in scene.arrows if arrow.source == "row-0"} == {"8×"}
-    assert len(draw(h).scene.boxes) == 9 + 3 * 16
+    assert len(draw(h, fold=False).scene.boxes) == 9 + 3 * 16
 
 
 def test_a_graph_without_repeated_parts_shows_the_part_nearest_the_result():
@@ -334,7 +429,7 @@ def test_a_graph_without_repeated_parts_shows_the_part_nearest_the_result():
 
 def test_a_graph_of_twenty_thousand_is_drawn_and_one_of_a_million_refused_with_advice():
     drawn = draw(chain(20_000))
-    assert ["sin", "19,998 alike"] in [box.lines for box in drawn.scene.boxes] and drawn.svg
+    assert drawn.scene.scope_names == {"loop-0": "20,000 times: the last is shown"} and drawn.svg
     with pytest.raises(DrawingError, match=r"draw\(node, most=100\)"):
         draw(chain(50_001))
     assert len(draw(chain(50_001), most=5).scene.boxes) == 6

@@ -1,7 +1,8 @@
 """Drawings of graphs.
 
 scene                    boxes and arrows
-folding, alike           scopes that open and close; parts that are alike, as one
+folding                  scopes that open and close
+summarize, summary       a large graph in few boxes: what is alike as one, a loop once; its scene
 tensors, matrices        tensors as what they hold
 tasks, flows, plans      the scenes of other things
 lettering, names         what a label may hold; what a node is called everywhere

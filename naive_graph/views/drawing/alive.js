@@ -52,7 +52,10 @@ function writing(live, { nodes, edges }, { values: hasValues, grads: hasGrads, n
     const ending = [[value, "value"], [grads, "gradient"]].map(([each, what]) => (each && each.textContent !== "?" ? `, ${what} ${each.textContent.replace(/^grad /, "")}` : ""));
     written.push({ node, step, isLeaf, value, grads, said: label.slice(0, label.length - ending.join("").length), shape: [...node.querySelectorAll("rect, polygon")] });
   }
-  const arrows = edges.map((edge) => [edge, ...(edge.id.match(/^edge-\d+-(\d+)-(\d+)$/) ?? []).slice(1).map(Number)]).filter(([, row]) => row !== undefined);
+  const arrows = edges.filter((edge) => /^(edge|taken)-\d/.test(edge.id)).map((edge) => [edge, ...edge.id.split("-").slice(-2).map(Number)]);
+  /** Of an arrow into this row: at this place among its operands, or from what it took over. */
+  const partialOf = (edge, row, place) => (edge.id.startsWith("edge-") ? live.partial(row, place)
+    : Number(live.into(`row-${row}`).find(([to]) => to === `row-${place}`)?.[1] ?? NaN));
   let isRoomy = false;
   /** Boxes with room for every number that may come. */
   function room() {
@@ -83,7 +86,7 @@ function writing(live, { nodes, edges }, { values: hasValues, grads: hasGrads, n
       for (const each of shape) each.classList.toggle("ng-wrong", Boolean(isWrong));
     }
     for (const [edge, row, place] of arrows) {
-      const partial = live.partial(row, place), words = edge.querySelector("text:not(.ng-count)"), title = edge.querySelector("title");
+      const partial = partialOf(edge, row, place), words = edge.querySelector("text:not(.ng-count)"), title = edge.querySelector("title");
       if (partial === null || partial === undefined) continue;
       if (words && edge.dataset.partial !== undefined) {
         title.textContent = `${title.textContent.slice(0, title.textContent.length - words.textContent.length)}${figure(partial)}`;

@@ -67,6 +67,9 @@ def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | Non
     """
     try:
         plan = plan_for(tables, results)
+        named = [row for _, row, _, _ in plan.absorbed if tables.name(row)]  # which are drawn as well
+        if named:
+            plan = plan_for(tables, [*results, *named])
     except NaiveGraphError:
         return None
     if len(plan) > MOST_ALIVE or not plan.complete:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from ...core.plan import absorbed_by, ancestors
+from ...core.records import around
 from ...core.rules import Arithmetic
 from ...core.tables import Lasting
 from ...errors import DrawingError, NaiveGraphError
@@ -18,14 +19,27 @@ from ...graph.graph import Graph
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
 from ...graph.report import Report
-from .alike import alike_scene
 from .alive import alive
 from .flows import flow_scene, layers_of
+from .folding import Folder
 from .lettering import visible
 from .picture import Picture
-from .scene import FOLLOWED, NEAREST, READABLE, Scene, Wishes, check_wishes, nearest_first, scene
+from .scene import (
+    FOLLOWED,
+    NEAREST,
+    READABLE,
+    SCREENFUL,
+    Scene,
+    Wishes,
+    check_wishes,
+    folded_caption,
+    nearest_first,
+    scene,
+)
+from .summary import summary_scene
 
 MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
+MOST_TRIED = 300  # boxes of a graph whose leaves may bring them down to a screenful
 LARGEST = 50_000  # nodes that are gone through for a picture
 
 
@@ -46,17 +60,19 @@ def draw(
 ) -> Any:
     """A picture of a node and all that it depends on, of several, or of the whole Graph.
 
+    Up to 40 boxes are drawn one by one. Of a larger graph scopes fold; if that
+    is not enough, nodes that are computed alike stand in one box with their count,
+    and the body of a loop is drawn once, with the values of its last step. In a
+    page all nodes of a graph of up to 1,500 are there, to be opened and searched.
+    There is one edge for each operand position: x * x has two.
+
     values, grads: write them on the nodes, where they are known. partials: write
-    each local partial on its edge. absorbed: draw also the nodes that a merged
-    node took over. fold: True folds every scope into one box, a number those at
-    that depth and below, a path (or several) the scopes of that path, False none;
-    without it scopes fold only if there are too many nodes. Six leaves and more
-    that feed the same folded scopes share a box. direction: "LR", "RL", "TB" or
-    "BT"; without it the one that shows most on a screen. most: how many boxes to
-    show at most, those nearest the result; without it up to 300, and if there are
-    more, what is computed alike stands in one box with its count. In a notebook a
-    graph of up to 1,500 nodes is there as a whole, to be searched, and its scopes
-    opened and closed. There is one edge for each operand position: x * x has two.
+    each local partial on its edge. absorbed: draw also the nodes without a name
+    that a merged node took over. fold: True folds every scope into one box, a
+    number those at that depth and below, a path (or several) the scopes of that
+    path, False none. Six leaves and more that feed the same folded scopes share a
+    box. most: how many boxes to show at most, those nearest the result.
+    direction: "LR", "RL", "TB" or "BT"; without it the one that shows most.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
@@ -168,14 +184,27 @@ def _describer(
     if hasattr(what, "streams"):  # of a dataflow
         return lambda wishes: flow_scene(what, wishes), len(what.operators), []
     rows, results = _chosen(what, absorbed, most)
+    return lambda wishes: _readable(rows, results, wishes), len(rows), results
 
-    def describe(wishes: Wishes) -> Scene:
-        found = scene(CURRENT.tables, rows, results, wishes)
-        if wishes.most is None and wishes.fold is None and found.caption:  # nobody asked for less
-            return alike_scene(CURRENT.tables, rows, len(found.boxes)) or found
-        return found
 
-    return describe, len(rows), results
+def _readable(rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
+    """What was asked for; if nobody asked, as much as a screen shows: scopes fold, what is alike shares a box."""
+    tables = CURRENT.tables
+    if wishes.most is not None or wishes.fold is not None:
+        return scene(tables, rows, results, wishes)
+    deepest = max((len(around(scope)) for _, scope in tables.scopes), default=0)
+    for depth in range(deepest, -1, -1):
+        folder = Folder(tables, depth)
+        if len({folder.box(row) for row in rows}) <= MOST_TRIED:  # leaves may share a box
+            found = scene(tables, rows, results, replace(wishes, fold=depth, most=MOST_TRIED))
+            if len(found.boxes) <= SCREENFUL:
+                folded = any(box.kind == "scope" for box in found.boxes)
+                return replace(found, caption=folded_caption(len(rows)) if folded else "")
+    summary = summary_scene(tables, rows, wishes)
+    if summary is not None:
+        return summary
+    few = len(rows) <= NEAREST
+    return scene(tables, rows, results, replace(wishes, fold=False) if few else replace(wishes, most=SCREENFUL))
 
 
 def too_large(count: int) -> DrawingError:
@@ -197,7 +226,10 @@ def _chosen(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], lis
     if what is Graph:
         if len(tables) > LARGEST:
             raise too_large(len(tables))
-        rows = list(range(len(tables))) if absorbed else tables.live_rows()
+        rows = list(range(len(tables)))
+        if not absorbed:
+            named = {row for _, row, _, _ in absorbed_by(tables, tables.live_rows()) if tables.name(row)}
+            rows = sorted({*tables.live_rows(), *named})
         fed = set(tables.edges(rows)[0])
         return rows, [row for row in rows if row not in fed]
     one = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
@@ -212,6 +244,6 @@ def _chosen(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], lis
         if most is not None:
             return rows, results
     rows = ancestors(tables, results)
-    if absorbed:
-        rows = sorted({*rows, *(row for _, row, _, _ in absorbed_by(tables, rows))})
-    return rows, results
+    # A name is a wish to see what has it, though a longer sum or product took it over.
+    merged = {row for _, row, _, _ in absorbed_by(tables, rows) if absorbed or tables.name(row)}
+    return sorted({*rows, *merged}), results

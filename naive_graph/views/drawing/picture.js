@@ -126,7 +126,8 @@ const enliven = (() => {
     const out = new Map();
     for (const edge of edges) out.set(edge.dataset.from, [...(out.get(edge.dataset.from) ?? []), edge]);
     const drawn = (id) => (nodes.get(id)?.dataset.into?.split(",") ?? []).map((each) => each.split(" "));
-    const into = (id) => (life?.isTouched() ? life.live.into(id) : drawn(id));
+    const hasArrow = (id, to) => svg.getElementById(`taken-${id.slice(4)}-${to.slice(4)}`);
+    const into = (id) => (life?.isTouched() ? life.live.into(id) : drawn(id)).filter(([to]) => !hasArrow(id, to));
     const parsed = (partial) => Number(partial.replace("inf", "Infinity"));
     const slope = (edge) => (edge.dataset.partial === undefined ? undefined : parsed(edge.dataset.partial));
     const times = (a, b) => (a === 0 || b === 0 ? 0 : a * b);  // a branch that was not taken gives nothing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple, TypeVar
@@ -22,7 +22,8 @@ KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placehol
 DIRECTIONS = ("LR", "RL", "TB", "BT")
 SPECK = 10.0  # pixels of a cell without a number
 FOLLOWED = 1_500  # nodes that a page can show and follow one by one
-READABLE = 300  # boxes that are drawn whole if nobody says how many
+SCREENFUL = 40  # boxes that are drawn unfolded if nobody asks: as many as a screen shows at a size that can be read
+READABLE = 300  # boxes that are drawn of what somebody asks for unfolded
 NEAREST = 100  # boxes that are shown of a larger graph
 MANY_LEAVES = 6  # that share a box
 SIDE_BY_SIDE = 20  # arrows from one box to another, beyond which they are one with its count
@@ -60,7 +61,7 @@ class Box:
     """One node, or a scope that is folded up, or what is left out before a box."""
 
     id: str
-    kind: str  # constant, variable, placeholder, operator, absorbed, scope or rest
+    kind: str  # constant, variable, placeholder, operator, absorbed, scope, carried or rest
     lines: list[str]
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
     wrong: bool = False  # its value or gradient is no finite number
@@ -159,6 +160,8 @@ def _taken_over(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]
     absorbed, found = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
     operands = {absorber: of for absorber, _, of, _ in absorbed}
     for by, row, count in taken_over(absorbed, {*rows}):
+        if named_part(tables, by, {*rows}) == row:  # an arrow leads there
+            continue
         partial = _partials(tables, by, [row, *operands[by][count:]])[0]
         if partial is not None:
             found[f"row-{row}"].append(f"row-{by} {partial!r}")
@@ -179,8 +182,11 @@ def _folder(tables: Tables, rows: Sequence[int], wishes: Wishes) -> tuple[Folder
     asked = Folder(tables, wishes.fold)
     if wishes.fold is not None or len(rows) <= (wishes.most or READABLE) or not any(map(tables.scope, rows)):
         return asked, ""
-    said = f"{len(rows):,} nodes: scopes are folded. Open them with fold=False, or fold some with fold='their/path'."
-    return Folder(tables, True), said
+    return Folder(tables, True), folded_caption(len(rows))
+
+
+def folded_caption(count: int) -> str:
+    return f"{count:,} nodes: scopes are folded. Open them with fold=False, or fold some with fold='their/path'."
 
 
 def _kept(
@@ -308,7 +314,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     said = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
     said += [f"{what} {shown(number)}" for what, number in (("value", value), ("gradient", grad)) if number is not None]
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
-    if kind == "operator" and tables.is_absorbed(row):
+    if kind == "operator" and not name and tables.is_absorbed(row):
         kind = "absorbed"
     called = (names or {}).get(row) or visible(name or "")
     facts = {"name": called} if called else {}
@@ -327,10 +333,22 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
     """An arrow for each operand position; those that meet a folded box, or what is left out, are bundled."""
     arrows: list[Arrow] = []
     bundles = Counter[tuple[str, str]]()
+    drawn = {row for members in boxes.values() for row in members}
     for target, members in boxes.items():
         for row in members:
             operands = tables.operands(row)
             sources = [_source(folder, operand, target, boxes) for operand in operands]
+            taken = named_part(tables, row, drawn)
+            if taken is not None:  # what it took over is drawn, so the first operands lead there
+                count = len(tables.operands(taken))
+                sources[:count] = [""] * count
+                source = _source(folder, taken, target, boxes)
+                if source.startswith("row-") and target.startswith("row-"):
+                    partial = _partials(tables, row, [taken, *operands[count:]])[0]
+                    label = shown(partial) if wishes.partials and partial is not None else ""
+                    arrows.append(Arrow(f"taken-{taken}-{row}", source, target, label, None, partial))
+                elif source and source != target:
+                    bundles[source, target] += 1
             many = {source for source, count in Counter(sources).items() if count > SIDE_BY_SIDE}
             if target.startswith("row-"):
                 alone = ["" if source in many else source for source in sources]
@@ -341,6 +359,17 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
                 ):
                     bundles[source, target] += 1
     return arrows + bundled(bundles)
+
+
+def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:
+    """The longest beginning of a merged sum or product that a learner gave a name and that is drawn."""
+    own = tables.own_sources(row)
+    while own and own[0] < 0:
+        taken = ~own[0]
+        if taken in drawn and tables.name(taken):
+            return taken
+        own = tables.own_sources(taken)
+    return None
 
 
 def _source(folder: Folder, operand: int, target: str, boxes: Mapping[str, object]) -> str:

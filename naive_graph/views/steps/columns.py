@@ -19,12 +19,12 @@ from typing import Any
 
 from ...core.progress import many
 from ...core.rules import RULES
-from ..drawing.alike import alike_scene
 from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
 from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
-from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, sign
+from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, Wishes, sign
+from ..drawing.summary import summary_scene
 from ..pieces import in_words, texts_of
 from . import describe
 from .landscape import VALUED, surface_of
@@ -188,7 +188,9 @@ class Columns:
         if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
             scene = cast.scene(fold=False)
             return {"svg": with_room(unplaced(scene, "")), "dot": dot_text(scene, "LR")}
-        alike = alike_scene(cast.tables, sorted(cast.rows), READABLE) if len(cast.rows) <= LARGEST else None
+        alike = (
+            summary_scene(cast.tables, sorted(cast.rows), Wishes(False, False)) if len(cast.rows) <= LARGEST else None
+        )
         if alike is None or alike.box_of is None:
             return None
         number = {box.id: at for at, box in enumerate(alike.boxes)}

@@ -1,0 +1,247 @@
+"""A graph too large to be read, in few boxes: what is alike stands in one, and a repeated body is drawn once.
+
+Nodes are alike if one instruction of the learner's program made them and their
+operands are alike, down to the leaves; leaves must feed nodes that are alike as
+well. So no arrow can lead in a circle. Where that leaves too many boxes, a loop
+is looked for: a stretch of nodes that the same instructions made in the same
+order, again and again. Its last pass stands for all of them, in a frame with
+their count, and what a pass takes from the one before comes from a box of its own.
+
+Source: P. Buneman et al., "Adding structure to unstructured data", ICDT 1997
+(graphs summarised by bisimulation).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+
+MOST_ROTATIONS = 300  # nodes of a loop's body, beyond which it begins where it was found
+CANDIDATES = 20  # lengths of a body that are tried
+Classes = list[int]  # the class of each part
+
+
+@dataclass
+class Part:
+    """A node or a folded scope, or what one stands for.
+
+    key: what made it; name: what a learner called it, without its numbers.
+    sources: the parts that feed it, by place in the list of parts. also: those
+    that feed the passes that are not drawn. members: all that it stands for.
+    frames: the loops around it. lag: of a value that is carried along, from how
+    many passes before. hands_on: whether the next pass uses it.
+    """
+
+    key: Hashable
+    name: str
+    sources: list[int]
+    members: list[int]
+    also: list[int] = field(default_factory=list)
+    frames: tuple[int, ...] = ()
+    lag: int = 0
+    hands_on: bool = False
+
+
+@dataclass
+class Summary:
+    """Parts, the class of each, and how often each loop is run."""
+
+    parts: list[Part]
+    classes: Classes
+    counts: list[int]
+
+    def groups(self) -> list[list[Part]]:
+        """The parts of each class."""
+        found: dict[int, list[Part]] = defaultdict(list)
+        for part, number in zip(self.parts, self.classes):
+            found[number].append(part)
+        return [found[number] for number in range(len(found))]
+
+    def arrows(self) -> Counter[tuple[int, int]]:
+        """How many arrows lead from class to class in one pass."""
+        arrows = Counter[tuple[int, int]]()
+        for part, target in zip(self.parts, self.classes):
+            own = Counter((self.classes[source], target) for source in part.sources)
+            arrows.update({pair: count for pair, count in own.items() if pair[0] != target})
+            for source in part.also:  # which the last pass has none of
+                arrows.setdefault((self.classes[source], target), 1)
+        return arrows
+
+
+def summarize(parts: list[Part], most: int) -> Summary | None:
+    """The parts in at most so many classes; None if there is no way that leaves no arrow in a circle."""
+    counts: list[int] = []
+    while True:
+        classes = alike(parts, most)
+        if classes is not None:
+            found = Summary(parts, classes, counts)
+            return None if goes_round(found.arrows()) else found
+        loop = _longest_loop(parts)
+        if loop is None:
+            return None
+        start, period, count = loop
+        parts = rolled(parts, start, period, count, len(counts))
+        counts.append(count)
+
+
+def alike(parts: Sequence[Part], most: int) -> Classes | None:
+    """The class of each part such that those of one class have sources of the same classes; None if they are many.
+
+    If those are too many, the finest that are few enough and have no arrow in a circle.
+    """
+    consumers: list[list[int]] = [[] for _ in parts]
+    for at, part in enumerate(parts):
+        for source in {*part.sources, *part.also}:
+            consumers[source].append(at)
+    classes = _numbered([(part.key, part.name, part.frames, part.lag, part.hands_on) for part in parts])
+    best: Classes | None = None
+    count = 0
+    while count < (count := len(set(classes))) <= most:
+        best = classes
+        keys = list[Hashable]()
+        for at, part in enumerate(parts):
+            around = part.sources or consumers[at]  # a leaf is told apart by what it feeds
+            others = {classes[each] for each in (*around, *part.also)}
+            keys.append((classes[at], tuple(sorted(others))))
+        classes = _numbered(keys)
+    if count <= most:
+        return classes
+    if best is not None and not goes_round(Summary([*parts], best, []).arrows(), itself=_feeds_itself(parts, best)):
+        return best
+    return None
+
+
+def _numbered(keys: Iterable[Hashable]) -> Classes:
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
+def _feeds_itself(parts: Sequence[Part], classes: Classes) -> bool:
+    return any(classes[source] == number for part, number in zip(parts, classes) for source in part.sources)
+
+
+def goes_round(arrows: Iterable[tuple[int, int]], itself: bool = False) -> bool:
+    """Whether arrows lead in a circle."""
+    sources: dict[int, set[int]] = defaultdict(set)
+    for source, target in arrows:
+        sources[target].add(source)
+    try:
+        TopologicalSorter(sources).prepare()
+    except CycleError:
+        return True
+    return itself
+
+
+# --- loops ----------------------------------------------------------------------
+
+
+def _longest_loop(parts: Sequence[Part]) -> tuple[int, int, int] | None:
+    """Where a loop begins, the length of its body, and how often that is run: the loop that saves most boxes."""
+    best, saved = None, 0
+    for start, end in _stretches(parts):
+        keys = [part.key for part in parts[start:end]]
+        for period in _distances(keys):
+            for begin, length in _runs(keys, period):
+                count = length // period
+                if (count - 1) * period > saved:
+                    best, saved = (start + begin, period, length), (count - 1) * period
+    return None if best is None else _best_rotation(parts, *best)
+
+
+def _stretches(parts: Sequence[Part]) -> Iterable[tuple[int, int]]:
+    """The parts that stand in the same frames, one after the other."""
+    start = 0
+    for at in range(len(parts) + 1):
+        here = None if at == len(parts) or parts[at].lag else parts[at].frames
+        if at == start or here != parts[start].frames or parts[start].lag:
+            if at > start:
+                yield start, at
+            start = at
+
+
+def _distances(keys: Sequence[Hashable]) -> list[int]:
+    """How far apart equal keys stand, those distances first that cover most."""
+    last: dict[Hashable, int] = {}
+    found = Counter[int]()
+    for at, key in enumerate(keys):
+        if key in last:
+            found[at - last[key]] += 1
+        last[key] = at
+    return sorted(found, key=lambda distance: (-distance * found[distance], distance))[:CANDIDATES]
+
+
+def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
+    """Where each stretch begins that repeats itself after so many keys, and how long it is."""
+    begin = 0
+    for at in range(period, len(keys) + 1):
+        if at == len(keys) or keys[at] != keys[at - period]:
+            if at - begin >= 2 * period:
+                yield begin, at - begin
+            begin = at - period + 1
+
+
+def _best_rotation(parts: Sequence[Part], start: int, period: int, length: int) -> tuple[int, int, int]:
+    """The body begins where a pass takes least from the one before."""
+    turns = range(min(period, length % period + 1 if length // period < 3 else period))
+    ways = [(start + turn, period, (length - turn) // period) for turn in turns if period <= MOST_ROTATIONS or not turn]
+    return min(ways, key=lambda way: len(_carried(parts, *way)))
+
+
+def _carried(parts: Sequence[Part], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
+    """What the last pass takes from earlier ones: the place in the body, and from how many passes before."""
+    last = start + period * (count - 1)
+    found: dict[tuple[int, int], None] = {}
+    for part in parts[last : last + period]:
+        for source in part.sources:
+            if start <= source < last:
+                found[(source - start) % period, count - 1 - (source - start) // period] = None
+    return found
+
+
+def rolled(parts: Sequence[Part], start: int, period: int, count: int, frame: int) -> list[Part]:
+    """The parts with a loop drawn once: its last pass stands for all, in a frame of this number."""
+    last, end = start + period * (count - 1), start + period * count
+    carried = list(_carried(parts, start, period, count))
+    around = (*parts[start].frames, frame)
+
+    def slot_of(source: int) -> tuple[int, int] | None:
+        """What the last pass takes there from an earlier one."""
+        inside = start <= source < last
+        return ((source - start) % period, count - 1 - (source - start) // period) if inside else None
+
+    def moved(source: int) -> int:
+        """Where a part stands afterwards; one of an earlier pass where its like in the last does."""
+        if source < start:
+            return source
+        return start + len(carried) + ((source - start) % period if source < end else source - last)
+
+    firsts: dict[tuple[int, int], list[int]] = {slot: [] for slot in carried}
+    body = []
+    for place in range(period):
+        final, also = parts[last + place], list[int]()
+        for part in parts[start + place : last : period]:
+            also += [source for source in part.also if source < start]
+            for position, source in enumerate(part.sources):
+                if source < start:
+                    pair = final.sources[position] if len(part.sources) == len(final.sources) else source
+                    slot = slot_of(pair)
+                    (also if slot is None else firsts[slot]).append(source)
+        slots = [(source, slot_of(source)) for source in final.sources]
+        body.append(
+            replace(
+                final,
+                sources=[moved(source) if slot is None else start + carried.index(slot) for source, slot in slots],
+                also=[*dict.fromkeys([*map(moved, final.also), *also])],
+                members=[member for part in parts[start + place : end : period] for member in part.members],
+                frames=around,
+                hands_on=final.hands_on or any(place == of for of, _ in carried),
+            )
+        )
+    slots_of_loop = [
+        replace(body[place], sources=[*dict.fromkeys(firsts[place, lag])], also=[], lag=lag, hands_on=False)
+        for place, lag in carried
+    ]
+    after = [replace(part, sources=[*map(moved, part.sources)], also=[*map(moved, part.also)]) for part in parts[end:]]
+    return [*parts[:start], *slots_of_loop, *body, *after]

@@ -1,0 +1,177 @@
+"""What a picture of a large graph shows: a box for what is alike, a frame for a loop (see summarize)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+
+from ...core.rules import BY_NUMBER
+from ...core.tables import CONSTANT, Tables
+from ..look import shown
+from .folding import Folder
+from .lettering import visible
+from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
+from .summarize import Part, Summary, summarize
+
+
+def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int = SCREENFUL) -> Scene | None:
+    """The graph in at most so many boxes, its scopes folded; None where that is not to be had."""
+    folder = Folder(tables, True)
+    boxes = folder.grouped(rows)
+    names = list(boxes)
+    unit_of = {row: at for at, name in enumerate(names) for row in boxes[name]}
+    drawn = {*rows}
+    places: dict[Hashable, Hashable] = {}
+    parts = []
+    for at, name in enumerate(names):
+        feeds = (unit_of[each] for row in boxes[name] for each in written_operands(tables, row, drawn) if each in drawn)
+        parts.append(
+            Part(*_kind(tables, folder, name, boxes[name], places), [each for each in feeds if each != at], [at])
+        )
+    summary = summarize(parts, most)
+    if summary is None:
+        return None
+    described = Scene(caption=_caption(len(rows), summary))
+    ids = []
+    for group in summary.groups():
+        box = _box(tables, folder, wishes, group, [boxes[names[at]] for part in group for at in part.members])
+        described.boxes.append(box)
+        ids.append(box.id)
+    described.arrows = arrows(summary, ids)
+    described.scope_names = frames(summary)
+    box_of_unit = {
+        at: ids[number] for part, number in zip(summary.parts, summary.classes) if not part.lag for at in part.members
+    }
+    described.box_of = lambda row: box_of_unit[unit_of[row]] if row in unit_of else ""
+    return described
+
+
+def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
+    """The operands as they were written: a longer sum begins with the one that it took over, if that is drawn."""
+    tails: list[list[int]] = []
+    own = tables.own_sources(row)
+    while own and own[0] < 0:
+        tails.append(own[1:])
+        taken = ~own[0]
+        own = [taken] if taken in drawn else tables.own_sources(taken)
+    for tail in reversed(tails):
+        own.extend(tail)
+    return own
+
+
+def arrows(summary: Summary, ids: Sequence[str]) -> list[Arrow]:
+    """One arrow for several alike, with their count."""
+    begins = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
+    found = []
+    for (source, target), count in summary.arrows().items():
+        label = "at first" if target in begins else f"{count:,}×" if count > 1 else ""
+        found.append(Arrow(f"bundle-{ids[source]}-{ids[target]}", ids[source], ids[target], label))
+    return found
+
+
+def frames(summary: Summary) -> dict[str, str]:
+    """What is written on the frame of each loop."""
+    return {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
+
+
+def _caption(total: int, summary: Summary) -> str:
+    loop = ", and what is repeated is drawn once" if summary.counts else ""
+    return (
+        f"{total:,} nodes: those that are computed alike stand in one box with their count{loop}. "
+        "See the part nearest the result with draw(..., most=100), or all of them with fold=False."
+    )
+
+
+def _kind(
+    tables: Tables, folder: Folder, name: str, members: Sequence[int], places: dict[Hashable, Hashable]
+) -> tuple[Hashable, str]:
+    """What made a node or a scope, and what it is called but for numbers. places: of instructions, as they are met."""
+    scope = folder.scopes().get(name)
+    if scope is not None:
+        return (stem(scope.path), len(members)), ""
+    row, number = members[0], tables.operators[members[0]]
+    called = stem(tables.name(row) or "")
+    if number < 0:
+        return (number, called), ""
+    origin = tables.origin(row)
+    key = id(origin.code), origin.instruction
+    if key not in places:  # one call may be made by two instructions: the interpreter replaces them as it learns
+        places[key] = id(origin.code), origin.line, origin.columns
+    return (number, places[key]), called
+
+
+def _box(tables: Tables, folder: Folder, wishes: Wishes, group: Sequence[Part], units: Sequence[Sequence[int]]) -> Box:
+    """The box of what is alike; of a loop's body with the numbers of the last pass."""
+    part, rows = group[0], [unit[0] for unit in units]
+    scope = tuple(f"loop-{frame}" for frame in part.frames)
+    shown_row = rows[len(rows) // len(group) - 1]  # in the last pass of a loop
+    one = len(group) == 1 and folder.box(shown_row).startswith("row-")
+    if part.lag:
+        before = "the step before" if part.lag == 1 else f"{part.lag} steps before"
+        called = _called(tables, folder, [shown_row] if one else rows)
+        lines = [called.partition(": ")[0], f"of {before}"]
+        return Box(f"carried-{part.lag}-{folder.box(shown_row)}", "carried", lines, scope)
+    if one and (len(rows) == 1 or part.frames):
+        box = node_box(tables, shown_row, wishes, folder)
+        facts = {**box.facts, **passes(rows, part.frames)}
+        lines = [f"{box.lines[0]}{NEXT}", *box.lines[1:]] if part.hands_on else box.lines
+        return replace(box, lines=lines, scope=scope, facts=facts)
+    count = len(group) if part.frames else len(rows)
+    lines = [_called(tables, folder, rows) + NEXT * part.hands_on]
+    lines += [f"{count:,} alike"] * (count > 1)
+    kind = KIND_NAMES.get(tables.operators[rows[0]], "operator")
+    if not folder.box(shown_row).startswith("row-"):
+        kind, size = "scope", len(units[0])
+        lines.append(f"{size:,} nodes each" if count > 1 else f"{size:,} nodes")
+    facts = {"count": str(count), "first": f"row-{rows[0]}", "alike": _ids(rows)}
+    return Box(folder.box(shown_row), kind, lines, scope, facts=facts)
+
+
+NEXT = " (to the next step)"
+
+
+def passes(rows: Sequence[int], looped: object) -> dict[str, str]:
+    """For a page: the first of the nodes that a loop's body stands for, and all of them."""
+    return {"first": f"row-{rows[0]}", "passes": _ids(rows)} if looped else {}
+
+
+def _ids(rows: Sequence[int]) -> str:
+    return " ".join(f"row-{row}" for row in rows[:FOLLOWED])
+
+
+def _called(tables: Tables, folder: Folder, rows: Sequence[int]) -> str:
+    """What several nodes or scopes have in common: a value, a name but for its numbers, an operator."""
+    scope = folder.closed(tables.scope(rows[0]))
+    if scope is not None:
+        return visible(common_name([each.name for row in rows if (each := folder.closed(tables.scope(row)))]))
+    number = tables.operators[rows[0]]
+    name = visible(common_name([tables.name(row) or "" for row in rows]))
+    if number >= 0:
+        return f"{name}: {sign(BY_NUMBER[number])}" if name else sign(BY_NUMBER[number])
+    values = {tables.value(row) for row in rows} if number == CONSTANT else set()
+    value = next(iter(values)) if len(values) == 1 else None
+    return name or (shown(value) if value is not None else f"{KIND_NAMES[number]}s")
+
+
+def stem(name: str) -> str:
+    """A name without its numbers.
+
+    >>> stem("w[0,12]"), stem("cell 3")
+    ('w[…,…]', 'cell …')
+    """
+    return re.sub(r"\d+", "…", name)
+
+
+def common_name(names: Iterable[str]) -> str:
+    """The names' common form: numbers in which they differ are left out.
+
+    >>> common_name(["W1[0,0]", "W1[0,1]"]), common_name(["y0"]), common_name(["a", "b"])
+    ('W1[0,…]', 'y0', '')
+    """
+    first, *others = [re.split(r"(\d+)", name) for name in dict.fromkeys(names)]
+    for other in others:
+        if len(other) != len(first) or other[::2] != first[::2]:
+            return ""
+        first = [one if one == each else "…" for one, each in zip(first, other)]
+    return "".join(first)
