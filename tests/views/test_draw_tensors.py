@@ -9,9 +9,9 @@ import pytest
 from measured import Measured
 from pictures import both
 
-from naive_graph import Graph, LeafNode, Variable, draw, gradients, linear, lower, step
+from naive_graph import Graph, LeafNode, Variable, draw, gradients, linear, lower, scope, step
 from naive_graph.errors import DrawingError, NodeError
-from naive_graph.tensor import conv2d
+from naive_graph.tensor import conv2d, identity
 from naive_graph.training import Model
 
 
@@ -212,7 +212,7 @@ def test_a_large_tensor_opens_a_part_and_says_so():
 
 def test_a_convolution_folds_into_one_box():
     y = conv2d(leaf("x", 1, 4, 4, 1), leaf("w", 2, 2, 1, 1))
-    assert ["conv2d", "3 tensors"] in [box.lines for box in draw(y, fold=True).scene.boxes]
+    assert ["conv2d", "(1 × 3 × 3 × 1)", "3 tensors"] in [box.lines for box in draw(y, fold=True).scene.boxes]
     assert "conv2d" in draw(y).scene.scope_names.values()
 
 
@@ -221,13 +221,44 @@ def test_a_derivative_is_drawn_like_any_tensor(y):
     assert "<svg" in picture.svg
 
 
-def test_many_tensors_show_the_nearest():
+def test_many_tensors_show_the_nearest_if_that_is_asked_for():
     t = leaf("x", 2)
     for _ in range(400):
         t = t + 1
-    picture = draw(t)
-    assert len(picture.scene.boxes) <= 300
-    assert "left out" in picture.scene.caption
+    picture = draw(t, most=50)
+    assert len(picture.scene.boxes) <= 51 and "left out" in picture.scene.caption
+
+
+def test_a_loop_of_tensors_is_drawn_once():
+    t, w = leaf("x", 2), leaf("w", 2)
+    for _ in range(400):
+        t = (t * w).tanh()
+    scene = draw(t).scene
+    assert list(scene.scope_names.values()) == ["400 times: the last is shown"] and len(scene.boxes) <= 5
+
+
+def test_identities_are_not_drawn_and_their_arrows_come_from_what_they_pass_on():
+    x = leaf("x", 2)
+    scene = draw(x.transpose().transpose().tanh() + identity(x)).scene
+    assert [box.lines[0].partition("  ")[0] for box in scene.boxes][:1] == ["x"]
+    assert not any("= x[i]" in line for box in scene.boxes for line in box.lines if "tanh" not in line and "+" not in line)
+
+
+def test_a_large_network_shows_its_layers_with_shapes_and_counts_of_weights():
+    y = leaf("x", 1, 8, 8, 1)
+    for layer in range(3):
+        with scope(f"layer {layer}"):
+            y = conv2d(y, LeafNode.parameter(np.ones((3, 3, 1, 1)), f"w{layer}"), padding="SAME").relu()
+            y = y * LeafNode.parameter([2.0], f"scale{layer}") + 1.0
+    boxes = {box.lines[0]: box for box in draw(y).scene.boxes}
+    assert boxes["layer 0"].lines == ["layer 0", "(1 × 8 × 8 × 1)", "10 weights"] and boxes["layer 0"].kind == "scope"
+    assert set(boxes) == {"x  (1 × 8 × 8 × 1)", "layer 0", "layer 1", "layer 2"}
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 2, 3), (1, 3, 2, 2), (2, 2, 3)])
+def test_an_image_is_drawn_as_maps_side_by_side_wherever_its_channels_stand(shape):
+    grid = draw(LeafNode.constant(np.zeros(shape), "x")).scene.boxes[0].grid
+    assert len(grid.cells) == 12 and grid.rows == 2 and grid.columns > 6
 
 
 def test_tensors_and_scalars_do_not_share_a_picture(y):

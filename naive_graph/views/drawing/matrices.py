@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -30,10 +31,13 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     """The tensor as a matrix, or as several below each other; None if it is a number, or too large to be drawn."""
     if not node.rank or node.size > MOST_CELLS:
         return None
-    order = _kernel_first(node)
-    extents = [node.shape[axis] for axis in order if node.shape[axis] > 1 or is_kernel(node)] or [1]
+    shown_axes = axes_of(node)
+    order = [axis for axis in range(node.rank) if axis not in shown_axes] + shown_axes
+    extents = [node.shape[axis] for axis in shown_axes] or [1]
     high, wide = extents[-2] if len(extents) > 1 else 1, extents[-1]
-    beside = extents[-3] if len(extents) > 3 else 1  # matrices in a row; of three axes they stand below each other
+    # As channels are: images have four axes, or other axes than the last two for rows and columns.
+    in_row = node.rank == 4 or len(extents) > 3 or shown_axes != sorted(shown_axes)
+    beside = extents[-3] if in_row and len(extents) > 2 else 1
     below = prod(extents[:-2]) // beside
     columns, rows = beside * (wide + APART) - APART, below * (high + APART) - APART
     if columns > LONGEST or rows > LONGEST:
@@ -56,13 +60,26 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
 
 def is_kernel(node: TensorNode) -> bool:
     """Whether these are weights of a convolution: windows of so many rows and columns, from channels to channels."""
-    return isinstance(node, LeafNode) and node.leaf_type != LeafType.INPUT and node.rank == 4 and node.size > 1
+    return isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER and node.rank == 4 and node.size > 1
 
 
-def _kernel_first(node: TensorNode) -> list[int]:
-    """The axes so that the last two are a window's: conv2d has those in front, other frameworks at the end."""
-    axes = [*range(node.rank)]
-    return [2, 3, 0, 1] if is_kernel(node) and node.shape[0] == node.shape[1] else axes
+def axes_of(node: TensorNode) -> list[int]:
+    """The axes of more than one entry, rows and columns last.
+
+    Those are two that are alike, as a picture's are, wherever its channels
+    stand; of four axes and more else the longest, and of three the last.
+    """
+    axes = [axis for axis, extent in enumerate(node.shape) if extent > 1 or is_kernel(node)]
+    if len(axes) < 3:
+        return axes
+    pairs = list(pairwise(axes))
+    if is_kernel(node):  # in conv2d's order the first two, elsewhere the last
+        pairs = [pair for pair in (pairs[-1], pairs[0]) if node.shape[pair[0]] == node.shape[pair[1]]] or pairs[-1:]
+    alike = [pair for pair in pairs if node.shape[pair[0]] == node.shape[pair[1]]]
+    if len(axes) == 3:
+        pairs = alike or pairs[-1:]
+    rows, columns = max(alike or pairs, key=lambda pair: (node.shape[pair[0]] * node.shape[pair[1]], pair))
+    return [axis for axis in axes if axis not in (rows, columns)] + [rows, columns]
 
 
 def value_of(node: TensorNode) -> Any:

@@ -76,8 +76,7 @@ def summarize(parts: list[Part], most: int) -> Summary | None:
     while True:
         classes = alike(parts, most)
         if classes is not None:
-            found = Summary(parts, classes, counts)
-            return None if goes_round(found.arrows()) else found
+            return None if _goes_round(parts, classes) else Summary(parts, classes, counts)
         loop = _longest_loop(parts)
         if loop is None:
             return None
@@ -104,13 +103,11 @@ def alike(parts: Sequence[Part], most: int) -> Classes | None:
         for at, part in enumerate(parts):
             around = part.sources or consumers[at]  # a leaf is told apart by what it feeds
             others = {classes[each] for each in (*around, *part.also)}
-            keys.append((classes[at], tuple(sorted(others))))
+            keys.append((classes[at], bool(part.sources), tuple(sorted(others))))
         classes = _numbered(keys)
     if count <= most:
         return classes
-    if best is not None and not goes_round(Summary([*parts], best, []).arrows(), itself=_feeds_itself(parts, best)):
-        return best
-    return None
+    return None if best is None or _goes_round(parts, best) else best
 
 
 def _numbered(keys: Iterable[Hashable]) -> Classes:
@@ -118,20 +115,16 @@ def _numbered(keys: Iterable[Hashable]) -> Classes:
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-def _feeds_itself(parts: Sequence[Part], classes: Classes) -> bool:
-    return any(classes[source] == number for part, number in zip(parts, classes) for source in part.sources)
-
-
-def goes_round(arrows: Iterable[tuple[int, int]], itself: bool = False) -> bool:
-    """Whether arrows lead in a circle."""
+def _goes_round(parts: Sequence[Part], classes: Classes) -> bool:
+    """Whether arrows between classes would lead in a circle, or from one to itself."""
     sources: dict[int, set[int]] = defaultdict(set)
-    for source, target in arrows:
-        sources[target].add(source)
+    for part, target in zip(parts, classes):
+        sources[target].update(classes[source] for source in (*part.sources, *part.also))
     try:
         TopologicalSorter(sources).prepare()
     except CycleError:
         return True
-    return itself
+    return False
 
 
 # --- loops ----------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from ...core.rules import BY_NUMBER
@@ -13,6 +14,9 @@ from .folding import Folder
 from .lettering import visible
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
 from .summarize import Part, Summary, summarize
+
+
+NEXT = " (to the next step)"
 
 
 def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int = SCREENFUL) -> Scene | None:
@@ -47,6 +51,40 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     return described
 
 
+def summarized(whole: Scene, key: Callable[[Box], Hashable], most: int = SCREENFUL) -> Scene | None:
+    """A scene in at most so many boxes; None where that is not to be had. key: what boxes that are alike share.
+
+    Boxes come after those that feed them.
+    """
+    place = {box.id: at for at, box in enumerate(whole.boxes)}
+    feeds: dict[int, list[int]] = defaultdict(list)
+    for arrow in whole.arrows:
+        feeds[place[arrow.target]].append(place[arrow.source])
+    parts = [Part((key(box), box.scope), "", feeds[at], [at]) for at, box in enumerate(whole.boxes)]
+    summary = summarize(parts, most)
+    if summary is None:
+        return None
+    described = Scene(title=whole.title, caption=_caption(len(parts), summary, "boxes"))
+    ids = []
+    for group in summary.groups():
+        members = [whole.boxes[at] for part in group for at in part.members]
+        part, last = group[0], members[len(members) // len(group) - 1]
+        scope = tuple(f"loop-{frame}" for frame in part.frames)
+        count = len(group) if part.frames else len(members)
+        if part.lag:
+            box = Box(f"carried-{part.lag}-{last.id}", "carried", [last.lines[0], _before(part.lag)], scope)
+        else:
+            title = last.lines[0] if count == 1 else common_name([each.lines[0] for each in members]) or last.lines[0]
+            lines = [title + NEXT * part.hands_on, *(last.lines[1:] if count == 1 else [f"{count:,} alike"])]
+            box = replace(last, lines=lines, said=", ".join(lines), scope=scope, facts={"first": members[0].id})
+            box.grid = last.grid if count == 1 else None
+        described.boxes.append(box)
+        ids.append(box.id)
+    described.arrows = arrows(summary, ids)
+    described.scope_names = frames(summary)
+    return described
+
+
 def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
     """The operands as they were written: a longer sum begins with the one that it took over, if that is drawn."""
     tails: list[list[int]] = []
@@ -75,10 +113,14 @@ def frames(summary: Summary) -> dict[str, str]:
     return {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
 
 
-def _caption(total: int, summary: Summary) -> str:
+def _before(lag: int) -> str:
+    return "of the step before" if lag == 1 else f"of {lag} steps before"
+
+
+def _caption(total: int, summary: Summary, what: str = "nodes") -> str:
     loop = ", and what is repeated is drawn once" if summary.counts else ""
     return (
-        f"{total:,} nodes: those that are computed alike stand in one box with their count{loop}. "
+        f"{total:,} {what}: those that are computed alike stand in one box with their count{loop}. "
         "See the part nearest the result with draw(..., most=100), or all of them with fold=False."
     )
 
@@ -108,9 +150,8 @@ def _box(tables: Tables, folder: Folder, wishes: Wishes, group: Sequence[Part], 
     shown_row = rows[len(rows) // len(group) - 1]  # in the last pass of a loop
     one = len(group) == 1 and folder.box(shown_row).startswith("row-")
     if part.lag:
-        before = "the step before" if part.lag == 1 else f"{part.lag} steps before"
         called = _called(tables, folder, [shown_row] if one else rows)
-        lines = [called.partition(": ")[0], f"of {before}"]
+        lines = [called.partition(": ")[0], _before(part.lag)]
         return Box(f"carried-{part.lag}-{folder.box(shown_row)}", "carried", lines, scope)
     if one and (len(rows) == 1 or part.frames):
         box = node_box(tables, shown_row, wishes, folder)
@@ -126,9 +167,6 @@ def _box(tables: Tables, folder: Folder, wishes: Wishes, group: Sequence[Part], 
         lines.append(f"{size:,} nodes each" if count > 1 else f"{size:,} nodes")
     facts = {"count": str(count), "first": f"row-{rows[0]}", "alike": _ids(rows)}
     return Box(folder.box(shown_row), kind, lines, scope, facts=facts)
-
-
-NEXT = " (to the next step)"
 
 
 def passes(rows: Sequence[int], looped: object) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import isfinite
 from typing import Any
 
+from ...core.records import around
 from ...core.tables import Scope, Tables
 from ...errors import DrawingError
 from ...graph.registry import CURRENT
@@ -17,7 +18,7 @@ from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.equation_text import TEXT, EquationWriter
 from ...tensor.evaluation.evaluate import refresh
-from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
+from ...tensor.nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
 from ..look import shown
@@ -25,8 +26,10 @@ from .folding import Folder, short
 from .lettering import visible
 from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel, value_of
 from .scene import (
+    FOLLOWED,
     NEAREST,
     READABLE,
+    SCREENFUL,
     Arrow,
     Box,
     Scene,
@@ -37,30 +40,82 @@ from .scene import (
     node_box,
     scope_box,
 )
+from .summary import stem, summarized
 
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
 MOST_LETTERS = 60  # of an equation in a box
+FEW = 16  # tensors that a screen shows with their equations
 
 
 class Drawn:
     """The tensors of a picture, by number. To a Folder they are what rows are."""
 
     def __init__(self, results: Sequence[TensorNode], wishes: Wishes, opened: Any) -> None:
-        self.wishes, self.most = wishes, wishes.most or READABLE
+        self.wishes, self.most = wishes, wishes.most or (FOLLOWED if wishes.fold is None else READABLE)
         everything = ancestors(results)
         refresh(results)
         self.names = {node: short(name, node.scope) for node, name in names_among(everything).items()}
         there = [node for node in everything if not isinstance(node, SelectionNode)]
+        self.passed_on: dict[TensorNode, TensorNode] = {}  # what an identity passes on
+        if wishes.bundle:
+            there = self._without_identities(there, results)
         self.reached = _reached(there)
-        many = len(there) > NEAREST and wishes.fold is None and any(node.scope for node in there)
-        self._hold(there, True if many else wishes.fold)
+        self.owner: dict[TensorNode, Scope] = {}  # of parameters that are told in the box of the scope that they feed
         self.left_out = 0
-        if len(self.folder.grouped(range(len(there)))) > self.most:
+        self.is_brief = False  # whether scopes were folded to show layers: then equations and empty cells are left out
+        is_fixed = wishes.fold is not None or wishes.most is not None or len(there) <= FEW
+        self._hold(there, wishes.fold) if is_fixed else self._fold_to_read(there)
+        if len(self.folder.grouped(range(len(self.nodes)))) > self.most:
             near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
-            self._hold(sorted(near, key=lambda node: node.serial), True if many else wishes.fold)
+            self._hold(sorted(near, key=lambda node: node.serial), wishes.fold)
             self.left_out = len(there) - len(self.nodes)
         self.rows, self.said = self._open_rows(self._opened(opened))
         self.box_of = {row: f"row-{row}" for rows in self.rows.values() for row in rows}
+
+    def _without_identities(self, there: list[TensorNode], results: Sequence[TensorNode]) -> list[TensorNode]:
+        """The tensors but those that are another over again, which stands for them; of many, without constants."""
+        for node in there:
+            if node not in results and _is_identity(node):
+                source = node.sources[0]
+                self.passed_on[node] = self.passed_on.get(source, source)
+                self.names[node] = self.names[self.passed_on[node]]
+        kept = [node for node in there if node not in self.passed_on]
+        constants = {node for node in kept if isinstance(node, LeafNode) and node.leaf_type == LeafType.CONSTANT}
+        return [node for node in kept if node not in constants or node in results] if len(kept) > FEW else kept
+
+    def _fold_to_read(self, there: list[TensorNode]) -> None:
+        """Fold scopes from within until few boxes are left; parameters that feed one folded scope alone are its own."""
+        for depth in range(max(len(around(node.scope)) for node in there), -1, -1):
+            self._hold(there, depth)
+            self.owner = self._owners()
+            boxes = {self.folder.box(place) for node, place in self.place.items() if node not in self.owner}
+            if len(boxes) <= FEW:
+                break
+        owner = self.owner
+        self._hold([node for node in there if node not in owner], depth)
+        self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
+
+    def _owners(self) -> dict[TensorNode, Scope]:
+        """The folded scope that each parameter feeds, of those that feed one and nothing else; by a transpose or so."""
+        fed: dict[TensorNode, set[Scope | None]] = defaultdict(set)
+        learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or one in another order
+        for node in self.nodes:
+            is_parameter = isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER
+            source = self.sources(node)[0] if isinstance(node, TransformNode) else node
+            learned[node] = is_parameter or learned.get(source, False)
+        found: dict[TensorNode, Scope] = {}
+        for node in reversed(self.nodes):
+            scopes, scope = fed[node], self.folder.closed(node.scope)
+            only = next(iter(scopes)) if len(scopes) == 1 else None
+            if scope is None and learned[node] and only is not None:
+                found[node] = scope = only
+            for source in self.sources(node):
+                fed[source].add(scope)
+        return found
+
+    def sources(self, node: TensorNode) -> list[TensorNode]:
+        """What feeds a tensor, identities passed by."""
+        return [self.passed_on.get(source, source) for source in node.sources]
 
     def _hold(self, nodes: list[TensorNode], fold: object) -> None:
         self.nodes, self.place = nodes, {node: place for place, node in enumerate(nodes)}
@@ -76,7 +131,7 @@ class Drawn:
         """The box of a scope or a tensor, or those of an opened tensor's scalars."""
         folded = scope_box(self.folder, name, members, "tensor")
         if folded is not None:
-            return [folded]
+            return [self._layer(folded, name, members)]
         node = self.nodes[members[0]]
         around = self.folder.open_path(node.scope)
         if node in self.rows:
@@ -89,17 +144,18 @@ class Drawn:
         grid = grid_of(node, visible(self.names[node]), value)
         empty = value is None and not node.name and node in self.reached
         crowded = len(self.nodes) > NEAREST and not is_kernel(node)
-        if (empty or crowded) and node.size > MOST_WRITTEN:
+        if ((empty or crowded) and node.size > MOST_WRITTEN) or (self.is_brief and value is None):
             grid = None
-        if formula:
+        if formula and not (self.is_brief and node.name):
             lines.append(visible(formula, MOST_LETTERS))
-        if value is None and self.wishes.values and node not in self.reached:
+        if value is None and self.wishes.values and node not in self.reached and not self.is_brief:
             lines.append("not fed" if kind == "placeholder" else "not computed")
         elif value is not None and not node.rank:
             lines.append(shown(float(value)))
         elif value is not None and grid is None:
             lines.append(f"from {shown(float(value.min()))} to {shown(float(value.max()))}")
         known = {each: f"tensor-{place}" for each, place in self.place.items()}
+        known |= {each: known[source] for each, source in self.passed_on.items() if source in known}
         facts = {
             "feeds": feeds(node, known) if grid or not crowded else "",
             "formula": formula,
@@ -109,6 +165,20 @@ class Drawn:
         facts = {what: fact for what, fact in facts.items() if fact}
         told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
         return [Box(name, kind, lines, around, wrong, told, grid, facts)]
+
+    def _layer(self, box: Box, name: str, members: Sequence[int]) -> Box:
+        """A folded scope with its result's shape and its number of weights; without a name, with what it computes."""
+        scope, nodes = self.folder.scopes()[name], [self.nodes[place] for place in members]
+        title, size = box.lines
+        names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.name and node.sources)
+        calls = list(dict.fromkeys(names))
+        if calls and calls != [title]:
+            title = visible(f"{title}: {', '.join(calls)}")
+        parameters = [each for each in nodes if isinstance(each, LeafNode) and each.leaf_type == LeafType.PARAMETER]
+        parameters += [node for node, owner in self.owner.items() if owner is scope and isinstance(node, LeafNode)]
+        weights = sum(each.size for each in parameters)
+        lines = [title, _shape(nodes[-1]), f"{weights:,} weights" if weights else size]
+        return replace(box, lines=lines, said=", ".join([*lines, size] if weights else lines))
 
     def frame(self, node: TensorNode) -> str:
         """The id of the frame around an opened tensor's scalars."""
@@ -162,7 +232,7 @@ class Drawn:
                     arrows += self._into_scalar(row, bundles)
                 continue
             target = self.folder.box(place)
-            for position, source in enumerate(node.sources):
+            for position, source in enumerate(self.sources(node)):
                 if source in self.rows:
                     place_of = CURRENT.tables.unfolded[source].place_of
                     elements = (row for row in self.rows[source] if place_of(row) is not None)
@@ -170,6 +240,9 @@ class Drawn:
                 elif source in self.place and self.folder.box(self.place[source]) != target:
                     at = position if _ordered(node) else None
                     start = self.folder.box(self.place[source])
+                    if not {start, target}.isdisjoint(self.folder.scopes()):
+                        bundles[start, target] += 1
+                        continue
                     arrows.append(Arrow(f"edge-{start}-{target}-{place}-{position}", start, target, "", at))
         return arrows + bundled(bundles)
 
@@ -186,9 +259,22 @@ class Drawn:
 
 
 def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
-    """Describe these tensors and all that they are made of."""
+    """Describe these tensors and all that they are made of; many of them in few boxes, if nobody asks for more."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("draw", results)
+    found = _described(results, wishes, opened)
+    if len(found.boxes) <= FEW or wishes.fold is not None or wishes.most is not None or opened:
+        return found
+    for most in (FEW, SCREENFUL):
+        if len(found.boxes) <= most:
+            return found
+        summary = summarized(found, _made_by, most)
+        if summary is not None:
+            return summary
+    return _described(results, replace(wishes, most=SCREENFUL), opened)
+
+
+def _described(results: Sequence[TensorNode], wishes: Wishes, opened: Any) -> Scene:
     drawn = Drawn(results, wishes, opened)
     far = f"{drawn.left_out:,} tensors further from the result are left out. See more with most=..."
     described = Scene(caption=" ".join([far] * bool(drawn.left_out) + drawn.said))
@@ -198,6 +284,13 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     frames = {drawn.frame(node): f"{drawn.names[node]}  {_shape(node)}" for node in drawn.rows}
     described.scope_names = drawn.folder.names() | frames
     return described
+
+
+def _made_by(box: Box) -> tuple[str, ...]:
+    """What tensors that are computed alike have in common: a shape, and an equation whatever the names in it."""
+    shape = box.lines[1] if box.kind == "scope" else box.lines[0].partition("  ")[2]
+    equation = re.sub(r"\w+(?=\[)", "…", box.facts.get("formula", ""))
+    return (box.kind, shape, equation or stem(box.lines[0]))
 
 
 def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
@@ -225,6 +318,15 @@ def _reached(nodes: Sequence[TensorNode]) -> set[TensorNode]:
         if node in reached or (node.sources and last >= 0 and tables.value(last) is not None):
             reached.update((node, *node.sources))
     return reached
+
+
+def _is_identity(node: TensorNode) -> bool:
+    """Whether it holds its source's entries in the source's order."""
+    if len(node.sources) != 1 or node.shape != node.sources[0].shape:
+        return False
+    if isinstance(node, TransformNode):
+        return node.alpha == 1 and tuple(node.indexDst) == tuple(node.indexSrc)
+    return isinstance(node, NonlinearNode) and node.function.formula(["x"]) == "x"
 
 
 def _over(found: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -19,7 +18,7 @@ from ...tensor.notation import names_among
 from ..drawing.alive import rules_code
 from ..drawing.folding import short
 from ..drawing.lettering import visible
-from ..drawing.matrices import is_kernel
+from ..drawing.matrices import axes_of
 from ..drawing.tensors import formula_of
 from ..look import svg_style
 from ..steps.packing import Packed
@@ -135,18 +134,8 @@ def _kind_of(node: TensorNode) -> str:
 
 
 def layout(node: TensorNode) -> tuple[list[int], int, int]:
-    """In which order the axes make maps, and the rows and columns of a map: the last two; longer ones stand before.
-
-    A map is made of two axes that are alike, as a picture's are, wherever its channels stand; else of the longest.
-    """
-    axes = [axis for axis, extent in enumerate(node.shape) if extent > 1]
-    if len(axes) > 2:
-        pairs = list(combinations(axes, 2))
-        if is_kernel(node):
-            pairs = [pair for pair in (pairs[-1], pairs[0]) if node.shape[pair[0]] == node.shape[pair[1]]] or pairs[-1:]
-        extents = {pair: (node.shape[pair[0]], node.shape[pair[1]]) for pair in pairs}
-        best = max(pairs, key=lambda pair: (extents[pair][0] == extents[pair][1], prod(extents[pair])))
-        axes = [axis for axis in axes if axis not in best] + [*best]
+    """In which order the axes make maps, and how many rows and columns a map has; a long row is set in lines."""
+    axes = [axis for axis in axes_of(node) if node.shape[axis] > 1]
     wide = node.shape[axes[-1]] if axes else 1
     high = node.shape[axes[-2]] if len(axes) > 1 else 1
     if high == 1 and wide > 16:  # a long row in lines
