@@ -14,11 +14,27 @@ def labels(picture):
 
 
 def test_operators_are_boxes_and_streams_are_named_arrows():
-    picture = draw(NETWORK)
+    picture = draw(NETWORK.expand())
     assert labels(picture) == {*NETWORK.expand().operators, "data", "label", "res"}
     assert {arrow.label for arrow in picture.scene.arrows} - {""} == {
         name for name, each in NETWORK.expand().streams.items() if each.writer and each.reader
     }
+
+
+def test_a_sequential_is_drawn_by_its_layers_with_shapes_and_weights():
+    scene = draw(Sequential([Conv2D(2, 3, 3), Dense(2)], (4, 4, 1), initializer=1.0)).scene
+    data, convolution, dense = scene.boxes
+    assert data.lines == ["data", "4 × 4 × 1"] and [arrow.target for arrow in scene.arrows] == ["layer-1", "layer-2"]
+    assert convolution.lines[1:] == [
+        "2 × 2 × 2" if convolution.lines[0] == "Conv2D(2, (3, 3))" else "1 × 1 × 2",
+        "20 weights: W 2 × 1 × 3 × 3, b 2",
+    ]
+    assert len(convolution.grid.cells) == 18 and dense.lines[0] == "Dense(2)"
+    assert "draw(network.expand())" in scene.caption
+
+
+def test_a_fold_asks_for_the_operators_of_a_sequential():
+    assert labels(draw(NETWORK, fold=False)) == labels(draw(NETWORK.expand(), fold=False))
 
 
 def test_splitjoins_open_and_fold():

@@ -98,7 +98,7 @@ def tasks():
 
 
 def flow():
-    return draw(Sequential([Dense(3), Dense(2)], 4, initializer=1.0))
+    return draw(Sequential([Dense(3), Dense(2)], 4, initializer=1.0).expand())
 
 
 def split():

@@ -20,7 +20,7 @@ from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
 from ...graph.report import Report
 from .alive import alive
-from .flows import flow_scene, layers_of
+from .flows import flow_scene, layer_scene, layers_of
 from .folding import Folder
 from .lettering import visible
 from .picture import Picture
@@ -77,7 +77,8 @@ def draw(
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
     tasks of a tensor, `DAGExecutionEngine().tasks(t)`, are drawn by their levels.
-    A Sequential, or its dataflow, shows operators and streams; splitjoins fold.
+    A Sequential shows its layers, their shapes and weights; its dataflow,
+    `draw(network.expand())`, operators and streams, whose splitjoins fold.
     Of an imported network the outputs are drawn; of a Model its weights.
 
     Of the report of a gradcheck the worst entries are drawn, as a plot.
@@ -119,7 +120,7 @@ def draw(
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
     wishes = Wishes(values, grads, partials, fold, most, bundle=True)
-    what = _expression(what)
+    what = _expression(what, fold)
     with tables.lock, Lasting(tables):
         describe, count, results = _describer(what, absorbed, most, open)
         # What a merged node took over is not computed, so a picture of that stays still.
@@ -134,9 +135,11 @@ def draw(
     return Picture(described, direction, whole, name, fewer, living)
 
 
-def _expression(what: Any) -> Any:
-    """What a network computes: a Sequential's dataflow, an imported network's outputs; of a Model its weights."""
-    if hasattr(type(what), "expand"):
+def _expression(what: Any, fold: object) -> Any:
+    """What a network computes: a dataflow, an imported network's outputs; of a Model its weights."""
+    if _has_layers(what):
+        return what if fold is None else what.expand()
+    if hasattr(type(what), "expand"):  # of a program
         return what.expand()
     if hasattr(type(what), "graph_of"):
         return list(what.outputs.values())
@@ -145,6 +148,11 @@ def _expression(what: Any) -> Any:
 
         return [parameter(each) for each in what.parameters]
     return what
+
+
+def _has_layers(what: Any) -> bool:
+    """Whether this is a Sequential: a dataflow has layers as well, and operators."""
+    return hasattr(type(what), "expand") and hasattr(what, "layers")
 
 
 def _name(what: Any, count: int) -> str:
@@ -181,6 +189,8 @@ def _describer(
         from .tasks import task_scene  # brings NumPy
 
         return lambda wishes: task_scene(what, wishes), len(what), []
+    if _has_layers(what):
+        return lambda wishes: layer_scene(what, wishes), len(what.layers), []
     if hasattr(what, "streams"):  # of a dataflow
         return lambda wishes: flow_scene(what, wishes), len(what.operators), []
     rows, results = _chosen(what, absorbed, most)

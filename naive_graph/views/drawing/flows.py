@@ -1,9 +1,13 @@
-"""What a picture of a dataflow shows: operators as boxes, streams as named arrows; a splitjoin folds into one box."""
+"""What a picture of a Sequential shows: its layers; and of its dataflow: operators as boxes, streams as named arrows.
+
+A splitjoin folds into one box.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from ...errors import DrawingError
@@ -12,7 +16,38 @@ from .scene import READABLE, Arrow, Box, Scene, Wishes, bundled
 
 TINTS = ("variable", "placeholder", "scope", "constant")  # of workers, in turns; their numbers are written, too
 SPLITS = {"duplicate": "duplicate", "roundrobin": "roundrobin", "join": "roundrobin"}  # in COStream's words
+MOST_WEIGHTS = 1_000_000  # of a network that are made to be drawn
 FEW = 30  # operators that are drawn unfolded if nobody asks
+
+
+def layer_scene(network: Any, wishes: Wishes) -> Scene:
+    """The layers of a Sequential one after the other: what each is, the shape of its results, its weights."""
+    described = Scene(caption=f"{network.size:,} weights. The operators of its pipeline: draw(network.expand()).")
+    weights = iter(network.parameters) if network.size <= MOST_WEIGHTS and wishes.values else iter(())
+    described.boxes.append(Box("input", "placeholder", [visible(network.streams.data), _shape(network.input_shape)]))
+    for placed in network.layers:
+        lines = [visible(repr(placed.layer).removesuffix("()")), _shape(placed.output_shape)]
+        held = [f"{name} {_shape(shape)}" for name, shape in placed.weight_shapes.items()]
+        lines += [f"{placed.size:,} weights: {', '.join(held)}"] if held else []
+        own = [each for each, _ in zip(weights, held)]
+        grid = _weights_grid(own[0]) if own else None
+        described.boxes.append(Box(f"layer-{placed.number}", "variable" if held else "operator", lines, grid=grid))
+    ids = [box.id for box in described.boxes]
+    described.arrows = [Arrow(f"into-{target}", source, target) for source, target in pairwise(ids)]
+    return described
+
+
+def _weights_grid(weight: Any) -> Any:
+    """The weights of a layer as a map, if they are few enough to be seen."""
+    from ...training.model import parameter  # brings NumPy
+    from .matrices import grid_of
+
+    node = parameter(weight)
+    return grid_of(node, visible(node.name or "W"), node.value)
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))
 
 
 def flow_scene(flow: Any, wishes: Wishes) -> Scene:

@@ -38,6 +38,8 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     # As channels are: images have four axes, or other axes than the last two for rows and columns.
     in_row = node.rank == 4 or len(extents) > 3 or shown_axes != sorted(shown_axes)
     beside = extents[-3] if in_row and len(extents) > 2 else 1
+    if in_row and beside == 1:  # windows from one channel
+        beside = prod(extents[:-2])
     below = prod(extents[:-2]) // beside
     columns, rows = beside * (wide + APART) - APART, below * (high + APART) - APART
     if columns > LONGEST or rows > LONGEST:

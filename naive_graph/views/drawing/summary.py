@@ -15,7 +15,6 @@ from .lettering import visible
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
 from .summarize import Part, Summary, summarize
 
-
 NEXT = " (to the next step)"
 
 

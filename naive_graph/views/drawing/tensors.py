@@ -111,7 +111,9 @@ class Drawn:
                 found[node] = scope = only
             for source in self.sources(node):
                 fed[source].add(scope)
-        return found
+        # A scope that nothing else feeds is drawn with what feeds it.
+        others = {scope for node, scopes in fed.items() if node not in found for scope in scopes}
+        return {node: scope for node, scope in found.items() if scope in others}
 
     def sources(self, node: TensorNode) -> list[TensorNode]:
         """What feeds a tensor, identities passed by."""
