@@ -17,7 +17,8 @@ from typing import NamedTuple
 TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and what nobody reads below
 READ = 10  # of a text that is read at ease
 LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
-FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
+OWN_FONT = "Naive Graph Sans"  # of PNG and PDF: Liberation Sans, which browsers take for Helvetica and Arial
+FONT = f"{OWN_FONT},Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
 # Fonts with letters that those of pictures and plots have not: ideographs, kana, hangul, other scripts.
 OTHER_FONTS = (
     "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei",

@@ -180,7 +180,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 def test_ideographs_get_room_and_a_font_and_where_none_has_them_that_is_said(form):
     drawn = draw(Variable(1.0, name="学习率") * 2)
     assert re.search(r"width=0\.7", drawn.dot)
-    if raster._has("学", next(filter(raster._is_here, raster.FAMILIES))):
+    if raster._has("学", borrow=True):
         made = getattr(drawn, form)
         assert form == "png" or len(set(re.findall(rb"/BaseFont /\w+\+(\w+)", made))) == 2
     else:
@@ -191,6 +191,27 @@ def test_ideographs_get_room_and_a_font_and_where_none_has_them_that_is_said(for
 
 def pixels(png):
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+
+
+def test_a_png_has_a_face_without_serifs_by_its_pixels_whatever_fonts_are_asked_for():
+    page = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="60"><rect width="60" height="60" fill="white"/>'
+        '<text y="50" x="20" font-size="50" font-family="{}">I</text></svg>'
+    )
+    own = raster.png_of(page.format(look.FONT))
+    rows = {tuple(np.flatnonzero(row < 100)) for row in pixels(own).mean(axis=2) if (row < 100).any()}
+    assert len(rows) == 1  # an I is a bar, as wide at its ends as in the middle
+    assert raster.png_of(page.format("A font that is nowhere")) == own  # and no other comes in its place
+
+
+def test_a_font_that_is_nowhere_is_not_taken_for_one():
+    assert not raster._is_here("NoSuchFontAtAll")
+
+
+def test_a_pdf_is_set_in_the_face_of_the_png():
+    pytest.importorskip("cairosvg")
+    made = draw(Variable(1.0, name="x") * 2).pdf
+    assert re.findall(rb"/BaseFont /\w+\+([-\w]+)", made) == [b"NaiveGraphSans"]
 
 
 def test_a_png_has_the_colours_of_the_svg_and_no_line_on_a_number():

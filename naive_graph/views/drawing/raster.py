@@ -1,22 +1,29 @@
-"""PNG and PDF of a picture, made from its SVG: the same fonts, colours and places."""
+"""PNG and PDF of a picture, made from its SVG: the same face, colours and places.
+
+The face is in the package, so that a picture is the same on every machine;
+letters that it lacks, such as Chinese ones, come from the machine's fonts.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import re
+from ctypes.util import find_library
 from functools import cache
+from pathlib import Path
 
 from ...errors import DrawingError, MissingToolError
-from ..look import OTHER_FONTS
+from ..look import OTHER_FONTS, OWN_FONT
 
 ZOOM = 4 / 3  # pixels of a PNG for one of the drawing
-# Fonts as wide as our boxes allow; the first that this machine has. Others lend the letters that it lacks.
-FAMILIES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans", "Noto Sans", "Segoe UI", "Verdana", "Ubuntu")
-NOBODY_S = "\U0010fffd"  # a letter that no font has
+FONT_FILE = Path(__file__).parent.parent / "fonts" / "NaiveGraphSans.ttf"
+UNKNOWN_FONT = "No font has this name"
+UNKNOWN_LETTER = "\U0010fffd"  # that no font has
 
 
 def png_of(svg: str) -> bytes:
     """The picture as PNG. Raises MissingToolError without resvg-py, DrawingError for letters that no font here has."""
-    return _rendered(svg, _checked(svg, "PNG"), ZOOM)
+    return _rendered(svg, ZOOM, borrow=_check_letters(svg, "PNG"))
 
 
 def pdf_of(svg: str) -> bytes:
@@ -27,62 +34,81 @@ def pdf_of(svg: str) -> bytes:
         raise MissingToolError(
             'A PDF needs cairosvg, and cairo on the system: pip install "naive-graph[pdf]". SVG and PNG do without.'
         ) from None
-    family = _checked(svg, "PDF")
-    # No font lends letters to another there.
-    other = next((each for each in OTHER_FONTS if _is_here(each)), family)
-    fonted = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', _plain(svg))
-    made: bytes = cairosvg.svg2pdf(bytestring=fonted.encode())
+    plain = _light(svg)
+    if _check_letters(svg, "PDF"):  # no font lends letters to another there
+        other = next((each for each in OTHER_FONTS if _is_here(each)), OWN_FONT)
+        plain = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', plain)
+    if not _lend_to_cairo():
+        plain = plain.replace(OWN_FONT, "Arial")  # which is there where cairo does without fontconfig
+    made: bytes = cairosvg.svg2pdf(bytestring=plain.encode())
     return made
 
 
-def _checked(svg: str, form: str) -> str:
-    """The font of a picture in which every letter can be written."""
-    family = next(filter(_is_here, FAMILIES), None)
-    if family is None:
-        raise DrawingError(f"No {form}: this machine has no fonts. Install some (fonts-dejavu), or save it as .svg.")
-    lacking = "".join(letter for letter in _letters(svg) if not _has(letter, family))
+@cache
+def _lend_to_cairo() -> bool:
+    """Whether cairo knows our face from now on: it asks fontconfig, which takes files for this process."""
+    try:
+        found = ctypes.CDLL(find_library("fontconfig") or "").FcConfigAppFontAddFile(None, str(FONT_FILE).encode())
+    except (OSError, AttributeError):
+        return False
+    return bool(found)
+
+
+def _check_letters(svg: str, form: str) -> bool:
+    """Whether a picture needs letters of other fonts than ours. Raises DrawingError for those that none here has."""
+    foreign = [letter for letter in _letters(svg) if not _has(letter)]
+    lacking = "".join(letter for letter in foreign if not _has(letter, borrow=True))
     if lacking:
         raise DrawingError(
             f"No {form}: no font on this machine has {lacking[:20]!r}. Install one that has, such as Noto Sans CJK "
             "(fonts-noto-cjk) for Chinese, or save the picture as .svg, to be shown where there is one."
         )
-    return family
+    return bool(foreign)
 
 
-def _plain(svg: str) -> str:
+def _light(svg: str) -> str:
     """The SVG in its light colours alone: neither tool knows `light-dark`."""
     return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
-def _rendered(svg: str, family: str, zoom: float = 1.0) -> bytes:
+def _rendered(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
+    """The SVG as PNG. borrow: letters from the machine's fonts."""
     try:
         import resvg_py
     except ImportError:
         raise MissingToolError('A PNG needs resvg-py: pip install "naive-graph[draw]". SVG does without.') from None
-    named = re.sub(r'font-family="[^"]*"', f'font-family="{family}"', _plain(svg))
-    wide = re.search(r'<svg [^>]*?width="(\d+)"', named)
-    across = round(int(wide[1]) * zoom) if wide else None
-    return bytes(resvg_py.svg_to_bytes(svg_string=named, sans_serif_family=family, width=across))
+    wide = re.search(r'<svg [^>]*?width="(\d+)"', svg)
+    made: bytes = resvg_py.svg_to_bytes(
+        svg_string=_light(svg),
+        font_files=[str(FONT_FILE)],
+        skip_system_fonts=not borrow,
+        font_family=OWN_FONT,
+        sans_serif_family=OWN_FONT,
+        width=round(int(wide[1]) * zoom) if wide else None,
+    )
+    return bytes(made)
 
 
 def _letters(svg: str) -> list[str]:
     """The letters of the picture that are in few fonts."""
-    said = re.sub(r"<title>.*?</title>|<[^>]*>", "", _plain(svg), flags=re.DOTALL)
+    said = re.sub(r"<title>.*?</title>|<[^>]*>", "", _light(svg), flags=re.DOTALL)
     return sorted({letter for letter in said if letter > "\u024f" and not letter.isspace()})
 
 
 @cache
 def _is_here(family: str) -> bool:
-    return _sample("a", family) != _sample("", family)
+    """Whether the machine has a font of this name: what is not here comes out in another."""
+    return _sample("a", family, True) not in (_sample("a", UNKNOWN_FONT, True), _sample("", family, True))
 
 
 @cache
-def _has(letter: str, family: str) -> bool:
-    """Whether some font here has a letter: else it comes out as the letter that none has."""
-    return _sample(letter, family) not in (_sample("", family), _sample(NOBODY_S, family))
+def _has(letter: str, borrow: bool = False) -> bool:
+    """Whether our font, or some font here, has a letter: else it comes out as the letter that none has."""
+    shown = _sample(letter, OWN_FONT, borrow)
+    return shown not in (_sample("", OWN_FONT, borrow), _sample(UNKNOWN_LETTER, OWN_FONT, borrow))
 
 
 @cache
-def _sample(text: str, family: str) -> bytes:
+def _sample(text: str, family: str, borrow: bool) -> bytes:
     page = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" font-family="{family}">'
-    return _rendered(f'{page}<text x="5" y="20">{text}</text></svg>', family)
+    return _rendered(f'{page}<text x="5" y="20">{text}</text></svg>', borrow=borrow)
