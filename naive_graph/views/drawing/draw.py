@@ -194,10 +194,10 @@ def _describer(
     if hasattr(what, "streams"):  # of a dataflow
         return lambda wishes: flow_scene(what, wishes), len(what.operators), []
     rows, results = _chosen(what, absorbed, most)
-    return lambda wishes: _readable(rows, results, wishes), len(rows), results
+    return lambda wishes: readable_scene(rows, results, wishes), len(rows), results
 
 
-def _readable(rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
+def readable_scene(rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
     """What was asked for; if nobody asked, as much as a screen shows: scopes fold, what is alike shares a box."""
     tables = CURRENT.tables
     if wishes.most is not None or wishes.fold is not None:

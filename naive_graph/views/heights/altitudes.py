@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import os
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from ...errors import DrawingError
+from ...errors import DrawingError, MissingToolError
 from ...graph.graph import Graph
 from ..drawing.engine import packed_code
-from ..drawing.picture import file_of, write_whole
+from ..drawing.flows import layer_scene
+from ..drawing.picture import Picture, file_of, write_whole
+from ..drawing.scene import Wishes
+from ..drawing.tensors import tensor_scene
 from ..look import COLD, WARM, page_style
 from ..pieces import packed, piece
 from ..policy import policy
@@ -44,13 +47,16 @@ def altitudes(model: Any, data: Any = None, labels: Any = None) -> AltitudesPage
     """
     own = hasattr(type(model), "expand")  # of a Sequential, which is written down as tensors anew
     with Graph.scratch() if own else nullcontext():
-        return AltitudesPage(Altitudes(subject_of(model, data, labels)))
+        subject = subject_of(model, data, labels)
+        drawn = layer_scene(model, Wishes()) if own else tensor_scene(subject.output, Wishes(bundle=True), False)
+        return AltitudesPage(Altitudes(subject), Picture(drawn))
 
 
 class AltitudesPage:
     """What `altitudes` returns: it shows itself in a notebook; `.html`; `.save(path)`."""
 
-    def __init__(self, packed: Altitudes) -> None:
+    def __init__(self, packed: Altitudes, still: Picture) -> None:
+        self.still = still  # for pages that run no script
         subject = packed.subject
         self.title = subject.title
         self.counts = len(packed.tensors), len(packed.plan)
@@ -92,7 +98,10 @@ class AltitudesPage:
             'style="width:100%; height:760px; border:0" '
             f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
         )
-        return {"text/html": frame, "text/plain": repr(self)}
+        bundle = {"text/html": frame, "text/plain": repr(self)}
+        with suppress(MissingToolError, DrawingError):
+            bundle["image/png"] = base64.b64encode(self.still.png).decode()
+        return bundle
 
 
 @cache

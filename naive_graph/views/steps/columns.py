@@ -69,8 +69,8 @@ class Columns:
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
         header["heading"] = heading_of(self.casts)
         header["surface"] = surface_of(self.log)
-        there = self.casts and self.casts[0].is_there() and len(self.casts[0].rows) <= MOST_FOLDED
-        still = Picture(self.casts[0].scene(room=False)) if there else None
+        first = self.casts[0] if self.casts and self.casts[0].is_there() else None
+        still = Picture(first.still()) if first and len(first.rows) <= LARGEST else None
         return PackedWalk(self.packed.blob(header), self.title, len(self.log), still, live_script(self.log.runs))
 
     # --- runs ---
@@ -186,7 +186,7 @@ class Columns:
         if not cast.is_there():
             return None
         if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
-            scene = cast.scene(fold=False)
+            scene = cast.scene()
             return {"svg": with_room(unplaced(scene, "")), "dot": dot_text(scene, "LR")}
         alike = (
             summary_scene(cast.tables, sorted(cast.rows), Wishes(False, False)) if len(cast.rows) <= LARGEST else None

@@ -14,6 +14,7 @@ from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
 from ...graph.registry import CURRENT
+from ..drawing.draw import readable_scene
 from ..drawing.names import Alike, alike_of, by_line, names_of
 from ..drawing.scene import READABLE, Scene, Wishes, scene, with_room
 
@@ -79,11 +80,15 @@ class Cast:
         step = self.step_of[row]
         return [self.rows[each] for each in steps[starts[step] : starts[step + 1]]]
 
-    def scene(self, fold: Any = None, room: bool = True) -> Scene:
-        """What is drawn of the graph, with no values on it, but room for them."""
-        wishes = Wishes(values=False, grads=False, fold=fold, most=None if fold is None else len(self.rows))
-        found = scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes)
-        return with_room(found) if room else found
+    def scene(self) -> Scene:
+        """Every node, with no values on it, but room for them."""
+        wishes = Wishes(values=False, grads=False, fold=False, most=len(self.rows))
+        return with_room(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
+
+    def still(self) -> Scene:
+        """The graph before the first step, as much of it as a screen shows."""
+        rows = ancestors(self.tables, self.targets)
+        return readable_scene(rows, self.targets, Wishes(values=False, grads=False, bundle=True))
 
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
