@@ -1,14 +1,27 @@
 // A figure with the ends of its axes as numbers; lines of equal height; a point in it.
 
 const WIDE = 300, TALL = 120, SQUARE = 260, ROOM = 8, MOST_POINTS = 600;
+const LEFT = 64, BELOW = 18;  // room for the numbers: none stands on a line
 
 /** A figure in a box, with the ends of its axes as numbers. */
 function scaled(box, title, wide, high, [[left, right], [low, top]], ...shapes) {
-  const ends = [[3, 16, top], [3, high - 22, low], [3, high - 4, left], [wide - 3, high - 4, right, "end"]];
+  const ends = [[-4, 12, top, "end"], [-4, high, low, "end"], [0, high + 15, left], [wide, high + 15, right, "end"]];
   const scales = ends.map(([x, y, value, anchor = "start"]) => make("svg:text", { class: "ng-scale", x, y, "text-anchor": anchor }, figure(value)));
-  const svg = make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title }, ...shapes, ...scales);
+  const plot = make("svg:rect", { class: "ng-plot", width: wide, height: high });
+  const svg = make("svg:svg", { viewBox: `${-LEFT} 0 ${wide + LEFT} ${high + BELOW}`, role: "img", "aria-label": title }, plot, ...shapes, ...scales);
   box.append(make("figure", {}, svg, make("figcaption", {}, title)));
   return svg;
+}
+
+/** What to say of a line that goes up and down more often than it can show. */
+function unsteady(heights, wide = WIDE) {
+  let turns = 0, way = 0;
+  for (let at = 1; at < heights.length; at += 1) {
+    const next = Math.sign(heights[at] - heights[at - 1]);
+    if (next && way && next !== way) turns += 1;
+    way = next || way;
+  }
+  return turns > Math.min(wide / 4, heights.length / 3) && turns > 8 ? spoken("; it goes up and down faster than this shows") : "";
 }
 
 function place(dot, x, y) {

@@ -372,6 +372,13 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   function settle() {
     const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = (view.parentNode ?? view).getBoundingClientRect(), [across, down] = shift();
     const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [x * scale + across - view.scrollLeft, y * scale + down - view.scrollTop, width * scale, height * scale]);
+    for (const edge of edges) if (edge.classList.contains("ng-lit")) {  // an arrow at which one looks weighs more than a box
+      const path = edge.querySelector("path"), long = path.getTotalLength();
+      for (let at = 0; at <= 1; at += 1 / 16) {
+        const { x, y } = path.getPointAtLength(long * at);
+        seen.push([x * scale + across - view.scrollLeft - 20, y * scale + down - view.scrollTop - 20, 40, 40]);
+      }
+    }
     const hidden = ([left, top]) => seen.reduce((sum, [x, y, width, height]) => sum + Math.max(0, Math.min(x + width, left + own.width) - Math.max(x, left)) * Math.max(0, Math.min(y + height, top + own.height) - Math.max(y, top)), 0);
     const ends = [view.clientWidth - own.width - 6, view.clientHeight - own.height - 6], corners = [ends, [6, ends[1]], [ends[0], 6], [6, 6]];
     const [left, top] = corners.reduce((one, other) => (hidden(other) < hidden(one) ? other : one));

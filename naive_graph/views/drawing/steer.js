@@ -137,7 +137,7 @@ function steering(live, followed, drawing, chart) {
     ys.forEach((value, each) => (Number.isFinite(value) ? parts.at(-1).push(`${x(xs[each]).toFixed(1)},${y(value).toFixed(1)}`) : parts.push([])));
     const lines = parts.filter((each) => each.length > 1).map((each) => make("svg:polyline", { class: "ng-course", points: each.join(" ") }));
     const here = make("svg:circle", { r: 5, class: "ng-here" });
-    scaled(charts, spoken("the result over {leaf}").replace("{leaf}", live.called(leaf)), WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
+    scaled(charts, spoken("the result over {leaf}").replace("{leaf}", live.called(leaf)) + unsteady(ys), WIDE, TALL, [[low, high], [floor, top]], ...lines, here);
     return () => place(here, x(values[leaf]), y(live.now()));
   }
 

@@ -24,7 +24,7 @@ Classes = list[int]  # the class of each part
 
 
 @dataclass
-class Part:
+class SummaryPart:
     """A node or a folded scope, or what one stands for.
 
     key: what made it; name: what a learner called it, without its numbers.
@@ -48,13 +48,13 @@ class Part:
 class Summary:
     """Parts, the class of each, and how often each loop is run."""
 
-    parts: list[Part]
+    parts: list[SummaryPart]
     classes: Classes
     counts: list[int]
 
-    def groups(self) -> list[list[Part]]:
+    def groups(self) -> list[list[SummaryPart]]:
         """The parts of each class."""
-        found: dict[int, list[Part]] = defaultdict(list)
+        found: dict[int, list[SummaryPart]] = defaultdict(list)
         for part, number in zip(self.parts, self.classes):
             found[number].append(part)
         return [found[number] for number in range(len(found))]
@@ -70,7 +70,7 @@ class Summary:
         return arrows
 
 
-def summarize(parts: list[Part], most: int) -> Summary | None:
+def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
     """The parts in at most so many classes; None if there is no way that leaves no arrow in a circle."""
     counts: list[int] = []
     while True:
@@ -85,7 +85,7 @@ def summarize(parts: list[Part], most: int) -> Summary | None:
         counts.append(count)
 
 
-def alike(parts: Sequence[Part], most: int) -> Classes | None:
+def alike(parts: Sequence[SummaryPart], most: int) -> Classes | None:
     """The class of each part such that those of one class have sources of the same classes; None if they are many.
 
     If those are too many, the finest that are few enough and have no arrow in a circle.
@@ -115,7 +115,7 @@ def _numbered(keys: Iterable[Hashable]) -> Classes:
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-def _goes_round(parts: Sequence[Part], classes: Classes) -> bool:
+def _goes_round(parts: Sequence[SummaryPart], classes: Classes) -> bool:
     """Whether arrows between classes would lead in a circle, or from one to itself."""
     sources: dict[int, set[int]] = defaultdict(set)
     for part, target in zip(parts, classes):
@@ -130,7 +130,7 @@ def _goes_round(parts: Sequence[Part], classes: Classes) -> bool:
 # --- loops ----------------------------------------------------------------------
 
 
-def _longest_loop(parts: Sequence[Part]) -> tuple[int, int, int] | None:
+def _longest_loop(parts: Sequence[SummaryPart]) -> tuple[int, int, int] | None:
     """Where a loop begins, the length of its body, and how often that is run: the loop that saves most boxes."""
     best, saved = None, 0
     for start, end in _stretches(parts):
@@ -143,7 +143,7 @@ def _longest_loop(parts: Sequence[Part]) -> tuple[int, int, int] | None:
     return None if best is None else _best_rotation(parts, *best)
 
 
-def _stretches(parts: Sequence[Part]) -> Iterable[tuple[int, int]]:
+def _stretches(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
     """The parts that stand in the same frames, one after the other."""
     start = 0
     for at in range(len(parts) + 1):
@@ -175,14 +175,14 @@ def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
             begin = at - period + 1
 
 
-def _best_rotation(parts: Sequence[Part], start: int, period: int, length: int) -> tuple[int, int, int]:
+def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length: int) -> tuple[int, int, int]:
     """The body begins where a pass takes least from the one before."""
     turns = range(min(period, length % period + 1 if length // period < 3 else period))
     ways = [(start + turn, period, (length - turn) // period) for turn in turns if period <= MOST_ROTATIONS or not turn]
     return min(ways, key=lambda way: len(_carried(parts, *way)))
 
 
-def _carried(parts: Sequence[Part], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
+def _carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
     """What the last pass takes from earlier ones: the place in the body, and from how many passes before."""
     last = start + period * (count - 1)
     found: dict[tuple[int, int], None] = {}
@@ -193,7 +193,7 @@ def _carried(parts: Sequence[Part], start: int, period: int, count: int) -> dict
     return found
 
 
-def rolled(parts: Sequence[Part], start: int, period: int, count: int, frame: int) -> list[Part]:
+def rolled(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
     """The parts with a loop drawn once: its last pass stands for all, in a frame of this number."""
     last, end = start + period * (count - 1), start + period * count
     carried = list(_carried(parts, start, period, count))

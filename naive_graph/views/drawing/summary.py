@@ -13,7 +13,7 @@ from ..look import shown
 from .folding import Folder
 from .lettering import visible
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
-from .summarize import Part, Summary, summarize
+from .summarize import Summary, SummaryPart, summarize
 
 NEXT = " (to the next step)"
 
@@ -30,7 +30,7 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     for at, name in enumerate(names):
         feeds = (unit_of[each] for row in boxes[name] for each in written_operands(tables, row, drawn) if each in drawn)
         parts.append(
-            Part(*_kind(tables, folder, name, boxes[name], places), [each for each in feeds if each != at], [at])
+            SummaryPart(*_kind(tables, folder, name, boxes[name], places), [each for each in feeds if each != at], [at])
         )
     summary = summarize(parts, most)
     if summary is None:
@@ -59,7 +59,7 @@ def summarized(whole: Scene, key: Callable[[Box], Hashable], most: int = SCREENF
     feeds: dict[int, list[int]] = defaultdict(list)
     for arrow in whole.arrows:
         feeds[place[arrow.target]].append(place[arrow.source])
-    parts = [Part((key(box), box.scope), "", feeds[at], [at]) for at, box in enumerate(whole.boxes)]
+    parts = [SummaryPart((key(box), box.scope), "", feeds[at], [at]) for at, box in enumerate(whole.boxes)]
     summary = summarize(parts, most)
     if summary is None:
         return None
@@ -142,7 +142,9 @@ def _kind(
     return (number, places[key]), called
 
 
-def _box(tables: Tables, folder: Folder, wishes: Wishes, group: Sequence[Part], units: Sequence[Sequence[int]]) -> Box:
+def _box(
+    tables: Tables, folder: Folder, wishes: Wishes, group: Sequence[SummaryPart], units: Sequence[Sequence[int]]
+) -> Box:
     """The box of what is alike; of a loop's body with the numbers of the last pass."""
     part, rows = group[0], [unit[0] for unit in units]
     scope = tuple(f"loop-{frame}" for frame in part.frames)

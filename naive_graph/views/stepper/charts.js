@@ -14,11 +14,11 @@ function charting(walk, teller, go) {
     && (at % every === 0 || at === losses.length - 1));
   const begins = losses.map((each) => each.index);
   const dot = make("svg:circle", { r: 5, class: "ng-here" }), said = make("span", {});
-  const svg = chart(`the result by iteration, from ${figure(losses[0].loss)} to ${figure(losses.at(-1).loss)}`, WIDE, TALL,
+  const svg = chart(`the result by iteration, from ${figure(losses[0].loss)} to ${figure(losses.at(-1).loss)}${unsteady(losses.map(({ loss }) => loss))}`, WIDE, TALL,
     [[losses[0].iteration, losses.at(-1).iteration], [low, high]],
     make("svg:polyline", { class: "ng-course", points: line.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
   svg.addEventListener("click", (event) => {
-    const frame = svg.getBoundingClientRect(), share = ((event.clientX - frame.left) / frame.width) * WIDE;
+    const frame = svg.getBoundingClientRect(), share = ((event.clientX - frame.left) / frame.width) * (WIDE + LEFT) - LEFT;
     const at = Math.round(((share - ROOM) / (WIDE - 2 * ROOM)) * (losses.length - 1));
     go(losses[Math.max(0, Math.min(losses.length - 1, at))].index);
   });

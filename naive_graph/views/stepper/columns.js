@@ -105,7 +105,14 @@ function replaying(walk) {
     const fresh = () => ({ values: new Float64Array(size), has: new Uint8Array(size), grads: new Float64Array(size), graded: new Uint8Array(size) });
     const kept = phase === "update" && before?.cast === cast ? before : fresh();
     const state = { run, cast, pattern, place: -1, values: kept.values, has: kept.has, grads: kept.grads, graded: kept.graded,
-      queue: new Set(), shares: null, untaken: new Set(walk.untaken[run] ?? []), still: new Set(walk.still[run] ?? []) };
+      queue: new Set(), shares: null, given: new Set(), untaken: new Set(walk.untaken[run] ?? []), still: new Set(walk.still[run] ?? []) };
+    if (phase === "forward") {  // a leaf has its value before it is read
+      pattern.reads ??= [...pattern.kinds.keys()].filter((at) => pattern.kinds[at] === READ);
+      for (const at of pattern.reads) {
+        state.values[pattern.steps[at]] = numbers[floatStarts[run] + pattern.floats[at]];
+        state.given.add(pattern.steps[at]);
+      }
+    }
     if (phase === "backward") {
       state.shares = new Float64Array(pattern.count);
       fill(state, run);

@@ -178,7 +178,7 @@ export function mount(el, walk, state, code = null, alone = false) {
 
   function showTools(shown) {  // where there is little room they are hidden at first
     more.setAttribute("aria-expanded", String(shown));
-    tools.classList.toggle("ng-shown", shown);
+    for (const each of [tools, steered?.bar]) each?.classList.toggle("ng-shown", shown);
   }
 
   /** Other values: the step at hand is told anew; before any, where the walk leads. */

@@ -37,7 +37,7 @@ function sweeps(walk) {
 
   function textsOf(state, step) {
     if (step === undefined || !state.cast.varies(step)) return ["", ""];
-    return [state.has[step] ? figure(state.values[step]) : "", state.graded[step] ? figure(state.grads[step]) : ""];
+    return [state.has[step] || state.given.has(step) ? figure(state.values[step]) : "", state.graded[step] ? figure(state.grads[step]) : ""];
   }
 
   /** The queue in the order in which its rows act: on the way back that is the order of forward, reversed. */
