@@ -33,7 +33,7 @@ def unrolled(samples=10):
 def test_a_plan_is_drawn_row_by_row():
     _, f = minimum_problem()
     picture = Program(f).draw(after="plan")
-    assert lines(picture) == [["x"], ["7"], ["r2: −"], ["2"], ["r4: ^"], ["10"], ["r6: +"], ["result: log"]]
+    assert lines(picture) == [["x"], ["7"], ["r2: −"], ["2"], ["r4: **"], ["10"], ["r6: +"], ["result: log"]]
     assert [box.kind for box in picture.scene.boxes][:3] == ["variable", "constant", "operator"]
 
 
