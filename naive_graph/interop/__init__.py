@@ -2,9 +2,9 @@
 
 network      what comes in: inputs, parameters, outputs and inner nodes, by name
 weights      what a file stores, which stays as it lies until it is used
-learned      which of it is learned, by what is done with it
-asked        what a caller asks for by name
-described    what is in a file, in words
+infer_trainable  which of it is learned, by what is done with it
+validate_args  what a caller asks for by name
+summary      what is in a file, in words
 onnx/        `from_onnx`, `to_onnx`
 scopes       where its nodes stand, by their names
 tensorflow/  `from_tensorflow`
@@ -15,9 +15,9 @@ from ..core.rooms import handed_out
 __getattr__, __dir__, __all__ = handed_out(
     __name__,
     {
-        "onnx.layers_in": "sequential_from_onnx",
+        "onnx.import_layers": "sequential_from_onnx",
         "onnx.network": "from_onnx",
-        "onnx.writing": "to_onnx",
+        "onnx.export": "to_onnx",
         "tensorflow.network": "from_tensorflow",
     },
 )

@@ -30,7 +30,7 @@ import onnx
 
 from naive_graph import AdamTrainer, Graph, LeafNode
 from naive_graph.interop import from_onnx, to_onnx
-from naive_graph.interop.onnx.writing import modelled
+from naive_graph.interop.onnx.export import modelled
 from naive_graph.tensor import conv2d, max_pool2d
 
 ROUNDS = 5

@@ -11,11 +11,11 @@ from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
 from naive_graph.errors import FeedError
-from naive_graph.interop.onnx.building import unsupported
-from naive_graph.interop.onnx.inlining import check_known
-from naive_graph.interop.onnx.mapped import mapping_of
+from naive_graph.interop.onnx.import_graph import unsupported
+from naive_graph.interop.onnx.import_values import mapping_of
 from naive_graph.interop.onnx.network import OnnxNetwork
 from naive_graph.interop.onnx.reading import OnnxContent, read
+from naive_graph.interop.onnx.steps import check_known
 from naive_graph.tensor.operators.mapping import Input
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)

@@ -16,7 +16,7 @@ from naive_graph import AdamTrainer, LeafNode, gradcheck, lower, operators
 from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, StaleNodeError
 from naive_graph.graph.graph import Graph
 from naive_graph.interop import from_onnx
-from naive_graph.interop.onnx.building import OnnxBuilder
+from naive_graph.interop.onnx.import_graph import OnnxBuilder
 
 X = np.random.default_rng(5).normal(size=(2, 3))
 

@@ -13,7 +13,7 @@ from test_onnx_out import off, operators_in, run_by_reference, run_by_runtime  #
 from naive_graph import Sequential  # noqa: E402
 from naive_graph.errors import ImportModelError, NaiveGraphError  # noqa: E402
 from naive_graph.interop import from_onnx, sequential_from_onnx, to_onnx  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import modelled  # noqa: E402
 from naive_graph.sequential import (  # noqa: E402
     Activation,
     AveragePooling2D,

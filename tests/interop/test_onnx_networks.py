@@ -14,7 +14,7 @@ from test_onnx_out import off, operators_in, run_by_reference, run_by_runtime  #
 from naive_graph import AdamTrainer  # noqa: E402
 from naive_graph.classroom.digits import NETWORK, pictures  # noqa: E402
 from naive_graph.interop import from_onnx, to_onnx  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import modelled  # noqa: E402
 from naive_graph.tensor import softmax_cross_entropy  # noqa: E402
 
 FOLDER = Path(__file__).parent / "networks"

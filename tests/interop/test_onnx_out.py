@@ -18,7 +18,7 @@ from naive_graph import Graph, LeafNode, Model, operators, scope  # noqa: E402
 from naive_graph.errors import ExportError, ImportModelError  # noqa: E402
 from naive_graph.interop import to_onnx  # noqa: E402
 from naive_graph.interop.onnx import from_onnx  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import modelled  # noqa: E402
 from naive_graph.tensor import LeafType, tensor_operator  # noqa: E402
 from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.tensor.operators.examples import example as like  # noqa: E402
@@ -450,7 +450,7 @@ def test_a_weight_beyond_single_precision_is_told_of():
 
 
 def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
-    monkeypatch.setattr("naive_graph.interop.onnx.model_builder.MOST_BYTES", 100)
+    monkeypatch.setattr("naive_graph.interop.onnx.export_values.MOST_BYTES", 100)
     with pytest.raises(ExportError, match=r"more than the 2 GB.*Write dtype"):
         modelled(LeafNode.parameter(np.ones(30), "w") * 2.0)
 

@@ -14,7 +14,7 @@ from test_onnx_out import run_by_reference, run_by_runtime  # noqa: E402
 
 from naive_graph import Constant, Graph, LeafNode, Variable, atan2, linear, tanh, where  # noqa: E402
 from naive_graph.interop import from_onnx  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import modelled  # noqa: E402
 from naive_graph.tensor import stack, transform  # noqa: E402
 
 LAWS = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

@@ -15,7 +15,7 @@ from test_onnx_out import run_by_runtime  # noqa: E402
 from naive_graph import Graph  # noqa: E402
 from naive_graph.errors import ImportAttributeError, NaiveGraphError  # noqa: E402
 from naive_graph.interop import from_onnx  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import modelled  # noqa: E402
 
 EVERY = 7  # of the cases; all of them take a minute and a half
 

@@ -8,9 +8,9 @@ import onnx_suite as suite
 from onnx import TensorProto, defs, helper
 
 from naive_graph.errors import NumericError
-from naive_graph.interop.onnx.building import PREPARED, unsupported
-from naive_graph.interop.onnx.inlining import Application
-from naive_graph.interop.onnx.mapped import mapping_of
+from naive_graph.interop.onnx.import_graph import PREPARED, unsupported
+from naive_graph.interop.onnx.import_values import mapping_of
+from naive_graph.interop.onnx.steps import Application
 
 # In forward mode a slope that is infinite meets a 0, which is NaN.
 WITHOUT_SLOPE = {"test_acosh_example": "its slope at 1 is infinite"}

@@ -16,7 +16,7 @@ from test_onnx_out import off, run_by_reference, run_by_runtime  # noqa: E402
 from naive_graph import AdamTrainer, fit, gradients  # noqa: E402
 from naive_graph.errors import TrainingError  # noqa: E402
 from naive_graph.interop import from_onnx, from_tensorflow  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import modelled  # noqa: E402
 
 FOLDER = Path(__file__).parent
 FILES = {

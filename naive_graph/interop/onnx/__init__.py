@@ -1,21 +1,21 @@
 """ONNX files, in and out.
 
-arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
-inner_weights               weights in Constant nodes and in the graphs of steps
-folding                     what is known is computed at once
-values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
-preparing, windows, resizing, sampled, waves, quantized    operators that need more
-unrolled, bodies            graphs inside a step; what ONNX itself spells out
+arrays, steps, reading      the numbers in a file; its nodes with functions spelt out; all that it says, checked
+inference                   what onnx says of an operator: its schema, the types and sizes of its results
+import_values               what a step reads: operands and properties by its row's mapping
+import_graph                how each step becomes the operator that its row's mapping names
+import_rules                operators that are more than their row's mapping; the larger ones have files of their own:
+windows, resize, grid_sample, fourier, control_flow
+function_bodies             operators that ONNX itself spells out
 network                     `from_onnx`, and what it gives
-own                         our own operators in a file, which come back as what they were
-ml                          what scikit-learn writes, spelt out
-model_builder, graph_builder  what is being written: all graphs of a model; one graph
-whole, drawn                as a message when it is written; rules on it
-stated, arranged            a row's mapping read backwards, and what stands otherwise there
-plain, scalars, writer      nodes that no call stands for; scalar nodes; one node after the other
-layers, layers_in           a Sequential by its layers; operators as layers again
-opening                     sizes that are open stay open
-writing                     `to_onnx`
+custom_ops                  our own operators in a file, which come back as what they were
+sklearn_models              what scikit-learn writes, spelt out
+export_values, export_graph  values while they are written; a graph of them, and its message of protobuf
+export_rules                a call of a row as one operator: its mapping read backwards, and what stands otherwise there
+export_scalar, export_tensor  scalar rules and nodes; tensor nodes that no call stands for
+export_nodes, export        tensor nodes one after the other; `to_onnx`
+export_layers, import_layers  a Sequential by its layers; operators as layers again
+dynamic_axes                sizes that are open stay open
 """
 
 from ...core.imports import door
@@ -23,9 +23,9 @@ from ...core.imports import door
 with door("ONNX files need", "onnx"):
     import onnx as _onnx  # noqa: F401
 
-from . import preparing, quantized, resizing, sampled, unrolled, waves, windows  # noqa: F401 - enter operators
-from .layers_in import sequential_from_onnx
+from . import control_flow, fourier, grid_sample, import_rules, resize, windows  # noqa: F401 - enter operators
+from .export import to_onnx
+from .import_layers import sequential_from_onnx
 from .network import OnnxNetwork, from_onnx
-from .writing import to_onnx
 
 __all__ = ["OnnxNetwork", "from_onnx", "sequential_from_onnx", "to_onnx"]

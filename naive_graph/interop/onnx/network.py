@@ -12,16 +12,16 @@ from onnx import ModelProto
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
-from ..described import Described, described
 from ..network import BuiltGraph, InputLeaf, Port, Sizes, sized
+from ..summary import Described, described
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
-from .building import OnnxBuilder, own_function, unsupported
-from .folding import check_entries
-from .inlining import Application, check_known
-from .mapped import mapping_of
-from .own import says
+from .custom_ops import says
+from .import_graph import OnnxBuilder, own_function, unsupported
+from .import_values import mapping_of
+from .inference import check_entries
 from .reading import OnnxContent, read
+from .steps import Application, check_known
 
 
 class OnnxNetwork(network.ImportedNetwork):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import onnx
-from onnx import AttributeProto, defs
+from onnx import AttributeProto, TensorProto, defs
 
 from ...core.files import path_of
 from ...core.guesses import near
 from ...errors import ImportModelError
-from ..asked import learnable, texts
-from ..learned import Use, learned, use_of
+from ..infer_trainable import Use, learned, use_of
 from ..network import Port
-from . import ml, own
+from ..validate_args import learnable, texts
+from . import custom_ops, sklearn_models
 from .arrays import array_of, type_name
-from .inlining import Application, inlined, needed, ordered, taken, text
-from .inner_weights import hoist_weights
-from .mapped import mapping_of
+from .import_values import mapping_of
+from .steps import Application, call_by, inlined, needed, ordered, taken, text
 
 OLDEST = 7  # opset
 OLDEST_OF_ML = 13  # where a file says none, since it has no operator of ONNX's own
@@ -61,14 +60,18 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
         )
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
-    nodes, held = ml.spelt(graph.node)
+    nodes, held = sklearn_models.spelt(graph.node)
     weights = {text(each.name): array_of(each, folder) for each in graph.initializer} | held
     fed = [_slot(each) for each in graph.input if each.name not in weights]
     steps = inlined(nodes, model.functions, opsets)
     shares = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
     asked = [Port(each.name, FLOAT, None) if each.name in shares else _slot(each) for each in graph.output]
-    if outputs is None and ml.DOMAIN in opsets and any(each.type not in ml.LABELS for each in asked):
-        outputs = [each.name for each in asked if each.type not in ml.LABELS]
+    if (
+        outputs is None
+        and sklearn_models.DOMAIN in opsets
+        and any(each.type not in sklearn_models.LABELS for each in asked)
+    ):
+        outputs = [each.name for each in asked if each.type not in sklearn_models.LABELS]
     if not asked:
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
@@ -80,7 +83,7 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     content = OnnxContent(text(graph.name), fed, weights, steps, asked, said, set(), types)
     if parameters is not None:
         return content._replace(learned=set(learnable(parameters, weights, "weight")))
-    found = own.learned(said)
+    found = custom_ops.learned(said)
     return content._replace(learned=_learned(content, graph) if found is None else found)
 
 
@@ -180,7 +183,7 @@ def _seems(begin: bytes) -> str:
 def opsets_of(imports: Any) -> dict[str, int]:
     """The opset of each domain; ONNX's own by the name ''. Raises ImportModelError."""
     found = {"" if each.domain in DEFAULT else each.domain: each.version for each in imports}
-    if ml.DOMAIN in found:
+    if sklearn_models.DOMAIN in found:
         found.setdefault("", OLDEST_OF_ML)
     own = found.get("", OLDEST)
     if not OLDEST <= own <= defs.onnx_opset_version():
@@ -206,3 +209,64 @@ def _extent(dim: Any) -> int | str | None:
     if which == "dim_param":
         return text(dim.dim_param)
     return dim.dim_value if which and dim.dim_value >= 0 else None  # -1 is written for what is open
+
+
+# --- weights in Constant nodes, and in the graph of an If, Loop or Scan ---------
+
+
+NUMBERS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def hoist_weights(
+    steps: Sequence[Application], weights: dict[str, Any], types: dict[str, int], folder: Path | None
+) -> list[Application]:
+    """The steps without Constants of floats with an axis, which are entered into weights and types under their names.
+
+    Those in a graph inside a step are entered as "step/then_branch/name".
+    """
+    rest = []
+    for step in steps:
+        tensor = _floats(step.op, step.attributes.values())
+        if tensor is not None:
+            weights[step.outputs[0]], types[step.outputs[0]] = array_of(tensor, folder), tensor.data_type
+            continue
+        for name, attribute in step.attributes.items():
+            if isinstance(attribute, AttributeProto) and attribute.type == AttributeProto.GRAPH:
+                _hoist_graph(attribute.g, f"{step.name}/{name}/", weights, types, folder)
+        rest.append(step)
+    return rest
+
+
+def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[str, int], folder: Path | None) -> None:
+    """Move the weights of a graph, and of those inside it, out of it: it takes them from outside from then on."""
+    stored = {text(each.name): each for each in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        tensor = _floats(node.op_type, node.attribute)
+        if tensor is not None:
+            stored[text(node.output[0])] = tensor
+        else:
+            nodes.append(node)
+        for each in node.attribute:
+            if each.type == AttributeProto.GRAPH:
+                _hoist_graph(
+                    each.g, f"{prefix}{text(node.name or node.output[0])}/{each.name}/", weights, types, folder
+                )
+    for name, tensor in stored.items():
+        weights[prefix + name], types[prefix + name] = array_of(tensor, folder), tensor.data_type
+    del graph.initializer[:]
+    call_by(graph, {name: prefix + name for name in stored})
+    if len(nodes) < len(graph.node):
+        kept = type(graph)(node=nodes)
+        del graph.node[:]
+        graph.node.extend(kept.node)
+
+
+def _floats(op: str, attributes: Any) -> Any:
+    """The tensor of a Constant of floats with an axis; None for all else."""
+    if op != "Constant":
+        return None
+    for each in attributes:
+        if each.type == AttributeProto.TENSOR and each.t.data_type in NUMBERS and each.t.dims and 0 not in each.t.dims:
+            return each.t
+    return None

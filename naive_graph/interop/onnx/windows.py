@@ -18,9 +18,9 @@ from ...tensor.operators.convolution import landed
 from ...tensor.operators.scattering import moved_to
 from ...tensor.selection import Picker
 from ...tensor.sliding import SAME, window
-from .building import OnnxBuilder, prepared
-from .inlining import Application
-from .preparing import attributes_of
+from .import_graph import OnnxBuilder, prepared
+from .import_rules import attributes_of
+from .steps import Application
 
 PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
 POOLS = ("MaxPool", "AveragePool", "LpPool")

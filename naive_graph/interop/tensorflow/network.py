@@ -13,8 +13,8 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
-from ..described import Described, described
 from ..network import BuiltGraph, Port, Sizes
+from ..summary import Described, described
 from ..weights import StoredWeights
 from .building import SPECIAL, KnownArray, TensorFlowBuilder, mapping_of
 from .reading import TensorFlowContent, check_known, read

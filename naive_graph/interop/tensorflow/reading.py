@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from ...core.guesses import near
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
-from ..asked import learnable, texts
-from ..learned import learned, use_of
+from ..infer_trainable import learned, use_of
 from ..network import Port, listed
+from ..validate_args import learnable, texts
 from . import rewrites, special  # noqa: F401 - they enter what needs more than its row
 from .building import SPECIAL, label, mapping_of
 from .files import FREEZE, graph_of

@@ -11,9 +11,9 @@ from onnx import TensorProto
 from ...errors import ImportModelError, UnknownOperatorError
 from ...tensor import picks
 from ...tensor.operators.table import TABLE
-from .building import OnnxBuilder, prepared, unsupported
-from .inlining import MOST_STEPS, Application, inlined, taken, text
-from .preparing import attributes_of
+from .import_graph import OnnxBuilder, prepared, unsupported
+from .import_rules import attributes_of
+from .steps import MOST_STEPS, Application, inlined, taken, text
 
 
 def inside(

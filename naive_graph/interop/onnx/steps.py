@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError, UnknownOperatorError
-from .own import is_ours
+from .custom_ops import is_ours
 
 MOST_STEPS = 100_000
 DEEPEST = 100  # functions within functions, as protobuf allows graphs within graphs

@@ -17,13 +17,12 @@ from ...sequential.network import Network as Layers
 from ...tensor.base import TensorNode
 from ...training.model import Model
 from ..network import ImportedNetwork, Sizes
-from .graph_builder import GraphBuilder, StoredValue
-from .layers import SAID, layered, said
-from .model_builder import DOUBLE, FLOAT, ModelBuilder
-from .opening import Written, opened
-from .own import DOMAIN
-from .whole import graph
-from .writer import NodeWriter
+from .custom_ops import DOMAIN
+from .dynamic_axes import Written, opened
+from .export_graph import GraphBuilder, graph
+from .export_layers import SAID, layered, said
+from .export_nodes import NodeWriter
+from .export_values import DOUBLE, FLOAT, ModelBuilder, StoredValue
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets; what runtimes read today

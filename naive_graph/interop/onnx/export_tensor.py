@@ -16,9 +16,9 @@ from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.operators.table import TABLE
 from ...tensor.reduction import Places, ReductionNode
 from ...tensor.selection import SelectionNode
-from .drawn import BuilderArray, applied, drawn
-from .graph_builder import GraphBuilder, Value
-from .model_builder import Refused
+from .export_graph import GraphBuilder
+from .export_scalar import BuilderArray, applied, drawn
+from .export_values import Refused, Value
 
 ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # the others: the largest
 Of = Callable[[TensorNode], Value]

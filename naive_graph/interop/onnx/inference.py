@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
-from .inlining import Application
+from .steps import Application
 
 MOST_ENTRIES = 2**27  # of one tensor
 FEW = 1_000  # entries in all, from which no operator but a growing one makes many

@@ -25,14 +25,12 @@ from ...tensor.operators.row import Row
 from ...tensor.selection import SelectionNode
 from ...training.model import ParameterLeaf
 from ..network import InputLeaf
-from .arranged import emitted
-from .drawn import applied
-from .graph_builder import GraphBuilder, InputValue, StoredValue, Turned, Value
-from .model_builder import Refused
-from .own import custom_name, told
-from .plain import plain
-from .scalars import ScalarWriter
-from .whole import function
+from .custom_ops import custom_name, told
+from .export_graph import GraphBuilder, function
+from .export_rules import emitted
+from .export_scalar import ScalarWriter, applied
+from .export_tensor import plain
+from .export_values import InputValue, Refused, StoredValue, Turned, Value
 
 MOST_SAID = 10  # things that a message names
 

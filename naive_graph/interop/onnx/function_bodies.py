@@ -8,8 +8,8 @@ from typing import Any
 from onnx import FunctionProto, TypeProto, helper
 
 from ...errors import ImportModelError
-from .folding import node_of, schema_of
-from .inlining import Application, inlined
+from .inference import node_of, schema_of
+from .steps import Application, inlined
 
 Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
 

@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, TensorProto, defs
 
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError, UnknownOperatorError
+from ...errors import (
+    ImportAttributeError,
+    ImportModelError,
+    NaiveGraphError,
+    StaleNodeError,
+    UnknownOperatorError,
+)
 from ...tensor.base import TensorNode
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
 from ..network import BuiltGraph
 from .arrays import entry_type
-from .bodies import has_body, spelt_out
-from .folding import KNOWN_ONLY, check_entries, evaluate, schema_of, size_of_results, types_of_results
-from .inlining import Application
-from .mapped import check_attributes, mapping_of, operands, properties
-from .own import restored
-from .values import WHOLE, Values
+from .custom_ops import restored
+from .function_bodies import has_body, spelt_out
+from .import_values import WHOLE, Values, check_attributes, mapping_of, operands, properties
+from .inference import KNOWN_ONLY, check_entries, evaluate, schema_of, size_of_results, types_of_results
+from .steps import Application
 
 Prepared = Callable[["OnnxBuilder", Application], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py

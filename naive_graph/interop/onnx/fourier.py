@@ -10,9 +10,9 @@ import numpy as np
 from ...tensor import picks
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode, LinearNode
-from .building import OnnxBuilder, prepared
-from .inlining import Application
-from .preparing import attributes_of
+from .import_graph import OnnxBuilder, prepared
+from .import_rules import attributes_of
+from .steps import Application
 
 
 @prepared("DFT")

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import ImportAttributeError
 from ...tensor.base import TensorNode
 from ...tensor.operators.table import TABLE
-from .building import OnnxBuilder, prepared
-from .inlining import Application
-from .preparing import attributes_of
+from .import_graph import OnnxBuilder, prepared
+from .import_rules import attributes_of
+from .steps import Application
 
 USUAL = {
     "mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor",

@@ -17,10 +17,9 @@ from onnx import GraphProto
 
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
 from ...sequential.network import Network
-from .drawn import common_order
-from .graph_builder import GraphBuilder, InputValue, StoredValue, Value
-from .model_builder import ModelBuilder
-from .whole import graph
+from .export_graph import GraphBuilder, graph
+from .export_scalar import common_order
+from .export_values import InputValue, ModelBuilder, StoredValue, Value
 
 FIRST = (0, 3, 1, 2)  # channels before rows and columns, seen from here
 SAMPLES = "N"  # how many there are is open

@@ -34,7 +34,7 @@ def described(held: Described, title: str) -> str:
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.interop import from_onnx
-    >>> from .onnx.writing import modelled
+    >>> from .onnx.export import modelled
     >>> x = LeafNode.input((2, 3), "x")
     >>> model = modelled({"y": (x @ LeafNode.parameter([[1.0], [2.0], [3.0]], "W")).relu()})
     >>> print(from_onnx(model).summary())

@@ -16,7 +16,7 @@ from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from ...errors import NaiveGraphError
 from ..network import ImportedNetwork, Sizes, sized
-from .model_builder import ModelBuilder
+from .export_values import ModelBuilder
 
 PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 Written = tuple[ModelBuilder, GraphProto]

@@ -13,11 +13,11 @@ from ...sequential.fields import Field, fitted, whole
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
 from ...sequential.model import Sequential
 from ...sequential.network import Streams
-from .inlining import Application
-from .layers import SAID
-from .mapped import plain
-from .own import DOMAIN
+from .custom_ops import DOMAIN
+from .export_layers import SAID
+from .import_values import plain
 from .reading import OnnxContent, read
+from .steps import Application
 
 
 def sequential_from_onnx(source: Any) -> Sequential:
@@ -27,7 +27,7 @@ def sequential_from_onnx(source: Any) -> Sequential:
     with their channels last; the weights are laid out for that. Raises
     ImportModelError, which names all that is no layer.
 
-    >>> from naive_graph.interop.onnx.writing import modelled
+    >>> from naive_graph.interop.onnx.export import modelled
     >>> from naive_graph.sequential import Dense, Sequential
     >>> line = Sequential([Dense(2), Dense(1)], 3, initializer=0.5)
     >>> sequential_from_onnx(modelled(line)).predict([1.0, 2.0, 3.0]).tolist()

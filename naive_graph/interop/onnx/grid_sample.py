@@ -14,10 +14,10 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, picks
 from ...tensor.operators.kinds import entry
 from ...tensor.operators.table import TABLE
-from .building import OnnxBuilder, prepared
-from .inlining import Application
-from .preparing import attributes_of
-from .resizing import far, near
+from .import_graph import OnnxBuilder, prepared
+from .import_rules import attributes_of
+from .resize import far, near
+from .steps import Application
 
 CUBIC = -0.75
 Tap = tuple[Any, Any]  # places along an axis, and what they weigh; None for 1

@@ -1,4 +1,4 @@
-"""Operators of ONNX that are more than a row with its mapping: what is done to their inputs and results."""
+"""Import rules: operators of ONNX that are more than a row with its mapping."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, reduce
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
-from .arrays import REFUSED, array_of, entry_type, type_name
-from .building import OnnxBuilder, cast_to, prepared, truncated
-from .inlining import Application
-from .mapped import plain
+from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
+from .import_graph import OnnxBuilder, cast_to, prepared, truncated
+from .import_values import plain
+from .steps import Application
 
 WIDE = {TensorProto.INT64, TensorProto.INT32}
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
@@ -195,3 +195,51 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return builder.applied(
         step, TABLE["gather"], {"x": flat, "places": builder.known(step, 1).nonzero()[0], "axis": at}
     )
+
+
+# --- whole numbers that stand for others --------------------------------------
+
+
+def _beside(builder: OnnxBuilder, step: Application, place: int, shape: tuple[int, ...]) -> Any:
+    """A scale, or a zero point: one, one for each entry along an axis, or one for each block of them."""
+    said, value = attributes_of(step), builder.operand(step, place)
+    if value is None or not value.shape or value.size == 1:
+        return value if value is None else TABLE["reshape"](value, [])
+    axis = said.get("axis", 1) % len(shape)
+    if said.get("block_size"):
+        places = np.arange(shape[axis]) // said["block_size"]
+        return TABLE["gather"](value, places, axis=axis)
+    return TABLE["reshape"](value, [extent if at == axis else 1 for at, extent in enumerate(shape)])
+
+
+def quantized(builder: OnnxBuilder, step: Application, x: Any) -> Any:
+    """round(x / scale) + zero point, within what the type holds."""
+    scale, zero = (_beside(builder, step, place, x.shape) for place in (1, 2))
+    kind = attributes_of(step).get("output_dtype") or (TensorProto.UINT8 if zero is None else builder.type(step, 2))
+    bounds = np.iinfo(dtype_of(kind, step.label))
+    found = TABLE["round"](x / scale)
+    found = found if zero is None else found + zero
+    return TABLE["clip"](found, min=float(bounds.min), max=float(bounds.max))
+
+
+def spread(builder: OnnxBuilder, step: Application) -> Any:
+    """(x - zero point) * scale."""
+    x = builder.operand(step, 0)
+    scale, zero = (_beside(builder, step, place, x.shape) for place in (1, 2))
+    return (x if zero is None else x - zero) * scale
+
+
+@prepared("QuantizeLinear")
+def quantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    return [quantized(builder, step, builder.operand(step, 0))]
+
+
+@prepared("DequantizeLinear")
+def dequantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    return [spread(builder, step)]
+
+
+@prepared("QLinearMatMul")
+def multiplied(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    a, b = (spread(builder, step._replace(inputs=step.inputs[at : at + 3])) for at in (0, 3))
+    return [quantized(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]
