@@ -23,6 +23,7 @@ GIVEN = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers tha
 ANGLES, MASKED = {"sin", "cos"}, {"softmax", "log_softmax"}
 FIRST = {"sub", "div"}  # what is taken off, or divided by, is a statistic; so is what has a root drawn
 ROOTS = {"sqrt", "rsqrt", "DequantizeLinear"}  # the last makes weights of whole numbers, by a scale
+KNOWN = {"NonZero", "Unique"}  # of what must be known before a network runs
 
 
 class Use(NamedTuple):
@@ -62,7 +63,7 @@ def learned(
         roles.take(use)
     for each in outputs:
         roles.found |= roles.held.get(each, set()) if each in roles.rows else set()
-    return roles.found
+    return roles.found - roles.known
 
 
 def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
@@ -89,13 +90,15 @@ class Roles:
         self.shapes, self.readers = shapes, readers
         self.held = {name: {name} for name in shapes}
         self.active, self.rows, self.products = set(inputs), set[str](), set[str]()
-        self.found = set[str]()
+        self.found, self.known = set[str](), set[str]()
 
     def take(self, use: Use) -> None:
         if use.row in PRODUCTS or (use.moves and not self.products.isdisjoint(use.inputs)):
             self.products.update(use.results)
         if use.row == "gather" or (use.moves and not self.rows.isdisjoint(use.inputs)):
             self.rows.update(use.results)
+        if use.row in KNOWN:
+            self.known.update(*(self.held.get(each, ()) for each in use.inputs))
         if self.active.isdisjoint(use.inputs):
             names = [*use.inputs][: 1 if use.row in FIRST else None if use.row not in ROOTS else 0]
             self._keep(use, set().union(*(self.held.get(each, set()) for each in names)))

@@ -141,6 +141,13 @@ def test_weights_of_whole_numbers_are_spread_in_every_opset(opset):
     assert network([[1.0, 2.0]])[0] == pytest.approx([5.5, 8.5]) and not network.parameters
 
 
+def test_a_weight_whose_places_are_asked_for_is_known_and_not_learned():
+    nodes = [node("NonZero", "w", "p"), node("Cast", "p", "c", to=TensorProto.FLOAT), node("Add", "c x", "a"),
+             node("Add", "a w", "y")]  # fmt: skip
+    network = from_onnx(model_of(nodes, [("x", (1, 2))], [("y", None)], [stored("w", [1.0, 2.0])]))
+    assert network([[0.0, 0.0]]).tolist() == [[1.0, 3.0]] and not network.parameters
+
+
 def test_whole_numbers_that_float64_lacks_are_exact():
     nodes = [node("Add", "last zero", "end"), node("Slice", "x one end", "y")]
     weights = [stored("last", [2**63 - 1], np.int64), stored("zero", [0], np.int64), stored("one", [1], np.int64)]
