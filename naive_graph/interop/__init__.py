@@ -5,6 +5,7 @@ weights      what a file stores, which stays as it lies until it is used
 infer_trainable  which of it is learned, by what is done with it
 validate_args  what a caller asks for by name
 summary      what is in a file, in words
+row_properties   a row's properties, by its mapping
 onnx/        `from_onnx`, `to_onnx`
 scopes       where its nodes stand, by their names
 tensorflow/  `from_tensorflow`

@@ -23,7 +23,7 @@ HUGE = 2**62
 @contextmanager
 def refused(match, kind=ImportModelError):
     """An error of ours that says this, soon and within 50 MB, that leaves the graph as it was."""
-    before, start = len(Graph.node_list), time.perf_counter()
+    before, start = len(Graph.node_list), time.process_time()
     tracemalloc.start()
     try:
         with pytest.raises(kind, match=match):
@@ -31,7 +31,7 @@ def refused(match, kind=ImportModelError):
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - start < 10.0 and len(Graph.node_list) == before
+    assert time.process_time() - start < 10.0 and len(Graph.node_list) == before
 
 
 def unary(op, **attributes):
@@ -300,10 +300,10 @@ def test_functions_are_spelt_out():
 
 def test_a_hundred_thousand_nested_functions_are_refused():
     data = nested(100_000).SerializeToString()
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ImportModelError, match="functions deep"):
         from_onnx(data)
-    assert time.perf_counter() - start < 10.0
+    assert time.process_time() - start < 10.0
 
 
 def test_functions_that_double_each_other_are_refused():

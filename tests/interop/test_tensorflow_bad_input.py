@@ -40,10 +40,10 @@ def nothing_is_enormous_or_left_behind():
 
 
 def refused(graph, match, error=ImportModelError, **more):
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(error, match=match) as caught:
         from_tensorflow(graph, **more)
-    assert time.perf_counter() - began < 30 and len(str(caught.value)) < 2000
+    assert time.process_time() - began < 30 and len(str(caught.value)) < 2000
     return caught.value
 
 

@@ -11,18 +11,18 @@ from onnx import TensorProto, defs, helper
 from ...errors import (
     ImportAttributeError,
     ImportModelError,
-    PropertyError,
 )
 from ...tensor.base import TensorNode
 from ...tensor.differentiate import BEHIND, ancestors
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.kinds import OfRule
-from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
+from ...tensor.operators.mapping import ALL, Input, Name, Permuted
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
-from ...tensor.operators.signature import RowParameter, taken
+from ...tensor.operators.signature import RowParameter
 from ...tensor.operators.table import TABLE
 from ..network import InputLeaf, listed
+from ..row_properties import read_properties
 from ..weights import StoredWeights, Weight
 from .steps import Application
 
@@ -164,45 +164,16 @@ def _chained(values: Values, step: Application, row: Row) -> dict[str, Any]:
 
 def properties(values: Values, step: Application, row: Row, mapping: Name) -> dict[str, Any]:
     """The properties of a row, by their names. Raises ImportAttributeError."""
+
+    def read_input(place: int, parameter: RowParameter) -> Any:
+        given = values.input(step, place)
+        return given if isinstance(given, TensorNode) and parameter.keeps(given) else values.known(step, place)
+
+    def read_shape(place: int) -> Any:
+        return values.operand(step, place).shape
+
     attributes = {name: plain(step, each) for name, each in step.attributes.items()}
-    for name, value in attributes.items():
-        if name not in mapping.attributes(step.opset):
-            raise ImportAttributeError(step.label, name, value)
-        if name in mapping.refused and value != mapping.refused[name]:
-            raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
-    found = {}
-    for name, home in mapping.homes(step.opset).items():
-        label, value = _property(values, step, row.by_name[name], home, attributes)
-        try:
-            taken(row.name, row.by_name[name], value)
-        except PropertyError as error:
-            raise ImportAttributeError(step.label, label, value, str(error)) from None
-        found[name] = value
-    return found
-
-
-def _property(
-    values: Values, step: Application, parameter: RowParameter, home: Any, attributes: Mapping[str, Any]
-) -> tuple[str, Any]:
-    """Where a property is found, and its value."""
-    if isinstance(home, Fixed):
-        return "value", home.value
-    if isinstance(home, Extent):
-        shape = values.operand(step, home.input).shape
-        return "shape", tuple(shape[axis] for axis in home.axes)
-    if isinstance(home, Attribute):
-        label, value = home.name, attributes.get(home.name, home.default)
-    else:
-        label, given = f"input {home.position}", values.input(step, home.position)
-        if not (isinstance(given, TensorNode) and parameter.keeps(given)):
-            given = values.known(step, home.position)
-        value = home.default if given is None else _numbers(given)
-    if isinstance(value, str) and value == REQUIRED and label not in attributes:
-        raise ImportAttributeError(step.label, label, None, "It must be there.")
-    try:
-        return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
-    except (KeyError, IndexError, TypeError, ValueError):  # an adapter meets what the file says
-        raise ImportAttributeError(step.label, label, value) from None
+    return read_properties(row, mapping, step.opset, step.label, attributes, read_input, read_shape)
 
 
 def check_attributes(step: Application, schema: Any) -> None:
@@ -215,15 +186,6 @@ def check_attributes(step: Application, schema: Any) -> None:
     for name, said in schema.attributes.items():
         if said.required and name not in step.attributes:
             raise ImportAttributeError(step.label, name, None, "It must be there.")
-
-
-def _numbers(array: Any) -> Any:
-    """A known array as a property takes it."""
-    if isinstance(array, TensorNode):
-        return array
-    if array.dtype.kind in "iu":
-        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # as in `plain`
-    return array.item() if array.ndim == 0 else array
 
 
 def plain(step: Application, attribute: Any) -> Any:

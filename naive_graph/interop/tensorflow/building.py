@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError
+from ...errors import ImportModelError, NaiveGraphError, StaleNodeError
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode, LeafType
-from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
+from ...tensor.operators.mapping import ALL, Input, Name
 from ...tensor.operators.row import Row
+from ...tensor.operators.signature import RowParameter
 from ...tensor.operators.table import TABLE
+from ..row_properties import read_properties
 from ..scopes import NamedScopes
 from ..weights import StoredWeights, Weight
 from .folding import folded, small
@@ -197,39 +199,20 @@ class TensorFlowBuilder:
                 for name, value in found.items()}  # fmt: skip
 
     def properties(self, step: GraphStep, row: Row, mapping: Name) -> dict[str, Any]:
-        attributes = {home.name: _plain(home.default) for home in mapping.homes().values()
-                      if isinstance(home, Attribute) and home.default != REQUIRED}  # fmt: skip
-        for name, value in step.attributes.items():
-            attributes[name] = value
-            if name not in mapping.attributes() and not name.startswith("_") and not _types(value):
-                raise ImportAttributeError(label(step), name, value, f"{step.op} has no such attribute.")
-            if name in mapping.refused and value != mapping.refused[name]:
-                raise ImportAttributeError(label(step), name, value, f"Only {mapping.refused[name]!r} has.")
-        homes = sorted(mapping.homes().items(), key=lambda each: each[0] != "data_format")  # the others ask for it
-        return {name: self._property(step, row, name, home, attributes) for name, home in homes}
+        """The properties of a row, by their names. Raises ImportAttributeError."""
 
-    def _property(self, step: GraphStep, row: Row, name: str, home: Any, attributes: Mapping[str, Any]) -> Any:
-        if isinstance(home, Fixed):
-            return home.value
-        where = home.name if isinstance(home, Attribute) else f"input {home.position}"
-        if isinstance(home, Attribute):
-            if home.name not in attributes:
-                raise ImportAttributeError(label(step), where, None, "It must be there.")
-            value = attributes[home.name]
-        else:
-            value = self.input(step, home.position)
-            if not isinstance(value, KnownArray) and row.by_name[name].keeps(value):
+        def read_input(place: int, parameter: RowParameter) -> Any:
+            value = self.input(step, place)
+            if not isinstance(value, KnownArray) and parameter.keeps(value):
                 return value  # places that are found at run time
-            value = _numbers(self.known(step, home.position))
-        kind = row.by_name[name].kind
-        assert kind is not None
-        try:
-            adapted = value if home.adapt is None else home.adapt(value, attributes)
-            kind.take(adapted)
-        except Exception as error:  # an adapter meets what the file says
-            why = f"Due is {kind.what}{f': {error}' if str(error) and not isinstance(error, KeyError) else ''}."
-            raise ImportAttributeError(label(step), where, value, why) from None
-        return adapted
+            return self.known(step, place)
+
+        def read_shape(place: int) -> Any:
+            return self.node(self.input(step, place)).shape
+
+        attributes = {name: value for name, value in step.attributes.items()
+                      if name in mapping.attributes() or not (name.startswith("_") or _types(value))}  # fmt: skip
+        return read_properties(row, mapping, None, label(step), attributes, read_input, read_shape)
 
 
 WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "logical_and",
@@ -245,10 +228,6 @@ def _array(value: Any) -> Any:
     return [each.array for each in value] if isinstance(value, list) else None if value is None else value.array
 
 
-def _plain(default: Any) -> Any:
-    return list(default) if isinstance(default, tuple) else default
-
-
 def _left_out(value: Any) -> bool:
     """The mean and variance of a batch normalisation that trains are empty."""
     return isinstance(value, KnownArray) and not value.array.size
@@ -256,11 +235,6 @@ def _left_out(value: Any) -> bool:
 
 def _types(value: Any) -> bool:
     return isinstance(value, Type) or (isinstance(value, list) and bool(value) and isinstance(value[0], Type))
-
-
-def _numbers(array: Any) -> Any:
-    """An array as a property takes it."""
-    return array.item() if array.ndim == 0 else array
 
 
 def _none(step: GraphStep) -> Any:
