@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import FunctionProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
 from ...errors import ExportError
 
-if TYPE_CHECKING:
-    from .export_graph import GraphBuilder
+GraphBuilder = Any  # of export_graph.py, which stands on this file
 
 FLOAT, DOUBLE, BOOL, INT64, INT32 = (
     int(each) for each in (
@@ -138,9 +137,9 @@ class Value:
         raise NotImplementedError
 
     def _derived(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
-        name = self.forms[form] = self.builder.named(
-            self.label, form == (self.builder.model_builder.real, self.straight)
-        )
+        promised = form == (self.builder.model_builder.real, self.straight)
+        name: str = self.builder.named(self.label, promised)
+        self.forms[form] = name
         self.builder.node(operator, [source], [name], name, **attributes)
         return name
 
