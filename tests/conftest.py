@@ -10,7 +10,7 @@ from browsing import launched
 from hypothesis import settings
 
 from naive_graph import Graph
-from naive_graph.engines.choice import ENGINES, Setting
+from naive_graph.engines.choice import Setting
 
 # Scripts that ask for torch and for TensorFlow, and tests of what is not installed here.
 collect_ignore = ["interop/networks/make.py", "interop/networks/digits.py", "interop/keras_networks.py"]
@@ -23,7 +23,8 @@ if find_spec("tensorboard") is None or find_spec("numpy") is None:
 settings.register_profile("house", max_examples=40, deadline=None)  # where a law names no number of its own
 settings.load_profile("house")
 
-# Files whose laws hold on every engine: each of their tests runs once for each.
+# Files whose laws hold on every engine that runs graphs: each of their tests runs once for each.
+OF_GRAPHS = "reference", "direct"
 ON_EVERY_ENGINE = {
     "test_accuracy", "test_conventions", "test_graph", "test_histories", "test_merging", "test_modes",
     "test_on_invalid", "test_seed_defects", "test_staleness", "test_lower",
@@ -135,7 +136,7 @@ def pytest_collection_modifyitems(items):
 def pytest_generate_tests(metafunc):
     if metafunc.module.__name__ in ON_EVERY_ENGINE:
         metafunc.fixturenames.append("engine")
-        metafunc.parametrize("engine", tuple(ENGINES), indirect=True)
+        metafunc.parametrize("engine", OF_GRAPHS, indirect=True)
 
 
 @pytest.fixture(autouse=True)  # else pytest forgets it where a test has parameters of its own

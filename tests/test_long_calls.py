@@ -152,7 +152,7 @@ def acts(folder):
         "formula": (lambda: y.formula(), rows),
         "step": (lambda: step(y), rows),
         "lower": (lambda: lower(square @ square), rows),
-        "compile": (lambda: Program(y, wrt=[x], engine="tape")(), rows),
+        "compile": (lambda: Program(y, wrt=[x], engine="compiled")(), rows),
         "load": (lambda: model.load(folder / "model.npz"),
                  lambda: (*model.values.tolist(), model.weight_decay_lambda)),
     }  # fmt: skip

@@ -55,7 +55,7 @@ def asked():
     return isinstance(x, LeafNode)
 
 acts = [
-    lambda: Graph.forward(engine="tape"), lambda: Graph.forward(engine="native"),
+    lambda: Graph.forward(engine="compiled"), lambda: Graph.forward(engine="compiled"),
     lambda: Graph.forward(engine="direct"), lambda: Graph.machine_code(f), lambda: Program(f, wrt=[x])(),
     lambda: Program(f, wrt=[x]).minimize(), lambda: Program(f, wrt=[x], engine="reference")(),
     lambda: Model(seed=1), inherited, asked, lambda: LeafNode.parameter([1.0]), plotted, lambda: draw(f),

@@ -24,7 +24,7 @@ Graph.backward(f)
 assert abs(x.grad + 2 / 11) < 1e-15
 assert gradients(f, x).formula() == "2*(x - 7)/((x - 7)**2 + 10)"
 assert draw(f).dot and len(step(f)) > 10 and gradcheck(f)
-tape = lambda: Graph.forward(engine="tape")
+tape = lambda: Graph.forward(engine="compiled")
 for act in (lambda: draw(f).svg, lambda: Program(f, wrt=[x]), Model, tape, lambda: LeafNode.parameter([1.0])):
     try:
         act()

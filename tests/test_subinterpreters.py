@@ -37,7 +37,7 @@ def there_and_back(engine):
 
 there_and_back("reference")
 assert gradients(y, x).formula()
-for act in (lambda: there_and_back("native"), lambda: there_and_back("direct"), lambda: Program(y, wrt=[x])().value,
+for act in (lambda: there_and_back("compiled"), lambda: there_and_back("direct"), lambda: Program(y, wrt=[x])().value,
             lambda: LeafNode.parameter([9.0]).value[0]):
     try:
         assert act() == 9.0  # ctypes and NumPy can be loaded where their makers foresaw it

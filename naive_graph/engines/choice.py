@@ -15,6 +15,7 @@ gets ready what comes next (`core/beside.py`), and a later run goes there.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache as once
@@ -25,15 +26,15 @@ from typing import Any
 from ..core import reference
 from ..core.beside import Beside
 from ..core.imports import Uncollected, door, uninterrupted
+from ..core.origin import learners_level
 from ..core.plan import Plan
 from ..core.tables import Tables
-from ..errors import EngineError, MissingToolError
+from ..errors import EngineError, EngineWarning, MissingToolError
 
 Engine = Any
-ENGINES = ("reference", "direct")
-# What Programs call theirs: asked to hand out every node, the tape took 60 to 80 times as long as direct, and
-# straight-line code 10 times.
-AS_DIRECT = ("native", "tape")
+ENGINES = ("reference", "direct", "runs", "compiled")
+FORMER = {"tape": "compiled", "native": "compiled"}  # names that engines had, and what they are called now
+_told: set[str] = set()
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = (
     25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms; 1 s the first time) pays
@@ -50,10 +51,27 @@ class Setting:
     rows_run = 0  # by the whole process, through any graph
 
 
+def engine_named(name: str | None) -> str | None:
+    """The engine that a name means. A former name is told once what it is called now.
+
+    Raises EngineError if there is no engine of that name.
+    """
+    if isinstance(name, str) and name in FORMER:
+        if name not in _told:
+            _told.add(name)
+            message = f"The engine {name!r} is called {FORMER[name]!r} now."
+            warnings.warn(EngineWarning(message), stacklevel=learners_level())
+        return FORMER[name]
+    if name not in (None, *ENGINES):
+        known = ", ".join(map(repr, ENGINES))
+        raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
+    return name
+
+
 def without_plan(name: str | None, tables: Tables) -> Engine | None:
     """The direct engine, which needs no plan, if it is asked for or pays; None where a plan is needed."""
-    name = Setting.default if name is None else name
-    if WATCHERS or tables.unset or name not in (None, "direct", *AS_DIRECT):
+    name = engine_named(Setting.default if name is None else name)
+    if WATCHERS or tables.unset or name == "reference":
         return None
     before = tables.kept(RUN) or 0
     if name is None:
@@ -70,10 +88,10 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
 def own_code_pays(tables: Tables) -> bool:
     """Whether this graph has run so often that code of its own pays: the more rows, the longer that takes to compile.
 
-    With "native" as the default it does from the start.
+    With "compiled" as the default it does from the start.
     """
     often = tables.cache.get(RUN, 0) > PATIENCE * max(1, len(tables) // ROWS_AT_ONCE)
-    return Setting.default == "native" or (often and Setting.default is None)
+    return engine_named(Setting.default) == "compiled" or (often and Setting.default is None)
 
 
 def engine_with_plan(name: str | None) -> Engine:
@@ -81,10 +99,7 @@ def engine_with_plan(name: str | None) -> Engine:
 
     Raises EngineError if there is no engine of that name.
     """
-    name = Setting.default if name is None else name
-    if name not in (None, *ENGINES, *AS_DIRECT):
-        known = ", ".join(repr(each) for each in (*ENGINES, *AS_DIRECT))
-        raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
+    engine_named(Setting.default if name is None else name)
     return WATCHERS[-1] if WATCHERS else reference
 
 

@@ -27,7 +27,7 @@ from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward, reverse
 from ..core.tables import CONSTANT, Tables
-from ..engines.choice import LARGEST, Setting, is_short
+from ..engines.choice import LARGEST, Setting, engine_named, is_short
 from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import Opaque
 from ..engines.llvm.functions import Module
@@ -63,8 +63,8 @@ class Quick:
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
     def opens(self) -> bool:
-        """Whether its code is there; with "native" as the default it is waited for."""
-        if Setting.default != "native" and not self.code.is_there():
+        """Whether its code is there; with "compiled" as the default it is waited for."""
+        if engine_named(Setting.default) != "compiled" and not self.code.is_there():
             return False
         address = self.code.result().address("quick")
         self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
@@ -117,7 +117,7 @@ def _quick(tables: Tables, rows: Sequence[int]) -> Quick | None:
     """The short way, without its code."""
     plan, whole = plan_for(tables, rows), plan_for(tables)
     simple = (
-        Setting.default in (None, "native")
+        engine_named(Setting.default) in (None, "compiled")
         and len(plan.targets) == 1
         and plan.kinds[plan.targets[0]] >= 0
         and is_short(whole, LARGEST)

@@ -1,7 +1,7 @@
 """The engines as a Program sees them: a backend answers a query with values, derivatives, and whether all are finite.
 
     reference   the sweeps in Python: the law, and slow
-    compiled    straight-line code for a small plan, a tape for a large one
+    compiled    code of the plan's own; a large plan goes in level runs, until its code is there
 
 Those for very large plans are in dispatch.py.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -22,14 +22,13 @@ from ..core.beside import Beside
 from ..core.origin import learners_level
 from ..core.plan import Plan, plan_for
 from ..core.tables import Tables
+from ..engines.compiled.choose import PATIENCE, SOON, choose, has_samples
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.straight.line import PATIENCE, SOON, StraightLine, fits, pays
 from ..engines.tape.flat import Sample
 from ..engines.tape.lowering import Lowering, PassResult
 from ..engines.tape.report import report
-from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
@@ -198,29 +197,26 @@ class CodeBackend(ReferenceBackend):
 
 
 class CompiledBackend(CodeBackend):
-    """Answers by machine code: straight-line code for a small plan, a tape for a large or seldom asked one."""
+    """Answers by code of the plan's own, or in level runs: see engines/compiled/choose.py."""
 
     def __init__(self, asked: Query) -> None:
         super().__init__(asked)
         engine = asked.engine
-        self.lowering = self._lowered(find=engine != "native")
-        if engine == "native" and not pays(self.lowering.flat):
-            what = "A plan of many samples" if self.batched else f"A plan of {len(self.lowering.flat)} rows"
-            message = f"{what} is too large for straight-line code. The tape runs it."
+        self.lowering = self._lowered(find=engine != "runs")
+        if engine == "runs" and has_samples(self.lowering.flat):
+            message = "Level runs have no samples, and inputs of this Program are fed a batch. Compiled code runs it."
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
-            self.lowering = self._lowered()
+            engine = "compiled"
         self.flat = self.lowering.flat
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
-        wanted = [at.row for at in self.asked]
-        self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
-        self.tape = self.idle = self._code(wanted)
-        self.may_move = engine is None and not self.straight
-        self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
+        self.tape, self._later = choose(self.flat, [at.row for at in self.asked], engine=engine)
+        self.idle = self.tape
+        self._coming: Beside | None = None
+        self.patience = PATIENCE if self._later is not None else 0
         fed = [row in self.batched for row in self.wrt]
         self.picks = picks(self.flat, self.tape, self.asked, len(self.rows), fed)
         self.descent: Any = None  # the last way downhill, kept by who makes them
-        self._coming: Beside | None = None  # straight-line code
 
     @property
     def machine(self) -> CompiledBackend:
@@ -237,27 +233,19 @@ class CompiledBackend(CodeBackend):
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
 
-    def _code(self, wanted: list[int]) -> StraightLine | Tape:
-        if self.straight:
-            try:
-                return StraightLine(self.flat, wanted)
-            except Opaque:  # too long for LLVM; what cannot be compiled at all the tape will meet too
-                self.straight = False
-        return Tape(self.flat, wanted)
-
     def _wait(self) -> None:
-        """Count the runs of the tape; after enough of them have straight-line code made beside it, and move there."""
+        """Count the level runs; after enough of them have code made beside them, and move there."""
         if self.patience > 1:
             self.patience -= 1
             return
-        coming = self._coming = self._coming or Beside(partial(StraightLine, self.flat, [at.row for at in self.asked]))
-        if not coming.is_there() or self.idle is None:  # None: another call is under way, on the tape
-            self.patience = SOON
-            return
-        self._coming = None
-        with suppress(Opaque):  # then the tape goes on
-            self.tape = self.idle = coming.result()
-            self.straight = True
+        if self._later is not None:
+            coming = self._coming = self._coming or Beside(self._later)
+            if not coming.is_there() or self.idle is None:  # None: another call is under way, on the old code
+                self.patience = SOON
+                return
+            self._coming = None
+            with suppress(Opaque):  # then level runs go on
+                self.tape = self.idle = coming.result()
         self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:
@@ -267,8 +255,6 @@ class CompiledBackend(CodeBackend):
 def backend_for(asked: Query) -> ReferenceBackend:
     """The backend for a query: the engine that was asked for by name, or the one that suits it."""
     if asked.engine == "reference":
-        if asked.batched:
-            raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
         return ReferenceBackend(asked)
     llvmlite()  # or say at once that it is missing
     try:

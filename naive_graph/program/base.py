@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
 from ..core.tables import NEVER, Lasting
+from ..engines.choice import engine_named
 from ..errors import EngineError, FeedError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
@@ -62,16 +63,12 @@ class ProgramBase:
     ) -> None:
         if isinstance(engine, Node):
             raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
-        if engine not in (None, "native", "tape", "reference"):
-            raise EngineError(
-                f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
-            )
         self._single = is_single(outputs)
         self.outputs: list[Node] = nodes_of(outputs, "Program")
         self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
-        self._tables, self._engine = CURRENT.tables, engine
+        self._tables, self._engine = CURRENT.tables, engine_named(engine)
         self.inputs = inputs_of(inputs)
         self._inputs = slots_of(self.inputs, self._slot)
         self._rows = rows_of(self.outputs, "Program")

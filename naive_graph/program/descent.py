@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple, NoReturn
@@ -24,12 +23,11 @@ from ..core.plan import ancestors
 from ..core.progress import ProgressBar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from ..engines.compiled.choose import PATIENCE, choose
 from ..engines.llvm.emit import Opaque
-from ..engines.straight.line import PATIENCE, StraightLine, pays
 from ..engines.tape.flat import NONE, Flat, PlanColumns, with_columns
 from ..engines.tape.lowering import Lowering
 from ..engines.tape.stand_ins import Rows, Stand
-from ..engines.tape.tape import Tape
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.running import complain
@@ -305,19 +303,14 @@ class _CompiledDescent:
     """The steps as machine code; weights and memories stay in its memory.
 
     rate: for which it may be used again; None for a formula, whose memories begin anew. patience: steps until
-    straight-line code is made beside the tape.
+    code is made beside level runs.
     """
 
     def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
         wanted = [step.output, *step.results]
-        straight = partial(StraightLine, step.flat, wanted, step.leaves)
-        self.coming = Beside(straight) if machine.may_move and pays(step.flat) else None
-        self.code: Any = None
-        if machine.straight and not machine.may_move:
-            with suppress(Opaque):  # too long for LLVM
-                self.code = straight()
-        self.code = self.code or Tape(step.flat, wanted, step.leaves)
+        self.code, later = choose(step.flat, wanted, step.leaves, machine.question.engine)
+        self.coming = None if later is None else Beside(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
         """Stand at the start of a walk of so many steps."""
@@ -339,8 +332,8 @@ class _CompiledDescent:
             self.code.repeat(view, history)
 
     def _move(self, coming: Beside) -> None:
-        """Go on in straight-line code, from where the tape stands."""
-        with suppress(Opaque):  # then the tape goes on
+        """Go on in compiled code, from where the level runs stand."""
+        with suppress(Opaque):  # then level runs go on
             code = coming.result()
             self._stand(code, [self.code.held(row) for row in self.step.leaves])
             self.code = code

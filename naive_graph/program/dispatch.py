@@ -1,10 +1,9 @@
 """The choice of the backend that answers a query; and the backends for large plans, which run as they stand.
 
-Most Programs gain from the passes of a tape: they find samples, layers and
-shared work, and loops. A large graph that never does the same thing twice gains nothing,
-and a very large one has not the time and the room for them, whatever it is. It
-goes window by window; or, where windows cannot have it, right on the tables, by
-the direct engine.
+Most Programs gain from the passes: they find samples, layers and shared work. A
+large graph that never does the same thing twice gains nothing, and a very large
+one has not the time and the room for them, whatever it is. It goes in level
+runs; or, where these cannot have it, right on the tables, by the direct engine.
 """
 
 from __future__ import annotations
@@ -17,37 +16,37 @@ import numpy as np
 
 from ..core.rules import BY_NUMBER
 from ..core.tables import PLACEHOLDER
+from ..engines.compiled.runs import DescendingRuns, descends
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.tape.isomorphism import repeats
-from ..engines.tape.loops import looped
 from ..engines.tape.powers import powers
 from ..engines.tape.rows import flat_of_tables
-from ..engines.tape.windows import WINDOW, WindowTape, windows
+from ..errors import EngineError
 from .backends import Backend, CodeBackend, CompiledBackend, Found, Query, ReferenceBackend, backend_for
 from .inputs import Inputs
 from .results import ResultPick
 
-LEAST_ROWS = 4096  # of a plan that goes by windows
+LEAST_ROWS = 20_000  # of a plan that goes in level runs there and back
 MOST_ROWS = 2_500_000  # of one that goes through the passes: some 1.2 us and 300 bytes for each
 PER_SLOPE = 10  # rows that take as long there as one derivative that is handed out
 WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
 
 
-class WindowBackend(CodeBackend):
-    """Answers for a large plan that never repeats itself: compiled, and run in windows of some thousand rows."""
+class RunsBackend(CodeBackend):
+    """Answers for a large plan that never repeats itself, in level runs there and back."""
 
-    def __init__(self, asked: Query, tape: WindowTape) -> None:
+    def __init__(self, asked: Query, runs: DescendingRuns) -> None:
         super().__init__(asked)
-        self.placeholders = tape.fed_rows
+        self.placeholders = runs.fed_rows
         self.picks = [ResultPick(0, slice(0, 1)), *([ResultPick(0, slice(1, 1 + len(asked.wrt)))] if asked.wrt else [])]
-        self.tape = self.idle = tape
+        self.tape = self.idle = runs
 
     @cached_property
     def machine(self) -> CompiledBackend | None:
         """The backend with all passes, to be looked at or for `minimize`; None if the plan is too large for them."""
-        return CompiledBackend(self.question._replace(engine="tape")) if self.tape.rows <= MOST_ROWS else None
+        return CompiledBackend(self.question) if self.tape.rows <= MOST_ROWS else None
 
     def source(self, inputs: Inputs) -> Any:
         column = super().source(inputs)
@@ -58,14 +57,12 @@ class WindowBackend(CodeBackend):
         return column
 
     def explain(self, times: bool = True) -> str:
-        tape = self.tape
-        size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.adjoints))
-        why = "No term of a sum comes again and again" if tape.rows <= MOST_ROWS else "It is too large for the passes"
-        return (
-            f"{why}, so the plan is run as it stands.\n"
-            f"scalars: {tape.rows} rows in {len(tape.code) // 3} instructions, in windows of {WINDOW} rows; "
-            f"then the same backwards, {size / 1024:.0f} KB in all"
+        why = (
+            "No term of a sum comes again and again"
+            if self.tape.rows <= MOST_ROWS
+            else "It is too large for the passes"
         )
+        return "\n".join([f"{why}, so the plan is run as it stands, there and back.", *self.tape.explain()])
 
 
 class DirectBackend(ReferenceBackend):
@@ -81,7 +78,8 @@ class DirectBackend(ReferenceBackend):
         return super().__call__(inputs) if found is None else found
 
     def explain(self, times: bool = True) -> str:
-        return f"The direct engine runs {self.size} rows right on the tables: too many for the passes, or too wide."
+        why = "" if self.question.engine == "direct" else ": too many for the passes, or too wide"
+        return f"The direct engine runs {self.size} rows right on the tables{why}."
 
 
 def is_borne(asked: Query, rows: int) -> bool:
@@ -89,8 +87,8 @@ def is_borne(asked: Query, rows: int) -> bool:
     return rows + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS
 
 
-def by_windows(asked: Query) -> WindowBackend | None:
-    """A backend that runs in windows; None for a plan that is small, or repeats itself, or has several outputs."""
+def by_runs(asked: Query) -> RunsBackend | None:
+    """A backend that goes in level runs; None for a plan that is small, or repeats itself, or has several outputs."""
     tables, rows, wrt = asked.tables, asked.rows, asked.wrt
     if len(rows) != 1 or len(tables) < LEAST_ROWS:
         return None
@@ -98,22 +96,21 @@ def by_windows(asked: Query) -> WindowBackend | None:
     if len(flat) < LEAST_ROWS:
         return None
     flat, _ = powers(flat, rows)
-    if is_borne(asked, len(flat)) and (repeats(flat) or looped(flat)):
+    if is_borne(asked, len(flat)) and repeats(flat):
         return None
     if (np.diff(chosen) < 0).any():  # an edge was drawn by hand, and the rows changed places
         return None
     place = np.searchsorted(chosen, [*rows, *wrt])
     del chosen  # 40 MB of ten million rows
-    made = windows(flat)
-    if made is None:
+    if not descends(flat):
         return None
-    return WindowBackend(asked, WindowTape(flat, made, int(place[0]), place[1:].tolist()))
+    return RunsBackend(asked, DescendingRuns(flat, int(place[0]), place[1:].tolist()))
 
 
 def by_direct(asked: Query) -> DirectBackend | None:
-    """A backend that runs on the tables; None where the passes can be borne."""
-    tables = asked.tables
-    if is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
+    """A backend that runs on the tables; None where the passes can be borne, unless it is asked for by name."""
+    tables, named = asked.tables, asked.engine == "direct"
+    if not named and is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
         return None
     direct.settle(tables)
     order = direct.sorted_for(tables, list(dict.fromkeys(asked.rows)))
@@ -122,15 +119,17 @@ def by_direct(asked: Query) -> DirectBackend | None:
     rows = np.array(order.rows)
     kinds, degrees = np.array(tables.operators)[rows], np.array(tables.in_degrees)[rows]
     wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
-    return None if is_borne(asked, len(rows)) and wide <= {"add"} else DirectBackend(asked, rows)
+    too_small = is_borne(asked, len(rows)) and wide <= {"add"}
+    return None if too_small and not named else DirectBackend(asked, rows)
 
 
 def dispatch(asked: Query) -> Backend:
     """The backend for a query; large plans are looked at first."""
-    plain = not asked.batched and asked.weights is None
-    if plain and asked.engine in (None, "tape"):
+    if asked.engine in ("direct", "reference") and asked.batched:
+        raise EngineError(f"The {asked.engine} engine takes one sample at a time. Leave the choice to the Program.")
+    if not asked.batched and asked.engine in (None, "direct") and asked.weights is None:
         llvmlite()  # or say at once that it is missing
-        for way in (by_windows, by_direct) if asked.engine is None else (by_windows,):
+        for way in (by_runs, by_direct) if asked.engine is None else (by_direct,):
             with suppress(Opaque):  # the passes will meet it too, and say so
                 found = way(asked)
                 if found is not None:

@@ -117,7 +117,7 @@ def fast_path(
 
 
 def _counted(answers: CodeBackend, way: Again) -> Again:
-    """The fast path over a tape, which counts its runs: after enough the long way sees to straight-line code."""
+    """The fast path over level runs, which counts them: after enough the long way sees to code of the plan's own."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
         found = way(inputs) if answers.patience > 1 else None

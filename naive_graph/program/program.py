@@ -26,11 +26,11 @@ class Program(ProgramBase):
     All three may be tensors: a loss, leaves, and inputs that take arrays of their
     shapes; the answer has their shapes, too. Of one tensor with one element, wrt are
     all parameters that it depends on, if nothing else is said.
-    engine: "native" (straight-line code, which LLVM compiles first, some 0.1 to
-    0.2 ms for a row), "tape" or "reference". None chooses: straight-line code
-    for a small graph; for one of up to some thousand rows the tape at first, and
-    straight-line code once it has run often enough (`engines/straight/line.py` says
-    when), and all stays the same to the last bit. Many samples stay on the tape.
+    engine: "compiled" (code of its own, which LLVM compiles first, some 0.1 ms
+    for a row), "runs" (level runs, for which nothing is compiled), "direct" or
+    "reference". None chooses: code of its own for a small graph, and for one with
+    samples; else level runs at first, and code once they have run often enough
+    (`engines/compiled/choose.py` says when), and all stays the same to the last bit.
     weights: a flat array of float64 that holds the values of wrt, or a pair of an
     array and the place of each in it. It is read where it lies, at every call, in
     place of the Variables' own values, and `minimize` writes there.
@@ -41,10 +41,8 @@ class Program(ProgramBase):
     such PlaceHolder has one value, and `total` gives that one: a penalty on the
     weights counts once beside a total, `total(error) + w * w`, and B times inside
     it, `total(error + w * w)`. A graph that a loop built over samples needs no
-    feed: the samples are found. Where a step takes more than about 1 ms, half of
-    them run on a second core if there is one; OMP_NUM_THREADS=1 keeps to one core.
-    Which samples are added up first depends on the plan and their number alone, so
-    all has the same bits on one core and on two, in every run.
+    feed: the samples are found. Which samples are added up first depends on the
+    plan and their number alone, so all has the same bits in every run.
 
     Whichever engine runs, and for a sample of a batch as for a call of its own:
     values of + - * / sqrt and comparisons have the reference engine's bits;

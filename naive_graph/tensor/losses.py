@@ -266,7 +266,7 @@ def sparse_softmax_cross_entropy(
     without its last axis. z: logits, a row of K numbers for each sample.
     """
     ignored = classes == ignore_index if ignore_index is not None else np.zeros(classes.shape, dtype=bool)
-    # A choice has one form for all samples, whatever their classes, which the tape finds; a place has not.
+    # A choice has one form for all samples, whatever their classes, which the passes find; a place has not.
     chosen = LeafNode.constant(((np.arange(z.shape[-1]) == classes[..., None]) & ~ignored[..., None]).astype(float))
     if ignored.any():
         kept = (~ignored).astype(np.float64)

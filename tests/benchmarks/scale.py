@@ -8,7 +8,7 @@
 
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
-memory is its own. From some thousand nodes on these graphs go by windows
+memory is its own. From 20,000 nodes on these graphs go in level runs
 (`program/dispatch.py`). They are written into the tables column by column, with
 the rows that a loop in Python would make, so that building them takes no time.
 The bound is the time in which memory could be read as often as a step must read
@@ -254,11 +254,11 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     before = peak()
     if kind == "samples":
         output, weights, inputs = network()
-        program = ng.Program(output, wrt=weights, inputs=[inputs], engine="tape")
+        program = ng.Program(output, wrt=weights, inputs=[inputs])
         given: list[Any] = [np.random.default_rng(3).normal(size=(size, NETWORK[0]))]
     else:
         output, weights = SHAPES[kind](size)
-        program, given = ng.Program(output, wrt=weights, engine="tape"), []
+        program, given = ng.Program(output, wrt=weights), []
     built = peak()
     since = time.process_time()
     first = seconds(lambda: program(*given))
@@ -271,7 +271,7 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
         "whole": peak(), "worked": worked,
-        "tables": column_bytes(program._tables), "tape": column_bytes(tape),
+        "tables": column_bytes(program._tables), "code": column_bytes(tape),
         "stages": sum(column_bytes(stage.flat) for stage in stages if stage.flat is not None),
         "rows": tape.rows if hasattr(tape, "rows") else len(tape.flat),
     }  # fmt: skip
@@ -297,8 +297,8 @@ def warm() -> None:
         x, p = ng.Variable(1.0), ng.PlaceHolder()
         y = x * x + x
         ng.Graph.forward(engine="direct"), ng.Graph.backward(y, engine="direct")
-        ng.Program(x * x, wrt=[x], engine="tape")()
-        ng.Program(ng.mean(x * p), wrt=[x], inputs=[p], engine="tape")([1.0, 2.0])
+        ng.Program(x * x, wrt=[x])()
+        ng.Program(ng.mean(x * p), wrt=[x], inputs=[p])([1.0, 2.0])
 
 
 def bandwidth() -> float:
@@ -328,9 +328,9 @@ def line(each: dict[str, Any], speed: float) -> str:
     size = each["size"]
     return (
         f"{each['kind']:8} {size:>10,} {each['first'] * 1e3:>8.1f} ms {each['step'] * 1e6:>8.1f} us "
-        f"{each['step'] / size * 1e9:>6.1f} ns {each['tape'] / speed * 1e6:>8.1f} us {each['peak'] / 1e6:>6.0f} MB "
+        f"{each['step'] / size * 1e9:>6.1f} ns {each['code'] / speed * 1e6:>8.1f} us {each['peak'] / 1e6:>6.0f} MB "
         f"{each['peak'] / size:>6.0f} B  {each['tables'] / size:>5.0f} B {each['stages'] / size:>5.0f} B "
-        f"{each['tape'] / size:>5.0f} B"
+        f"{each['code'] / size:>5.0f} B"
     )
 
 
@@ -352,15 +352,15 @@ def draw(found: list[dict[str, Any]], speed: float) -> None:
         some = [each for each in found if each["kind"] == kind]
         sizes = [each["size"] for each in some]
         left.loglog(sizes, [each["step"] for each in some], style, color=colour, label=label)
-        left.loglog(sizes, [each["tape"] / speed for each in some], ":", color=colour)
+        left.loglog(sizes, [each["code"] / speed for each in some], ":", color=colour)
         right.loglog(sizes, [max(each["peak"], 1e5) for each in some], style, color=colour, label=label)
-        right.loglog(sizes, [each["tape"] for each in some], ":", color=colour)
+        right.loglog(sizes, [each["code"] for each in some], ":", color=colour)
     left.set(xlabel="nodes, or samples", ylabel="seconds", title="A step: the value, and up to 1,000 derivatives")
     right.set(xlabel="nodes, or samples", ylabel="bytes", title="Memory: the peak of the process beyond its code")
     right.axhline(1e9, color="0.6", linewidth=1)
     right.text(1.2, 1.15e9, "1 GB", color="0.4")
-    left.plot([], [], ":", color="0.3", label="bound: the tape read once, at memory's speed")
-    right.plot([], [], ":", color="0.3", label="the tape alone")
+    left.plot([], [], ":", color="0.3", label="bound: the code read once, at memory's speed")
+    right.plot([], [], ":", color="0.3", label="the code alone")
     for axes in (left, right):
         axes.grid(which="major", alpha=0.3)
         axes.legend(frameon=False, fontsize=9, loc="upper left")

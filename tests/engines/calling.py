@@ -22,7 +22,7 @@ NASTY = [
     1.7976931348623157e308, -1e308, 709.78, 710.0, -708.5, -745.1, -746.0, 22.0, 28.0, 0.625, -1.0000000000000002,
     1e5, 1e22, 2.0**53, 2.0**53 + 2,
 ]  # fmt: skip
-SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4)
+SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)
 
 
 @cache
@@ -36,9 +36,9 @@ def one_by_one(rule, arity):
 
 
 @cache
-def _lanes(rule, arity):
-    code = kernels(Shape(rule.number, arity), sampled=True)
-    function = SIGNATURE(code.address("sampled"))
+def _run(rule, arity):
+    code = kernels(Shape(rule.number, arity))
+    function = SIGNATURE(code.address("run"))
     function.kept = code
     return function
 
@@ -49,8 +49,8 @@ def at_once(rule, *operands):
     values = np.ones((len(operands) + 1, count))
     for row, numbers in zip(values, operands, strict=False):
         row[: len(numbers)] = numbers
-    code = np.array([len(operands), *range(len(operands))], np.int32)  # into which slot, from which
-    _lanes(rule, len(operands))(code.ctypes.data, 0, 0, 0, values.ctypes.data, count, count, count, 1)
+    index = np.arange(len(operands) * count, dtype=np.int32)  # where the operands lie
+    _run(rule, len(operands))(values.ctypes.data, index.ctypes.data, 0, len(index), count)
     return values[-1, : len(operands[0])].tolist()
 
 

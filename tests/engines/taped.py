@@ -8,10 +8,9 @@ from unrolled import Habit, unrolled
 
 import naive_graph as ng
 from naive_graph import PlaceHolder
-from naive_graph.engines.straight.line import StraightLine
+from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.tape.flat import NONE, FedLeaf, Lanes
 from naive_graph.engines.tape.lowering import Lowering
-from naive_graph.engines.tape.tape import Tape
 from naive_graph.graph.registry import CURRENT
 
 
@@ -42,7 +41,7 @@ def asked_of(low):
 def on_tape(low, fed=None, samples=None):
     """The values and slopes as the tape has them: floats, or arrays with one for each sample."""
     asked = asked_of(low)
-    tape = Tape(low.flat, [found.row for found in asked])
+    tape = CompiledPlan(low.flat, [found.row for found in asked])
     if samples is not None:
         tape.set_samples([1, samples])
     fill(tape, low, given_values(low, fed))
@@ -75,11 +74,6 @@ def answers(machine, low):
     made.run(source)
     scalars = sum(1 for found in asked_of(low) if low.flat.groups[found.row] == 0)
     return made.out[:scalars].copy()
-
-
-def wide(flat, wanted):
-    """Straight-line code of any size as that of a large plan is."""
-    return StraightLine(flat, wanted, wide=True)
 
 
 def random_plan(seed, samples=12):

@@ -36,7 +36,7 @@ def check_near(found, theirs, a, b):
             assert abs(one - other) <= 2 * math.ulp(max(abs(other), size)), (name, a, b, one, other)
 
 
-@pytest.mark.parametrize("engine", [None, "tape"])
+@pytest.mark.parametrize("engine", [None, "compiled"])
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(NUMBER, NUMBER), min_size=1, max_size=20))
 def test_single_calls_and_batches_are_the_references_within_two_units(engine, points):

@@ -242,16 +242,16 @@ def child(place, engine):
 
 
 def test_two_processes_at_once_are_both_right(place):
-    both = [child(place, "native") for _ in range(2)]
+    both = [child(place, "compiled") for _ in range(2)]
     answers = [each.communicate(timeout=120)[0] for each in both]
     assert answers == ["3.3333333333333335 0.8888888888888888\n"] * 2
     assert files(place) and all(file.suffix == ".o" for file in files(place))
 
 
 def test_a_second_process_loads_what_the_first_one_compiled(place):
-    first = child(place, "native").communicate(timeout=120)[0]
+    first = child(place, "compiled").communicate(timeout=120)[0]
     before = [(file, file.stat().st_mtime_ns) for file in files(place)]
-    second = child(place, "native").communicate(timeout=120)[0]
+    second = child(place, "compiled").communicate(timeout=120)[0]
     assert first == second and before == [(file, file.stat().st_mtime_ns) for file in files(place)]
 
 

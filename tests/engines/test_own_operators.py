@@ -165,7 +165,7 @@ def test_what_registers_cannot_follow_is_named_and_the_references_numbers_are_gi
     assert ours == run([x, y], y, "reference")
 
 
-@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("engine", ["compiled", "compiled"])
 def test_a_partial_that_asks_if_falls_back_visibly_and_is_right(engine):
     bent = ng.operator("bent_partial", lambda a: ng.relu(a), [lambda a, y: 1.0 if a > 0.0 else 0.0])
     for number in (-1.0, 2.0):

@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_graphs import ODD
-from taped import answers, asked_of, lowered, wide
+from taped import answers, asked_of, lowered
 
 import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.core.rules import RULES
+from naive_graph.engines.compiled.generator import Generator
+from naive_graph.engines.compiled.plan import CompiledPlan
+from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.engines.llvm.pairs import PAIRS, partner
-from naive_graph.engines.straight.code import StraightCode
 from naive_graph.engines.tape.flat import DOT, LARGEST, TOTAL
-from naive_graph.engines.tape.tape import Tape
 
 NUMBERS = st.one_of(st.floats(-3, 3), st.floats(width=32), st.sampled_from([*ODD, 1e5, 0.625, 355.0, 372.5, 88.0]))
 
@@ -25,7 +26,7 @@ def test_both_results_have_the_bits_of_their_own_functions(names, number):
     with Graph.scratch():
         x = Variable(number)
         low = lowered([RULES[name](x) for name in names], [])
-        together, alone = answers(wide, low), answers(Tape, low)
+        together, alone = answers(CompiledPlan, low), answers(LevelRuns, low)
         missing = np.isnan(alone)
         assert np.array_equal(np.isnan(together), missing)
         assert together[~missing].tobytes() == alone[~missing].tobytes()
@@ -38,7 +39,7 @@ CALLS = [(ng.sin, "sin+cos"), (ng.cos, "sin+cos"), (ng.tanh, "tanh+sech_squared"
 def test_a_function_and_its_slope_are_one_call(function, call):
     x = Variable(0.5)
     low = lowered([function(x)], [x])
-    lines = str(StraightCode(low.flat, [each.row for each in asked_of(low)], True)).splitlines()
+    lines = str(Generator(low.flat, [each.row for each in asked_of(low)])).splitlines()
     assert sum(" call " in line and f'@"{call}"' in line for line in lines) == 1
 
 

@@ -15,9 +15,9 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.engines.llvm.fields import flattened
 from naive_graph.engines.llvm.machine import Machine
-from naive_graph.engines.tape import adjoint, cse, dots, isomorphism, lowering, rows, runs, sections, tape
+from naive_graph.engines.tape import adjoint, cse, dots, isomorphism, lowering, rows, sections
 
-FILES = (adjoint, isomorphism, dots, lowering, rows, runs, sections, cse, tape)
+FILES = (adjoint, isomorphism, dots, lowering, rows, sections, cse)
 PASSES = [(file, name) for file in FILES for name, each in vars(file).items() if isinstance(each, Machine)]
 
 

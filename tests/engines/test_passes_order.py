@@ -1,8 +1,5 @@
 """The passes that only put rows in an order: nothing comes before what it needs."""
 
-from itertools import pairwise
-from random import Random
-
 import numpy as np
 import pytest
 from drawn import drawn
@@ -14,13 +11,11 @@ from taped import batch_plan, lowered, on_tape, random_plan
 from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
-from naive_graph.engines.tape.blocks import Instruction, Slot, encode, give_slots
+from naive_graph.engines.compiled.runs import levels_of
 from naive_graph.engines.tape.flat import MUL, NONE, REDUCE, TOTAL
-from naive_graph.engines.tape.kernels import FEED, FIRST_KERNEL, SPREAD
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.runs import Shapes, runs
-from naive_graph.engines.tape.sections import lives_on, sections
+from naive_graph.engines.tape.sections import sections
 from naive_graph.graph.registry import CURRENT
 
 NORMALISED = """
@@ -95,12 +90,12 @@ def test_a_section_needs_only_what_earlier_ones_computed(seed):
 def test_samples_that_need_their_total_have_two_sections_of_lanes():
     parts = hold_together(drawn(NORMALISED))
     assert [(part.group, part.rows.tolist()) for part in parts] == [(0, [6]), (1, [2, 3]), (1, [4, 5]), (0, [7])]
-    assert lives_on(parts) == {1}
+    assert [part.group for part in parts if part.group] == [1, 1]
 
 
 def test_a_plain_loss_has_one_section_of_lanes():
     parts = hold_together(lowered([(loss := network(9)).total], loss.weights).flat)
-    assert [part.group for part in parts if part.group] == [1] and not lives_on(parts)
+    assert [part.group for part in parts if part.group] == [1]
 
 
 def test_a_plan_without_samples_is_one_section():
@@ -108,36 +103,27 @@ def test_a_plan_without_samples_is_one_section():
     assert len(hold_together(lowered([x.sin() * x], [x]).flat)) == 1
 
 
-# --- runs ---------------------------------------------------------------------
+# --- level runs ---------------------------------------------------------------
 
 
 @given(seeds, sizes)
 @settings(max_examples=50, deadline=None)
 def test_runs_are_of_one_shape_and_operands_come_first(seed, size):
     with Graph.scratch():
-        random, nodes = Random(seed), random_graph(seed, size)
+        nodes = random_graph(seed, size)
         flat, _ = flat_of_tables(CURRENT.tables, [nodes[-1].row])
-        flat = lowered([nodes[-1]], random.choices([*varying(nodes), *[Variable(1.0)]], k=2)).flat
-        for part in sections(flat):
-            if part.group == 0:
-                in_order(flat, part.rows)
-
-
-def varying(nodes):
-    return [node for node in nodes if type(node) is Variable]
-
-
-def in_order(flat, rows):
-    found, shapes = runs(flat, rows, Shapes()), Shapes()
-    assert sorted(found.order.tolist()) == rows.tolist()
-    assert found.starts[0] == 0 and found.starts[-1] == len(rows) and (np.diff(found.starts) > 0).all()
-    shape_of = dict(zip(rows.tolist(), shapes.of(flat, rows).tolist(), strict=True))
-    waiting = set(rows.tolist())
-    for first, last in pairwise(found.starts.tolist()):
-        members = found.order[first:last].tolist()
-        assert {shape_of[row] for row in members} == {found.shapes[first]} == set(found.shapes[first:last].tolist())
-        assert not any(each in waiting for row in members for each in flat.of(row) if each != NONE)
-        waiting -= set(members)
+        made = levels_of(flat, flat.leaves())
+        row_at = np.argsort(made.place).tolist()
+        assert sorted(row_at) == [*range(len(flat))]
+        runs, done = made.runs.reshape(-1, 4).tolist(), len(flat.leaves())
+        for shape, first, many, _ in runs:
+            kind, arity, _ = made.shapes[shape]
+            assert first == done
+            for row in row_at[first : first + many]:
+                assert (int(flat.kinds[row]), len(flat.of(row))) == (kind, arity)
+                assert all(made.place[each] < first for each in flat.of(row))
+            done += many
+        assert done == len(flat)
 
 
 @given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))
@@ -151,40 +137,7 @@ def test_rows_of_every_kind_keep_every_bit(numbers):
             assert same(taped, expected[node.row])
 
 
-def test_no_rows_are_no_runs():
-    assert runs(drawn("0 leaf"), np.empty(0, np.int32), Shapes()).starts.tolist() == [0]
-
-
-# --- slots --------------------------------------------------------------------
-
-
-@given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=5), min_size=1, max_size=60), st.booleans())
-@settings(max_examples=100, deadline=None)
-def test_two_values_that_are_needed_at_once_never_share_a_slot(accesses, keep):
-    instructions = [Instruction(0, [Slot(row) for row in rows]) for rows in accesses]
-    slot_of = {}
-    size = give_slots(instructions, slot_of, keep)
-    assert set(slot_of.values()) <= set(range(size))
-    first, last = {}, {}
-    for time, rows in enumerate(accesses):
-        for row in rows:
-            first.setdefault(row, time)
-            last[row] = len(accesses) if keep else time
-    for a in first:
-        for b in first:
-            if a < b and first[a] <= last[b] and first[b] <= last[a]:
-                assert slot_of[Slot(a)] != slot_of[Slot(b)]
-
-
-def test_slots_of_an_earlier_section_are_not_given_away():
-    slot_of = {Slot(7): 0, Slot(8): 1}
-    give_slots([Instruction(0, [Slot(1), Slot(7)]), Instruction(0, [Slot(2), Slot(1)])], slot_of, True)
-    assert len(set(slot_of.values())) == len(slot_of)
-
-
-def test_a_value_that_nobody_reads_again_gives_its_slot_back():
-    chain = [Instruction(row % 2, [Slot(row + 1), Slot(row)]) for row in range(1000)]
-    assert give_slots(chain, {}, False) <= 4
+# --- samples ------------------------------------------------------------------
 
 
 @given(st.lists(st.sampled_from([1, 7, 8, 100, 129, 300]), min_size=1, max_size=5), seeds)
@@ -193,7 +146,7 @@ def test_batches_of_any_lengths_may_follow_each_other(lengths, seed):
     random = np.random.default_rng(seed)
     with Graph.scratch():
         w, (x, y) = Variable(0.5), (PlaceHolder(), PlaceHolder())
-        program = Program([total(w * x * y), x - y], [w], inputs=[[x, y]], engine="tape")
+        program = Program([total(w * x * y), x - y], [w], inputs=[[x, y]], engine="compiled")
         for length in lengths:
             given_now = random.integers(-9, 10, (length, 2)).astype(float)
             product = given_now.prod(axis=1)
@@ -205,22 +158,6 @@ def test_batches_of_any_lengths_may_follow_each_other(lengths, seed):
 def test_numbers_that_are_fed_once_are_there_in_every_run():
     with Graph.scratch():
         w = Variable(2.0)
-        program = Program(Graph.sum([(w * x).square() for x in range(9)]), [w], engine="tape")
+        program = Program(Graph.sum([(w * x).square() for x in range(9)]), [w], engine="compiled")
         assert "9 samples" in program.explain()
         assert [program().value for _ in range(3)] == [816.0] * 3
-
-
-# --- instructions as numbers ----------------------------------------------------
-
-PLACES = st.lists(st.integers(0, 3), min_size=1, max_size=3)
-WRITTEN = st.lists(st.tuples(st.sampled_from([SPREAD, FEED, FIRST_KERNEL, FIRST_KERNEL + 1]), PLACES), max_size=30)
-
-
-@given(WRITTEN)
-def test_encoded_instructions_are_what_was_written_each_behind_its_length(written):
-    code = encode([Instruction(what, list(places)) for what, places in written], {}, [], 0)
-    at, found = 0, []
-    while at < len(code):
-        found.append((code[at], code[at + 2 : at + code[at + 1]]))
-        at += code[at + 1]
-    assert found == written

@@ -110,12 +110,12 @@ class Written:
 
 def has_the_bits(loss, leaves):
     """Every value and slope of the tape is the reference engine's."""
-    tape, law = (Program(loss, wrt=leaves, engine=engine)() for engine in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=leaves, engine=engine)() for engine in ("compiled", "reference"))
     assert np.array_equal(tape.value, law.value) and np.array_equal(tape.gradient, law.gradient)
 
 
 def samples_of(loss, leaves):
-    return Program(loss, wrt=leaves, engine="tape").stages()["lanes"].samples
+    return Program(loss, wrt=leaves, engine="compiled").stages()["lanes"].samples
 
 
 @pytest.mark.parametrize("total", SUMS)
@@ -145,7 +145,7 @@ def test_rows_of_samples_that_are_used_elsewhere_keep_every_bit(seed, total, ord
         made = Written(seed, 12, order, total)
         inner = Random(seed).sample([node for node in Graph.node_list if node.in_deg and node is not made.loss], 3)
         has_the_bits(made.loss * inner[0] + inner[1], made.weights)
-        tape, law = (Program([made.loss, *inner], engine=engine)() for engine in ("tape", "reference"))
+        tape, law = (Program([made.loss, *inner], engine=engine)() for engine in ("compiled", "reference"))
         assert tape.value == law.value
 
 
@@ -180,7 +180,7 @@ def test_a_sum_that_a_comparison_sees_is_not_put_together_from_pairs():
         terms = [a + b for a, b in zip(terms[::2], terms[1::2])]
     law = Program(terms[0], engine="reference")().value
     seen = ng.where(terms[0] > law, 1.0, ng.where(terms[0] < law, 2.0, 3.0))
-    assert Program(seen, engine="tape")().value == 3.0
+    assert Program(seen, engine="compiled")().value == 3.0
 
 
 @example("flat")
@@ -194,7 +194,7 @@ def test_sums_in_another_order_stay_within_their_bound(total):
         made = object.__new__(Written)
         loss = getattr(made, total.replace(" ", "_"))(terms)
         Graph.forward(loss)
-        tape, law = (Program(loss, wrt=[w, v], engine=engine)() for engine in ("tape", "reference"))
+        tape, law = (Program(loss, wrt=[w, v], engine=engine)() for engine in ("compiled", "reference"))
         magnitude = sum(abs(term.value) for each in terms for term in each) + 6.0
         assert abs(tape.value - law.value) <= 2 * 70 * 2.0**-53 * magnitude
         assert np.allclose(tape.gradient, law.gradient, rtol=1e-12)

@@ -16,7 +16,7 @@ from naive_graph.engines.llvm.compile import compiled
 
 x = Variable(0.5)
 (x * x).sin()
-Graph.forward(engine="native")
+Graph.forward(engine="compiled")
 done = threading.Event()
 
 def build():
@@ -33,7 +33,7 @@ def ask():
     turn = 0
     while not done.is_set():
         turn += 1
-        Program((x * turn).sin() + turn % 7, [x], engine="native")()
+        Program((x * turn).sin() + turn % 7, [x], engine="compiled")()
 
 threads = [threading.Thread(target=each) for each in (build, build, compile, ask)]
 for each in threads:
@@ -45,8 +45,8 @@ for _ in range(12):
         y = (Variable(2.0) * 3.0).exp()
         with Graph.scratch():
             y = Variable(2.0) * 3.0
-            Graph.forward(y, engine="native")
-            slope = Program((y + os.getpid()) * 2.0, [y.last[0]], engine="native")().gradient
+            Graph.forward(y, engine="compiled")
+            slope = Program((y + os.getpid()) * 2.0, [y.last[0]], engine="compiled")().gradient
             os._exit(0 if y.value == slope[0] == 6.0 else 1)
     assert os.waitpid(child, 0)[1] == 0
 done.set()

@@ -15,7 +15,7 @@ from naive_graph.graph.registry import CURRENT
 @pytest.fixture(autouse=True)
 def on_the_native_engine():
     pytest.importorskip("llvmlite")
-    before, Setting.default = Setting.default, "native"
+    before, Setting.default = Setting.default, "compiled"
     yield
     Setting.default = before
 
@@ -45,7 +45,7 @@ def bowl():
 @given(any_graph())
 def test_the_short_way_gives_what_the_long_way_gives(recipe):
     found = []
-    for engine in (None, "native"):  # named, an engine is taken the long way
+    for engine in (None, "compiled"):  # named, an engine is taken the long way
         with Graph.scratch():
             Graph.on_invalid = "ignore"
             nodes = build(recipe)
@@ -147,7 +147,7 @@ def test_a_result_that_is_not_finite_is_told_of_and_nothing_is_written_if_it_is_
 
 def test_merged_nodes_take_the_short_way_and_those_that_they_took_over_have_their_numbers():
     found = []
-    for engine in (None, "native"):
+    for engine in (None, "compiled"):
         with Graph.scratch():
             x, y = Variable(2.0), Variable(3.0)
             part = x * y

@@ -13,7 +13,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.errors import PlaceHolderError
 from naive_graph.program import dispatch
-from naive_graph.program.dispatch import DirectBackend, WindowBackend
+from naive_graph.program.dispatch import DirectBackend, RunsBackend
 
 LAW = settings(max_examples=12, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarning")
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarni
 def small(monkeypatch):
     """From now on a plan of over twenty rows is too large for the passes."""
     monkeypatch.setattr(dispatch, "MOST_ROWS", 20)
+    monkeypatch.setattr(dispatch, "LEAST_ROWS", 4096)
 
 
 def answers_of(program):
@@ -45,11 +46,11 @@ def agree(program, output, wrt):
         assert abs(ours - theirs) <= most
 
 
-def test_what_repeats_itself_goes_by_windows_once_it_is_very_large(small):
+def test_what_repeats_itself_goes_in_level_runs_once_it_is_very_large(small):
     loss, wrt = stencil(40, 40)
     program = Program(loss, wrt=wrt)
     agree(program, loss, wrt)
-    assert isinstance(answers_of(program), WindowBackend) and "too large for the passes" in program.explain()
+    assert isinstance(answers_of(program), RunsBackend) and "too large for the passes" in program.explain()
 
 
 def test_it_goes_downhill_as_the_reference_engine_does(small):

@@ -13,7 +13,7 @@ from naive_graph.errors import NumericError, NumericWarning, StaleGraphError
 from naive_graph.program import descent
 from naive_graph.training.formulas import adadelta, adagrad, adam, momentum, rmsprop, sgd
 
-ENGINES = ["native", "tape", "reference", None]
+ENGINES = ["runs", "compiled", "reference", None]
 REMEMBERED = {sgd: 0, momentum: 1, adagrad: 1, adadelta: 2, rmsprop: 1, adam: 2}
 
 
@@ -147,7 +147,7 @@ def test_an_unrolled_graph_goes_downhill_with_weights_of_its_samples():
     w, own = Variable(0.0), [Variable(0.1 * k) for k in range(12)]
     loss = Graph.sum([(w * math.sin(k) + a - 1.0) ** 2 for k, a in enumerate(own)])
     history, end = by_hand(loss, [w, *own], sgd, 0, 20)
-    assert Program(loss, wrt=[w, *own], engine="tape").minimize(sgd, 20) == pytest.approx(history, rel=1e-12)
+    assert Program(loss, wrt=[w, *own], engine="compiled").minimize(sgd, 20) == pytest.approx(history, rel=1e-12)
     assert [x.value for x in (w, *own)] == pytest.approx(end, rel=1e-12)
 
 
@@ -221,7 +221,7 @@ def interrupted(run):
     return once_more
 
 
-@pytest.mark.parametrize("engine", ["native", "tape", "reference", None])
+@pytest.mark.parametrize("engine", ["runs", "compiled", "reference", None])
 def test_inner_nodes_keep_the_values_of_the_last_forward_and_backward_asks_for_a_new_one(engine):
     x = Variable(6.0, name="x")
     f = (x - 7.0) ** 2

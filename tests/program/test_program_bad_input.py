@@ -18,7 +18,7 @@ from naive_graph.errors import (
     PlaceHolderError,
 )
 
-ENGINES = ["native", "tape", "reference", None]
+ENGINES = ["runs", "compiled", "reference", None]
 
 
 def opaque():
@@ -68,7 +68,7 @@ def test_variables_one_by_one_are_told_that_they_go_in_a_list():
 
 @pytest.mark.parametrize("engine", ["gpu", 3, ""])
 def test_an_unknown_engine_is_refused_with_those_there_are(engine):
-    with pytest.raises(EngineError, match="'native', 'tape', 'reference'"):
+    with pytest.raises(EngineError, match="'reference', 'direct', 'runs', 'compiled'"):
         Program(Variable(1.0), engine=engine)
 
 
@@ -278,7 +278,7 @@ def test_the_engine_that_takes_no_batches_says_which_does():
         Program(p * p, inputs=[p], engine="reference")([1.0, 2.0])
 
 
-@pytest.mark.parametrize("engine", ["native", "tape", None])
+@pytest.mark.parametrize("engine", ["runs", "compiled", None])
 def test_an_opaque_operator_falls_back_and_says_so(engine):
     x = Variable(2.0)
     program = Program(opaque()(x) * x, wrt=[x], engine=engine)
@@ -286,7 +286,7 @@ def test_an_opaque_operator_falls_back_and_says_so(engine):
         assert program().value == 4.0
 
 
-@pytest.mark.parametrize("engine", ["tape", None])
+@pytest.mark.parametrize("engine", ["compiled", None])
 def test_an_opaque_operator_refuses_batches(engine):
     p = PlaceHolder()
     with pytest.raises(EngineError, match=r"'opaque_here' .* Batches need compiled operators") as found:

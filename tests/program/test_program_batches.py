@@ -193,7 +193,7 @@ def test_two_runs_of_a_batch_give_the_same_bits():
     assert first.value == second.value and all(np.array_equal(a, b) for a, b in zip(first.gradient, second.gradient))
 
 
-@pytest.mark.parametrize("engine", ["tape", None])
+@pytest.mark.parametrize("engine", ["compiled", None])
 @pytest.mark.parametrize("gather", [ng.total, ng.mean])
 @pytest.mark.parametrize("batch", [2.0, [2.0], [1.0, 2.0, 3.0]])
 def test_what_has_one_value_is_its_own_total_and_mean(gather, batch, engine):
@@ -203,7 +203,7 @@ def test_what_has_one_value_is_its_own_total_and_mean(gather, batch, engine):
     assert value == [2.25, 2.25] and [row.tolist() for row in gradient] == [[3.0], [3.0]]
 
 
-@pytest.mark.parametrize("engine", ["tape", None])
+@pytest.mark.parametrize("engine", ["compiled", None])
 def test_a_penalty_counts_once_beside_a_total_and_for_each_sample_inside_it(engine):
     w, p = Variable(1.5), PlaceHolder()
     program = Program([ng.total(w * p) + w * w, ng.total(w * p + w * w)], wrt=[w], inputs=[p], engine=engine)

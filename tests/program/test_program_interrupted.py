@@ -15,10 +15,9 @@ import pytest
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
-from naive_graph.engines.tape import helper, memory
 from naive_graph.graph.registry import CURRENT
 from naive_graph.program import dispatch
-from naive_graph.program.dispatch import WindowBackend
+from naive_graph.program.dispatch import RunsBackend
 
 DICE = np.random.default_rng(7)
 XS = {size: DICE.normal(size=(size, 2)) for size in (1, 3, 8, 37, 130)}
@@ -48,7 +47,7 @@ def numbers(engine):
     return [*(lambda x=x: program(x) for x in arrays), *(lambda v=v: other(v, 2.0 * v) for v in (1.0, -0.5, 3.0))]
 
 
-def windows(engine):
+def there_and_back(engine):
     """One that is too large for the passes."""
     x, p = Variable(0.4), PlaceHolder()
     y = x
@@ -58,7 +57,7 @@ def windows(engine):
             y = (y * (p if k % 3 else x) + 0.1 * k).sin()
         program = Program(y, [x], inputs=[p])
         program(0.5)
-    assert isinstance(next(iter(program._backends.values())), WindowBackend)
+    assert isinstance(next(iter(program._backends.values())), RunsBackend)
     return [lambda v=v: program(v) for v in (0.5, -0.25, 2.0)]
 
 
@@ -74,23 +73,9 @@ def walks(engine):
     return [lambda xs=xs[:, 0]: walk(xs) for xs in list(XS.values())[:3]]
 
 
-def halves(engine):
-    """One whose batches go in two halves, with a helper."""
-    return [*batches(engine), *lines(engine)]
-
-
-@pytest.fixture(autouse=True)
-def halved(request, monkeypatch):
-    """There are halves, however few the samples."""
-    given = getattr(request.node, "callspec", None)
-    if given is not None and given.params.get("kind") is halves:
-        monkeypatch.setattr(memory, "LEAST_HALVED", 0)
-        monkeypatch.setattr(helper, "cores", lambda: 2)
-
-
 KINDS = [
-    (batches, "tape"), (lines, "tape"), (numbers, "tape"), (numbers, "native"), (windows, None), (halves, "tape"),
-    (walks, "tape"),
+    (batches, "compiled"), (lines, "compiled"), (numbers, "compiled"), (numbers, "runs"), (there_and_back, None),
+    (walks, "compiled"),
 ]  # fmt: skip
 of_each_kind = pytest.mark.parametrize(("kind", "engine"), KINDS)
 
@@ -149,6 +134,15 @@ def every_line(ask, act, check, step=1):
             return
 
 
+def nobody_holds(lock):
+    """Another thread can have it: whoever holds it may take it again."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=5.0) and not lock.release()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
 @of_each_kind
 def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
     asks = kind(engine)
@@ -166,34 +160,8 @@ def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
         for _ in range(warm):
             ask()
         every_line(ask, raise_interrupt, check, step)
-    for lock in (CURRENT.tables.lock, compile.LOCK):
+    for lock in (CURRENT.tables.lock, compile.LOCK._lock):
         assert nobody_holds(lock)
-
-
-def test_a_walk_in_halves_keeps_the_weights_of_some_step_after_a_ctrl_c_at_any_line(monkeypatch):
-    monkeypatch.setattr(memory, "LEAST_HALVED", 0)
-    monkeypatch.setattr(helper, "cores", lambda: 2)
-    w, x = [Variable(0.0), Variable(0.0)], PlaceHolder()
-    program = Program(total((w[0] * x + w[1] - x * x) ** 2), w, inputs=[x], engine="tape")
-
-    def walk(steps):
-        program.weights = np.zeros(2)
-        program.minimize(0.001, steps, XS[130][:, 0])
-        return tuple(program.weights)
-
-    reached, law = [], [(0.0, 0.0), *(walk(steps) for steps in range(1, 9))]
-    assert len(set(law)) == 9
-    every_line(lambda: walk(8), raise_interrupt, lambda: reached.append(law.index(tuple(program.weights))), 3)
-    assert {0, 8} < set(reached)
-
-
-def nobody_holds(lock):
-    """Another thread can have it: whoever holds it may take it again."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=5.0) and not lock.release()))
-    thread.start()
-    thread.join()
-    return found[0]
 
 
 @of_each_kind

@@ -10,7 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, Operator, PlaceHolder, Program, Variable
 from naive_graph.errors import StaleNodeError
 
-ENGINES = ["native", "tape", "reference", None]
+ENGINES = ["runs", "compiled", "reference", None]
 
 
 def cube():
@@ -124,7 +124,7 @@ def test_a_batch_writes_nothing_to_any_node():
     assert [(node.value, node.grad) for node in (p, w, y)] == [(None, None), (2.0, None), (None, None)]
 
 
-@pytest.mark.parametrize("engine", ["native", "tape", "reference"])
+@pytest.mark.parametrize("engine", ["runs", "compiled", "reference"])
 def test_two_runs_give_the_same_bits(engine):
     xs = [Variable(0.1 * k) for k in range(40)]
     y = Graph.sum([(a * b).sin() for a in xs for b in xs[:3]])
@@ -164,7 +164,7 @@ def test_threads_get_the_numbers_that_one_gets(shared):
             assert value == alone[place].value and gradient[0] == alone[place].gradient[0]
 
 
-@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("engine", ["runs", "compiled"])
 def test_one_thread_builds_while_another_asks(engine):
     xs = [Variable(1.0 + k) for k in range(100)]
     program = Program(Graph.sum([x * x for x in xs]), wrt=xs, engine=engine)
@@ -189,4 +189,4 @@ def test_a_program_may_be_asked_while_another_graph_is_current():
 def test_hundreds_of_programs_come_and_go():
     x = Variable(2.0)
     for k in range(300):  # more than are kept compiled at once
-        assert Program(x * float(k), engine="native")().value == 2.0 * k
+        assert Program(x * float(k), engine="runs")().value == 2.0 * k

@@ -1,4 +1,4 @@
-"""A Program without lanes starts on the tape; after many runs straight-line code is made beside it, and it moves."""
+"""A larger Program starts in level runs; after many of them code of its own is made beside it, and it moves."""
 
 import os
 import subprocess
@@ -18,9 +18,9 @@ from making import finish
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.core.beside import Beside
-from naive_graph.engines.straight import line
-from naive_graph.engines.straight.line import StraightLine
-from naive_graph.engines.tape.tape import Tape
+from naive_graph.engines.compiled import choose
+from naive_graph.engines.compiled.plan import CompiledPlan
+from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.errors import EngineWarning, StaleNodeError
 from naive_graph.program import backends, descent
 
@@ -39,7 +39,7 @@ def patience(monkeypatch):
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """The making of straight-line code, held back until it is let go. made: a list with an entry for each."""
+    """The making of code, held back until it is let go. made: a list with an entry for each."""
 
     class Compiler:
         made, free = [], Event()
@@ -47,7 +47,7 @@ def compiler(monkeypatch):
         def __call__(self, *given, **rest):
             self.made.append(given)
             assert self.free.wait(60)
-            return StraightLine(*given, **rest)
+            return CompiledPlan(*given, **rest)
 
         def let_go(self):
             """Let it be made, and wait until it is."""
@@ -56,13 +56,13 @@ def compiler(monkeypatch):
 
     compiler = Compiler()
     compiler.made, compiler.free = [], Event()
-    monkeypatch.setattr(backends, "StraightLine", compiler)
+    monkeypatch.setattr(choose, "CompiledPlan", compiler)
     yield compiler
     compiler.let_go()
 
 
 def recurrence():
-    """An output that leads through more rows than straight-line code is compiled for at once; its weights."""
+    """An output that leads through more rows than code is made for at once; its weights."""
     w = output = Variable(0.75)
     for _ in range(300):
         output = (output * w).tanh() - w
@@ -103,7 +103,7 @@ def test_a_program_moves_after_so_many_runs_and_keeps_its_bits(patience):
         answers.append(repr(program()))
         seen.append(runs_on(program))
         finish()
-    assert seen == [Tape] * 4 + [StraightLine] * 2 and len(set(answers)) == 1
+    assert seen == [LevelRuns] * 4 + [CompiledPlan] * 2 and len(set(answers)) == 1
 
 
 def test_the_loop_goes_on_while_the_code_is_made_and_moves_when_it_is_there(patience, compiler):
@@ -111,20 +111,19 @@ def test_the_loop_goes_on_while_the_code_is_made_and_moves_when_it_is_there(pati
     output, weights = recurrence()
     program = Program(output, wrt=weights)
     answers = {repr(program()) for _ in range(50)}
-    assert runs_on(program) is Tape and len(compiler.made) == 1
+    assert runs_on(program) is LevelRuns and len(compiler.made) == 1
     compiler.let_go()
     answers |= {repr(program()) for _ in range(5)}
-    assert runs_on(program) is type(idle_of(program)) is StraightLine
+    assert runs_on(program) is type(idle_of(program)) is CompiledPlan
     assert len(compiler.made) == len(answers) == 1
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recipes(TAME_UNARY, TAME_BINARY, most=30))
 def test_bits_stay_when_a_program_moves(recipe):
-    """Of small graphs as well, which are straight-line code at once otherwise."""
+    """Of small graphs as well, which have code of their own at once otherwise."""
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        for place in (backends, line):
-            patch.setattr(place, "fits", lambda flat, most=0, fits=line.fits: most > 0 and fits(flat, most))
+        patch.setattr(choose, "is_small", choose.has_samples)
         patch.setattr(backends, "PATIENCE", 3)
         patch.setattr(backends, "SOON", 1)
         Graph.on_invalid = "ignore"
@@ -141,7 +140,7 @@ def test_bits_stay_when_a_program_moves(recipe):
             ran.append(type(backend.tape))
             finish()
         lanes = len(backend.flat.samples) > 1
-        assert len(answers) == 1 and ran[0] is Tape and ran[-1] is (Tape if lanes else StraightLine)
+        assert len(answers) == 1 and ran[0] is (CompiledPlan if lanes else LevelRuns) and ran[-1] is CompiledPlan
 
 
 def test_a_program_that_is_copied_while_its_code_is_made_moves_by_itself(patience, compiler):
@@ -154,7 +153,7 @@ def test_a_program_that_is_copied_while_its_code_is_made_moves_by_itself(patienc
     for _ in range(3):
         assert repr(program()) == repr(twin())
         finish()
-    assert runs_on(program) is runs_on(twin) is StraightLine and len(compiler.made) == 2
+    assert runs_on(program) is runs_on(twin) is CompiledPlan and len(compiler.made) == 2
 
 
 def test_two_programs_move_one_after_the_other(patience, compiler):
@@ -169,7 +168,7 @@ def test_two_programs_move_one_after_the_other(patience, compiler):
         [program() for program in programs]
         finish()
     [program() for program in programs]
-    assert [runs_on(program) for program in programs] == [StraightLine] * 2 and len(compiler.made) == 2
+    assert [runs_on(program) for program in programs] == [CompiledPlan] * 2 and len(compiler.made) == 2
 
 
 def test_a_graph_that_is_cleared_while_code_is_made_for_it_is_gone(patience, compiler):
@@ -184,10 +183,10 @@ def test_a_graph_that_is_cleared_while_code_is_made_for_it_is_gone(patience, com
 
 
 def test_a_call_from_within_a_call_does_not_move_the_code_that_runs(patience, compiler, monkeypatch):
-    """As from a signal handler or a finalizer: the outer call puts its tape back, and the next one moves."""
+    """As from a signal handler or a finalizer: the outer call puts its level runs back, and the next one moves."""
     patience(3)
     output, weights = recurrence()
-    program, run, inner = Program(output, wrt=weights), Tape.run, []
+    program, run, inner = Program(output, wrt=weights), LevelRuns.run, []
     law = repr(program())
     program(), program()
     compiler.let_go()
@@ -199,55 +198,58 @@ def test_a_call_from_within_a_call_does_not_move_the_code_that_runs(patience, co
             inner.append(None)
             inner[0] = repr(program())
 
-    monkeypatch.setattr(Tape, "run", asked_meanwhile)
+    monkeypatch.setattr(LevelRuns, "run", asked_meanwhile)
     (answers,) = program._backends.values()
-    answers.patience = 5  # so that the outer call runs the tape, and the inner one would move
+    answers.patience = 5  # so that the outer call runs level runs, and the inner one would move
     assert repr(program(feed={})) == law == inner[0]  # a question by name has no short way
-    assert type(idle_of(program)) is runs_on(program) is Tape
+    assert type(idle_of(program)) is runs_on(program) is LevelRuns
     assert repr(program()) == law
-    assert type(idle_of(program)) is runs_on(program) is StraightLine
+    assert type(idle_of(program)) is runs_on(program) is CompiledPlan
 
 
 @pytest.mark.parametrize("samples", [None, 20])
-def test_a_program_with_lanes_stays_on_the_tape(patience, samples):
+def test_a_program_with_samples_has_code_of_its_own_from_the_first_run(patience, samples):
     patience(1)
     output, weights, inputs = network(samples)
     program, given = Program(output, wrt=weights, inputs=inputs), [np.ones((20, 3))] if inputs else []
-    program(*given), program(*given)
-    assert runs_on(program) is Tape
+    program(*given)
+    assert runs_on(program) is CompiledPlan
 
 
-def test_a_program_that_names_the_tape_stays_there(patience):
+@pytest.mark.parametrize(("engine", "kind"), [("runs", LevelRuns), ("compiled", CompiledPlan)])
+def test_a_program_that_names_its_engine_stays_there(engine, kind, patience):
     patience(1)
     output, weights = recurrence()
-    program = Program(output, wrt=weights, engine="tape")
-    program(), program()
-    assert runs_on(program) is Tape
-
-
-def test_the_native_engine_is_there_from_the_first_run_and_needs_no_lanes():
-    output, weights, _ = network(samples=20)
-    program = Program(output, wrt=weights, engine="native")
+    program = Program(output, wrt=weights, engine=engine)
     program()
-    assert runs_on(program) is StraightLine
+    finish()
+    program(), program()
+    assert runs_on(program) is kind
 
 
-def test_the_native_engine_leaves_batches_to_the_tape_and_says_so():
+def test_level_runs_look_for_no_samples():
+    output, weights, _ = network(samples=20)
+    program = Program(output, wrt=weights, engine="runs")
+    program()
+    assert runs_on(program) is LevelRuns
+
+
+def test_level_runs_leave_batches_to_compiled_code_and_say_so():
     output, weights, inputs = network()
-    program = Program(output, wrt=weights, inputs=inputs, engine="native")
-    with pytest.warns(EngineWarning, match="A plan of many samples is too large for straight-line code"):
+    program = Program(output, wrt=weights, inputs=inputs, engine="runs")
+    with pytest.warns(EngineWarning, match="Level runs have no samples"):
         program(np.ones((3, 3)))
-    assert runs_on(program) is Tape
+    assert runs_on(program) is CompiledPlan
     program.minimize(0.01, 2, np.ones((3, 3)))
 
 
-def test_a_plan_that_is_too_large_stays_on_the_tape(patience, monkeypatch):
+def test_a_plan_that_is_too_large_stays_in_level_runs(patience, monkeypatch):
     patience(1)
-    monkeypatch.setattr("naive_graph.engines.straight.line.MOST_ROWS", 10)
+    monkeypatch.setattr(choose, "MOST_OPERANDS", 10)
     output, weights = recurrence()
     program = Program(output, wrt=weights)
     program()
-    assert runs_on(program) is Tape
+    assert runs_on(program) is LevelRuns
 
 
 def test_explain_says_what_runs_before_and_after(patience):
@@ -255,10 +257,10 @@ def test_explain_says_what_runs_before_and_after(patience):
     output, weights = recurrence()
     program = Program(output, wrt=weights)
     program(), program()
-    assert "\nscalars: " in program.explain()
+    assert " level runs; " in program.explain()
     finish()
     program()
-    assert "\nStraight-line code: " in program.explain()
+    assert " lines of LLVM's language" in program.explain()
 
 
 def walked_on(program):
@@ -267,13 +269,14 @@ def walked_on(program):
 
 
 @pytest.mark.parametrize(
-    ("steps", "way"), [([11], Tape), ([12, 1], StraightLine), ([5, 5, 2, 1], StraightLine), ([400, 1], StraightLine)]
+    ("steps", "way"),
+    [([11], LevelRuns), ([12, 1], CompiledPlan), ([5, 5, 2, 1], CompiledPlan), ([400, 1], CompiledPlan)],
 )
 def test_minimize_moves_after_so_many_steps_and_keeps_its_bits(steps, way, patience):
     """Counted over all walks at one rate."""
     patience(12)
     walks = []
-    for engine in ("tape", None):
+    for engine in ("runs", None):
         with Graph.scratch():
             output, weights = recurrence()
             program, walk = Program(output, wrt=weights, engine=engine), []
@@ -281,14 +284,14 @@ def test_minimize_moves_after_so_many_steps_and_keeps_its_bits(steps, way, patie
                 walk += [*program.minimize(0.001, many), *(w.value for w in weights)]
                 finish()
             walks.append(walk)
-            assert walked_on(program) is (Tape if engine else way)
+            assert walked_on(program) is (LevelRuns if engine else way)
     assert walks[0] == walks[1]
 
 
 def test_a_walk_moves_in_its_middle_with_what_its_formula_remembers(patience, compiler, monkeypatch):
     patience(12)
     monkeypatch.setattr(descent, "_next", lambda chunk, took: 1)  # step by step
-    monkeypatch.setattr(descent, "StraightLine", compiler)
+    monkeypatch.setattr(choose, "CompiledPlan", compiler)
     run, walks = descent._CompiledDescent.run, []
 
     def run_and_let_go(self, history):
@@ -298,7 +301,7 @@ def test_a_walk_moves_in_its_middle_with_what_its_formula_remembers(patience, co
         seen.append(type(self.code))
 
     monkeypatch.setattr(descent._CompiledDescent, "run", run_and_let_go)
-    for engine in ("tape", None):
+    for engine in ("runs", None):
         seen = []
         with Graph.scratch():
             output, weights = recurrence()
@@ -307,19 +310,19 @@ def test_a_walk_moves_in_its_middle_with_what_its_formula_remembers(patience, co
             )
             walks.append([*history, *(w.value for w in weights)])
     assert walks[0] == walks[1] and len(compiler.made) == 1
-    assert seen[:2] == [Tape, StraightLine] and len(seen) == 30
+    assert seen[:2] == [LevelRuns, CompiledPlan] and len(seen) == 30
 
 
 def test_minimize_walks_the_same_way_on_both():
     walks = []
-    for engine in ("tape", "native"):
+    for engine in ("compiled", "runs"):
         output, weights, _ = network(samples=20)
         history = Program(output, weights, engine=engine).minimize(0.01, 30)
         walks.append([*history, *(w.value for w in weights)])
     assert np.allclose(*walks, rtol=1e-12, atol=1e-13)
 
 
-def test_an_operator_that_only_the_tape_can_compile_stays_there_and_is_tried_once(patience, monkeypatch):
+def test_an_operator_that_only_level_runs_can_compile_stays_there_and_is_tried_once(patience, monkeypatch):
     patience(1)
     output, weights = recurrence()
     program, tries = Program(output, wrt=weights), []
@@ -328,28 +331,28 @@ def test_an_operator_that_only_the_tape_can_compile_stays_there_and_is_tried_onc
         tries.append(given)
         raise backends.Opaque("It cannot be compiled.")
 
-    monkeypatch.setattr(backends, "StraightLine", refuse)
+    monkeypatch.setattr(choose, "CompiledPlan", refuse)
     answers = set()
     for _ in range(5):
         answers.add(repr(program()))
         finish()
-    assert runs_on(program) is Tape and len(answers) == len(tries) == 1
+    assert runs_on(program) is LevelRuns and len(answers) == len(tries) == 1
 
 
 def test_what_goes_wrong_beside_the_calls_is_raised_in_one_of_them_and_tried_again(patience, monkeypatch):
     patience(1)
     output, weights = recurrence()
     program, makers = Program(output, wrt=weights), [lambda *given: 1 / 0]
-    monkeypatch.setattr(backends, "StraightLine", lambda *given: makers[0](*given))
+    monkeypatch.setattr(choose, "CompiledPlan", lambda *given: makers[0](*given))
     law = repr(program())
     finish()
     with pytest.raises(ZeroDivisionError):
         program()
-    makers[0] = StraightLine
+    makers[0] = CompiledPlan
     for _ in range(2):
         assert repr(program()) == law
         finish()
-    assert repr(program()) == law and runs_on(program) is StraightLine
+    assert repr(program()) == law and runs_on(program) is CompiledPlan
 
 
 @pytest.mark.parametrize("calls", [1, 4], ids=["the long way", "the short way"])
@@ -358,7 +361,7 @@ def test_a_move_that_was_interrupted_is_made_by_a_later_call(when, calls, patien
     patience(calls)
     output, weights = recurrence()
     program, asked, tries = Program(output, wrt=weights), getattr(Beside, when), []
-    law = repr(Program(output, wrt=weights, engine="tape")())
+    law = repr(Program(output, wrt=weights, engine="runs")())
 
     def interrupted_once(self):
         tries.append(len(tries))
@@ -373,9 +376,9 @@ def test_a_move_that_was_interrupted_is_made_by_a_later_call(when, calls, patien
             assert repr(program()) == law
         except KeyboardInterrupt:
             interrupted += 1
-            assert runs_on(program) is Tape
+            assert runs_on(program) is LevelRuns
         finish()
-    assert interrupted == 1 and runs_on(program) is StraightLine
+    assert interrupted == 1 and runs_on(program) is CompiledPlan
 
 
 IN_THE_MIDDLE = """
@@ -390,10 +393,10 @@ for k in range(250):
 program = Program(y, [x])
 answers = {repr(program()) for _ in range(4)}
 (backend,) = program._backends.values()
-assert Beside.busy.is_alive() and not backend.straight
+assert Beside.busy.is_alive() and not hasattr(backend.tape, "generator")
 
 def moves():
-    while not backend.straight:
+    while not hasattr(backend.tape, "generator"):
         Beside.busy.join(0.001)
         answers.add(repr(program()))
     assert len(answers) == 1, answers

@@ -10,7 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable, where
 from naive_graph.errors import NumericError, NumericWarning
 
-ENGINES = ["native", "tape", "reference", None]
+ENGINES = ["runs", "compiled", "reference", None]
 
 
 def caught(program, *inputs):
@@ -130,7 +130,7 @@ def test_a_leaf_that_is_nan_is_named_with_the_line_that_made_it(engine):
     assert "Variable 'x' holds nan, made on line" in message and "# both made here" in message
 
 
-@pytest.mark.parametrize("engine", ["tape", None])
+@pytest.mark.parametrize("engine", ["compiled", None])
 @pytest.mark.parametrize("gather", [ng.mean, lambda y: y])
 def test_a_warning_comes_if_and_only_if_a_result_of_some_sample_is_not_finite(gather, engine):
     p, w = PlaceHolder(), Variable(2.0)

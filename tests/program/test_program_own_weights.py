@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_graph import Graph, PlaceHolder, Program, Variable, log, mean
 from naive_graph.errors import FeedError, NumericWarning
 
-ENGINES = ["reference", "tape", "native", None]
+ENGINES = ["reference", "compiled", "runs", None]
 of_each_engine = pytest.mark.parametrize("engine", ENGINES)
 
 

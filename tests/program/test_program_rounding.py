@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean
 
 sizes, samples, seeds = st.integers(2, 12), st.integers(1, 40), st.integers(0, 2**32 - 1)
-engines = pytest.mark.parametrize("engine", ["tape", None])
+engines = pytest.mark.parametrize("engine", ["compiled", None])
 
 
 class Layer:

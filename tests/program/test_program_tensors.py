@@ -35,7 +35,7 @@ def trained(model, step, steps=20):
     return losses, model.values.copy()
 
 
-@pytest.mark.parametrize("engine", [None, "tape", "reference"])
+@pytest.mark.parametrize("engine", [None, "compiled", "reference"])
 def test_training_on_lowered_scalars_gives_the_numbers_of_training_on_arrays(engine):
     model, scores = network(LeafNode.constant(POINTS))
     loss = hinge(scores, LeafNode.constant(LABELS))
@@ -54,7 +54,7 @@ def test_training_on_lowered_scalars_gives_the_numbers_of_training_on_arrays(eng
 
 def test_the_samples_of_a_batch_are_found_in_the_scalars():
     _, scores = network(LeafNode.constant(POINTS))
-    loss = Program(hinge(scores, LeafNode.constant(LABELS)), engine="tape")
+    loss = Program(hinge(scores, LeafNode.constant(LABELS)), engine="compiled")
     loss.backward()
     assert "24 samples" in loss.explain()
 
@@ -62,7 +62,7 @@ def test_the_samples_of_a_batch_are_found_in_the_scalars():
 def test_samples_are_found_whatever_their_classes():
     model, x = Model(seed=2), LeafNode.input((24, 2))
     logits = x @ parameter(model.add_parameters((2, 3)))
-    loss = Program(sparse_softmax_cross_entropy(np.arange(24) % 3, logits), inputs=[x], engine="tape")
+    loss = Program(sparse_softmax_cross_entropy(np.arange(24) % 3, logits), inputs=[x], engine="compiled")
     loss.backward(POINTS)
     assert "24 samples" in loss.explain(POINTS)
 
@@ -99,7 +99,7 @@ def test_the_present_weights_count():
     assert loss().value == 6.0
 
 
-@pytest.mark.parametrize("engine", [None, "tape", "reference"])
+@pytest.mark.parametrize("engine", [None, "compiled", "reference"])
 def test_the_program_reads_the_models_own_array(engine):
     model = Model(seed=1)
     model.add_parameters(3)
@@ -176,7 +176,7 @@ def shapes():
     return w, x, [row, w * w, row.sum(), (x * x).reshape(1, 3), w.sum()]
 
 
-@pytest.mark.parametrize("engine", [None, "tape", "reference"])
+@pytest.mark.parametrize("engine", [None, "compiled", "reference"])
 def test_values_and_derivatives_have_the_shapes_of_the_tensors(engine):
     w, x, tensors = shapes()
     array = x.value = DICE.normal(size=3)

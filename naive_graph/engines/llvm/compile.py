@@ -140,7 +140,7 @@ def _made(name: str, ir_text: str | Callable[[], str], optimised: bool, quick: b
 def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> bytes:
     """The text as machine code, with the addresses still open."""
     llvm = llvmlite()
-    check(ir_text)
+    check(ir_text, MOST_QUICK if quick else MOST)
     optimised = optimised and can_be_optimised(ir_text)
     module = _parsed(ir_text)
     if optimised:
@@ -267,7 +267,7 @@ def place(column: Any) -> int:
 # Nothing interrupts LLVM, and a Ctrl-C waits for its end. Without its optimiser it takes some 15 us for an instruction,
 # and as much for a few operands of a call. The optimiser writes functions out where they are called, so there a
 # function counts once for each call that leads to it.
-MOST = 50_000  # instructions: some 0.7 s
+MOST, MOST_QUICK = 50_000, 400_000  # instructions: some 0.7 s; and some 3 s, which are waited for in a thread
 MOST_OPTIMISED, MOST_WRITTEN_OUT = 6_000, 250_000  # some 0.7 s each
 HEAD = re.compile(r'^define ([^@]*)@"?([^"(]+)"?\(', re.MULTILINE)
 CALL = re.compile(r'call [^@\n]*@"?([^"(\n]+)"?\(([^\n]*)\)')
@@ -279,11 +279,11 @@ def can_be_optimised(text: str) -> bool:
     return weight(text, False) <= MOST_OPTIMISED and weight(text, True) <= MOST_WRITTEN_OUT
 
 
-def check(text: str) -> None:
-    """Raise Opaque where even without its optimiser LLVM would take over a second."""
+def check(text: str, most: int = MOST) -> None:
+    """Raise Opaque where even without its optimiser LLVM would take too long."""
     found = weight(text, False)
-    if found > MOST:
-        raise Opaque(f"Code of some {found:,} instructions keeps LLVM for too long; {MOST:,} is the most.")
+    if found > most:
+        raise Opaque(f"Code of some {found:,} instructions keeps LLVM for too long; {most:,} is the most.")
 
 
 def weight(text: str, optimised: bool) -> int:

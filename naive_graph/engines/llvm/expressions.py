@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from .emit import literal
 from .fields import syntax
-from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Callee, FunctionText, Typed, is_fixed, result_type
-from .unrolled import whole_number
+from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Callee, FunctionText, Typed, result_type
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 INT_OPS = {
@@ -193,10 +192,6 @@ class ExpressionTranslator(FunctionText):
         if name == "int":  # of a float that is whole
             value = self.cast(self.expression(node.args[0]), "double").text
             return Typed(self.emit(f"fptosi double {value} to i64"), "i64")
-        if name == "fma":
-            full = f"llvm.fma.v{LANES}f64"
-            self.program.declared.add(f"declare {VECTOR} @{full}({VECTOR}, {VECTOR}, {VECTOR})")
-            return self.call(full, self.operands(name, node.args, [VECTOR] * 3), VECTOR)
         if name in self.program.known:
             known = self.program.known[name]
             self.program.declared.add(known.text)
@@ -209,11 +204,8 @@ class ExpressionTranslator(FunctionText):
 
     def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
         self.calls, tree = True, syntax(function)
-        fixed = {each.arg: place for place, each in enumerate(tree.args.args) if is_fixed(each)}
-        known = {name: self.fixed(arguments[place]) for name, place in fixed.items()}
-        name = self.program.add(function, outside=False, fixed=known)
-        arguments = [each for place, each in enumerate(arguments) if place not in fixed.values()]
-        given = [each for each in tree.args.args if not is_fixed(each)]
+        name = self.program.add(function, outside=False)
+        given = tree.args.args
         kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in given if each.annotation]
         return self.call(name, self.operands(name, arguments, kinds), result_type(tree))
 
@@ -223,13 +215,6 @@ class ExpressionTranslator(FunctionText):
             return Typed(self.emit(call), result)
         self.lines.append(call)
         return Typed("", result)
-
-    def fixed(self, argument: ast.expr) -> int:
-        """What a parameter is given that the function is compiled for."""
-        number = whole_number(argument, self.names)
-        if number is None:
-            raise self.refused(f"{ast.unparse(argument)}, which is not known,")
-        return number
 
     def operands(self, name: str, arguments: list[ast.expr], kinds: list[str]) -> str:
         """The arguments of a call, each of the type that is due."""

@@ -42,7 +42,6 @@ KERNELS = {
     each.name: each
     for each in (
         _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
-        _call("call_lanes", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64", "i64"]),
         _call("call_back", ["ptr", "ptr", "ptr", "i64", "i64", "i64"]),
         _call("call_rule", ["ptr", "i64"], "double"),
         _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),
@@ -112,13 +111,6 @@ def library_of(module: str, quick: bool = False, packed: bool = False) -> Librar
     key = f"{sources()} {module} {packed}" if ours else None
     functions = [each.python for each in _OF_FILE[module]]
     return compiled(lambda: _text(functions, packed), key=key, optimised=not quick, quick=quick)
-
-
-@once
-def kernel_of(function: Callable[..., Any]) -> Library:
-    """A function of ours by itself, optimised, for who calls it by its address."""
-    key = f"{sources()} {function.__module__} {function.__name__}"
-    return compiled(lambda: _text([function]), key=key, optimised=True)
 
 
 def _text(functions: Sequence[Callable[..., Any]], packed: bool = False) -> str:

@@ -9,7 +9,7 @@
 Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
-register of floats, and `unrolled.py` has lists of them; `fields.py` has records. Whatever runs here also
+register of floats; `fields.py` has records. Whatever runs here also
 runs as plain Python over NumPy arrays, and gives the same numbers; whole numbers
 must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
 nothing is divided. Arrays that are given together must not overlap where one is
@@ -25,8 +25,7 @@ from typing import Any
 
 from .expressions import ExpressionTranslator
 from .fields import syntax
-from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Callee, NotInSubset, Typed, is_fixed, result_type
-from .unrolled import written_out
+from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Callee, NotInSubset, Typed, result_type
 
 NO_NAMES: Mapping[str, Any] = {}
 
@@ -44,18 +43,17 @@ class TranslatedModule:
         self.outside: set[str] = set()  # those that can be called from outside
         self.declared: set[str] = set()  # and whole functions that others call
 
-    def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = NO_NAMES) -> str:
-        """The name of the translated function. outside: whether it is called from Python. fixed: parameters' values."""
+    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
+        """The name of the translated function. outside: whether it is called from Python."""
         name = function.__name__
         if self.functions.setdefault(name, function) is not function:
             raise NotInSubset(f"{name}: two functions are called {name}. Rename one of them.")
         if outside:
             self.outside.add(name)
-        name = ".".join([name, *map(str, fixed.values())])
         if name not in self.texts:
             self.texts[name] = ""  # it may call itself
-            names = {**function.__globals__, "LANES": LANES, **fixed}
-            self.texts[name] = _Translation(self, written_out(syntax(function), names), names, name).text()
+            names = {**function.__globals__, "LANES": LANES}
+            self.texts[name] = _Translation(self, syntax(function), names, name).text()
         return name
 
     def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
@@ -86,7 +84,7 @@ class _Translation(ExpressionTranslator):
         given = self.tree.args
         if given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg or given.defaults:
             raise self.refused("a parameter that is more than a name and a type")
-        arguments = ", ".join(self.argument(each) for each in given.args if not is_fixed(each))
+        arguments = ", ".join(self.argument(each) for each in given.args)
         self.block(self.tree.body)
         result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")

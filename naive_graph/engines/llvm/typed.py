@@ -17,7 +17,6 @@ Ints: TypeAlias = Any  # int32,
 Longs: TypeAlias = Any  # int64,
 Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
-Fixed: TypeAlias = int  # a parameter that a function is compiled for, once for each of its values
 ELEMENTS = {"Floats": "double", "list[float]": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
 SCALARS = {"float": "double", "int": "i64", "None": "void"}  # LLVM's type for what is no array, by Python's
 WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
@@ -43,21 +42,12 @@ class NotInSubset(Exception):
     """The function uses something that does not compile."""
 
 
-def is_fixed(parameter: ast.arg) -> bool:
-    return parameter.annotation is not None and ast.unparse(parameter.annotation) == "Fixed"
-
-
-def unrolled(count: int) -> range:
-    """A loop that is written out when it is compiled: see `unrolled.py`."""
-    return range(count)
-
-
 def by_address(*given: Any) -> Any:
     """Stands for a call of the kernel at a place of a table: the table, the place, and what the kernel takes."""
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
-call_run = call_lanes = call_back = call_rule = call_partials = by_address  # their types are in `machine.KERNELS`
+call_run = call_back = call_rule = call_partials = by_address  # their types are in `machine.KERNELS`
 
 
 def result_type(tree: ast.FunctionDef) -> str:

@@ -71,12 +71,6 @@ def sections(flat: Flat, wanted: Iterable[int] = ()) -> list[Section]:
     return found + [Section(1, group, np.zeros(0, np.int32)) for group in sorted(fed)]
 
 
-def lives_on(parts: list[Section]) -> set[int]:
-    """Groups that have more than one section: their lanes' values must all be kept in between."""
-    groups = [part.group for part in parts if part.group]
-    return {group for group in groups if groups.count(group) > 1}
-
-
 @machine
 def stage_rows(rows: int, of: PlanColumns, stages: Ints) -> None:
     """After how many sections each row is known: an even number of scalars, an odd one of lanes."""

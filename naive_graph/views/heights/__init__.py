@@ -2,7 +2,7 @@
 
 subject         what is looked at: a network or a tensor, its layers, its dataflow
 pictures        the dataflow of a layer, and its tensors with their formulas
-machine         rows of the plan and the tape, and the instructions of each kind of row
+machine         rows of the plan, level runs, and the instructions of each kind of row
 packed          all of it as one blob for a browser
 altitudes       the function, and the page
 plan.js         the rows, computed by the code of their rules; their names

@@ -190,7 +190,7 @@ function flooring(world) {
       make("button", { type: "button", class: "ng-down", onclick: () => go({ floor: 4 }) }, "the machine ↓")];
   }
 
-  // --- 5: the row in the plan, on the tape, and as instructions ---
+  // --- 5: the row in the plan, in level runs, and as instructions ---
 
   const tape = model.machine.tape && Object.fromEntries(Object.entries(model.machine.tape).map(([name, each]) => [name, typeof each[0] === "number" ? plan.ints(each) : each]));
   function listing(lines, now) {
@@ -206,7 +206,7 @@ function flooring(world) {
     const operands = [...plan.fed(step)], distinct = [...new Set(operands)], code = model.machine.code?.[`${plan.kind(step)}/${operands.map((each) => distinct.indexOf(each)).join(",")}`];
     if (model.machine.missing) columns.push(column("2  instructions", said(model.machine.missing)));
     else columns.push(...instructions(step, distinct, code));
-    return { title: `${plan.called(step)} as the machine has it: a row, a place on the tape, instructions.`, main: [make("div", { class: "ng-columns" }, ...columns)], panel: null };
+    return { title: `${plan.called(step)} as the machine has it: a row, a place in level runs, instructions.`, main: [make("div", { class: "ng-columns" }, ...columns)], panel: null };
   }
   const column = (title, ...children) => make("section", {}, head(title), ...children);
 
@@ -232,9 +232,9 @@ function flooring(world) {
       if (slot >= first && slot < first + rows) now = at / 4;
       lines.push([at / 4, `${names[name]} × ${rows}  → slots ${first}${rows > 1 ? `–${first + rows - 1}` : ""}  ${ways[way]}`]);
     }
-    const seen = now < 0 ? said(`It is a leaf, which lies in slot ${slot}; no instruction computes it.`) : listing(around(now, lines.length).map((each) => lines[each]), now);
-    const where = now < 0 ? [] : [said(`Instruction ${now} of ${lines.length.toLocaleString("en")} leaves it in slot ${slot}, 8 bytes at ${8 * slot}.`, "ng-soft")];
-    return [own, column("3  the tape", ...where, seen)];
+    const seen = now < 0 ? said(`It is a leaf, which lies in slot ${slot}; no run computes it.`) : listing(around(now, lines.length).map((each) => lines[each]), now);
+    const where = now < 0 ? [] : [said(`Run ${now} of ${lines.length.toLocaleString("en")} leaves it in slot ${slot}, 8 bytes at ${8 * slot}.`, "ng-soft")];
+    return [own, column("3  level runs", ...where, seen)];
   }
 
   function instructions(step, distinct, code) {

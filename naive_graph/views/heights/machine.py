@@ -1,4 +1,4 @@
-"""The lowest altitude: where each row goes on its way to the tape, and what a kind of row is as machine code."""
+"""The lowest altitude: where each row goes on its way to level runs, and what a kind of row is as machine code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Signature = tuple[Rule, tuple[int, ...]]
 
 
 def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
-    """The tape and the instructions; where no compiler is installed, or none can do it, a sentence that says so."""
+    """The level runs and the instructions; without a compiler that can do it, a sentence that says so."""
     try:
         from ...engines.llvm.emit import Opaque
 
@@ -35,7 +35,7 @@ def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
 
 
 def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
-    from ...engines.tape.listing import listing
+    from ...engines.compiled.listing import listing
 
     found = listing(tables, [plan.rows[step] for step in plan.targets])
     place = dict(zip(found.rows.tolist(), found.place.tolist(), strict=True))

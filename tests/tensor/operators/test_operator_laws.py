@@ -14,7 +14,7 @@ from naive_graph.graph.registry import CURRENT  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
 from naive_graph.tensor.operators.check import PROMISES, ExampleCall  # noqa: E402
 
-COMPILED = ("tape", "native")
+COMPILED = ("compiled", "runs")
 ROWS = sorted({operators()[name].name for name in operators()})
 
 

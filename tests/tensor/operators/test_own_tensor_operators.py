@@ -18,7 +18,7 @@ from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
 from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
 from naive_graph.tensor.operators.table import TABLE, OfRule  # noqa: E402
 
-ENGINES = ("reference", "tape", "native")
+ENGINES = ("reference", "compiled", "runs")
 pytestmark = pytest.mark.usefixtures("table_apart")
 
 

@@ -1,4 +1,4 @@
-"""A large plan window by window: the values' bits, the gradients within the bound, and who goes that way."""
+"""A large plan in level runs there and back: the values' bits, the gradients within the bound, and who goes there."""
 
 import ctypes
 import math
@@ -26,21 +26,23 @@ from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.core.tables import VARIABLE
+from naive_graph.engines.compiled import runs
+from naive_graph.engines.compiled.runs import DescendingRuns, descends
 from naive_graph.engines.llvm.typed import LANES
-from naive_graph.engines.tape import backward, isomorphism, runs, scalars, windows
+from naive_graph.engines.tape import backward, isomorphism
 from naive_graph.engines.tape.flat import MUL, Flat
 from naive_graph.engines.tape.isomorphism import repeats as repeats_itself
 from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.windows import WindowTape
 from naive_graph.errors import NumericWarning
 from naive_graph.graph.registry import CURRENT
-from naive_graph.program.dispatch import LEAST_ROWS, WindowBackend
+from naive_graph.program.dispatch import LEAST_ROWS, RunsBackend
 
 REFUSED = {"sign", "heaviside", "greater", "less", "where"}  # rules with operands that they do not respond to
 TAKEN = [name for name in EXACT if name not in REFUSED]
-sizes, widths = st.integers(3, 200), st.sampled_from([1, 2, 7, 64, 1000])
+LINKS = LEAST_ROWS // 4
+sizes = st.integers(3, 200)
 
 
 def flattened(output, leaves):
@@ -49,71 +51,55 @@ def flattened(output, leaves):
     return powers(flat, [])[0], place
 
 
-def on_windows(output, leaves, width):
-    """The tape, after a run, or None where the plan does not suit."""
+def in_runs(output, leaves):
+    """The plan, after a run, or None where it does not suit."""
     flat, place = flattened(output, leaves)
-    made = windows.windows(flat, width)
-    if made is None:
+    if not descends(flat):
         return None
-    tape = WindowTape(flat, made, place[output.row], [place[leaf.row] for leaf in leaves])
-    tape.scalars[tape.fed_at] = [CURRENT.tables.values[row] for row in tape.fed_rows]
-    rerun(tape)
-    return tape
+    made = DescendingRuns(flat, place[output.row], [place[leaf.row] for leaf in leaves])
+    made.scalars[made.fed_at] = [CURRENT.tables.values[row] for row in made.fed_rows]
+    rerun(made)
+    return made
 
 
-def taken(output, leaves, width):
-    """The tape of a plan that suits; one that does not has a product of many factors, and is another law's."""
-    tape, (flat, _) = on_windows(output, leaves, width), flattened(output, leaves)
+def taken(output, leaves):
+    """A plan that suits; one that does not has a product of many factors, and is another law's."""
+    made, (flat, _) = in_runs(output, leaves), flattened(output, leaves)
     wide = np.diff(flat.starts)[flat.kinds == MUL] > backward.MOST_ARITY
-    assert (tape is None) == wide.any()
-    assume(tape is not None)
-    return tape
+    assert (made is None) == wide.any()
+    assume(made is not None)
+    return made
 
 
-def rerun(tape):
+def rerun(made):
     values = array("d", table_values())
-    tape.run(memoryview(values))
+    made.run(memoryview(values))
 
 
 def bits(number):
     return "NaN" if math.isnan(number) else struct.pack("d", number)
 
 
-@given(seeds, sizes, widths, st.booleans())
+@given(seeds, sizes, st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_windows_change_no_value(seed, size, width, wild):
+def test_level_runs_change_no_value(seed, size, wild):
     with Graph.scratch():
         nodes = grown(seed, size, TAKEN, wild)
-        tape = taken(nodes[-1], [], width)
-        assert bits(tape.out[0]) == bits(reference_values([nodes[-1]])[nodes[-1].row])
+        made = taken(nodes[-1], [])
+        assert bits(made.out[0]) == bits(reference_values([nodes[-1]])[nodes[-1].row])
 
 
-@given(seeds, sizes, widths)
+@given(seeds, sizes)
 @settings(max_examples=60, deadline=None)
-def test_windows_keep_the_gradients_within_the_bound(seed, size, width):
+def test_level_runs_keep_the_gradients_within_the_bound(seed, size):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         nodes = grown(seed, size, TAKEN)
         leaves = leaves_of(nodes)
         law = Program(nodes[-1], wrt=leaves, engine="reference")().gradient
-        found = taken(nodes[-1], leaves, width).out[1:-1]
+        found = taken(nodes[-1], leaves).out[1:-1]
         for one, other, most in zip(law, found, allowance(nodes[-1], leaves), strict=True):
             assert bits(one) == bits(other) or abs(one - other) <= most
-
-
-def test_every_way_that_an_instruction_goes_gives_the_references_numbers():
-    a, b = Variable(0.75), Variable(0.375)
-    y = Graph.prod([Graph.sum([a + b, a - b, a * b, a.exp(), b.tanh()]), a, b])
-    y = Graph.sum([y, *[(y * k).square() for k in range(2, 8)]])
-    for step in (lambda x: x + a, lambda x: a + x, lambda x: x - a, lambda x: a - x, lambda x: x * a, lambda x: a * x):
-        y = step(y.sqrt())
-        y = y.square()
-    flat, _ = flattened(y, [a, b])
-    made = windows.windows(flat)
-    assert set((made.code[::3] % scalars.HOWS).tolist()) == {*range(scalars.TIMES + 1)} - {scalars.DOTS}
-    tape, law = on_windows(y, [a, b], 1000), Program(y, wrt=[a, b], engine="reference")()
-    assert tape.out[0] == pytest.approx(law.value, rel=1e-14)
-    assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-13)
 
 
 BACK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)
@@ -146,50 +132,49 @@ def test_a_row_alone_hands_on_the_bits_that_a_row_in_a_register_does(rule):
     law()
 
 
-@given(seeds, sizes, widths)
+@given(seeds, sizes)
 @settings(max_examples=40, deadline=None)
-def test_a_second_run_gives_the_bits_of_the_first(seed, size, width):
+def test_a_second_run_gives_the_bits_of_the_first(seed, size):
     with Graph.scratch():
         nodes = grown(seed, size, TAKEN)
-        tape = taken(nodes[-1], leaves_of(nodes), width)
-        first = tape.out.tobytes()
-        assert not tape.adjoints[tape.leaf_count :].any()  # every row's adjoint was taken
-        rerun(tape)
-        assert tape.out.tobytes() == first
+        made = taken(nodes[-1], leaves_of(nodes))
+        first = made.out.tobytes()
+        assert not made.adjoints[made.leaf_count :].any()  # every row's adjoint was taken
+        rerun(made)
+        assert made.out.tobytes() == first
 
 
-@given(st.integers(2, 70), widths)
+@given(st.integers(2, 70))
 @settings(max_examples=30, deadline=None)
-def test_long_sums_are_taken_and_long_products_are_left_to_the_passes(count, width):
+def test_long_sums_are_taken_and_long_products_are_left_to_the_passes(count):
     with Graph.scratch():
         xs = [Variable(1.0 + k / 64) for k in range(count)]
         y = Graph.sum(xs) * Graph.prod(xs[: backward.MOST_ARITY])
-        assert (on_windows(y * Graph.prod(xs), xs, width) is None) == (count > backward.MOST_ARITY)
-        tape = on_windows(y, xs, width)
+        assert (in_runs(y * Graph.prod(xs), xs) is None) == (count > backward.MOST_ARITY)
+        made = in_runs(y, xs)
         law = Program(y, wrt=xs, engine="reference")()
-        assert tape.out[0] == law.value
-        assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-14)
+        assert made.out[0] == law.value
+        assert made.out[1:-1] == pytest.approx(law.gradient, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_a_rule_that_does_not_respond_to_an_operand_is_left_to_the_passes(name):
     xs = [Variable(0.5), Variable(0.25), Variable(2.0)][: RULES[name].arity]
     assert not backward.suits(RULES[name], len(xs))
-    assert on_windows(RULES[name](*xs), xs, 4) is None
+    assert in_runs(RULES[name](*xs), xs) is None
 
 
-@given(seeds, sizes, st.sampled_from([1, 7, 64]))
+@given(seeds, sizes)
 @settings(max_examples=15, deadline=None)
-def test_machine_code_and_source_agree(seed, size, width):
+def test_machine_code_and_source_agree(seed, size):
     called = set()
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        for file, name in ((runs, "classes"), (windows, "write"), (runs, "schedule"), (isomorphism, "hash_rows")):
+        for file, name in ((runs, "find_levels"), (runs, "sort_by"), (runs, "lay"), (isomorphism, "hash_rows")):
             patch.setattr(file, name, partial(twice, getattr(file, name), called))
         nodes = grown(seed, size, TAKEN)
-        flat, _ = flattened(nodes[-1], [])
-        windows.windows(flat, width)
-        repeats_itself(flat)
-    assert called == {"classes", "write", "schedule", "hash_rows"}
+        in_runs(nodes[-1], [])
+        repeats_itself(flattened(nodes[-1], [])[0])
+    assert called == {"find_levels", "sort_by", "lay", "hash_rows"}
 
 
 # --- who goes that way --------------------------------------------------------
@@ -223,7 +208,7 @@ def chain(links, leaves):
     return x
 
 
-def large(links=LEAST_ROWS):
+def large(links=LINKS):
     leaves = [Variable(each) for each in (0.7, 1.3, 0.01)]
     return chain(links, leaves), leaves
 
@@ -232,11 +217,11 @@ def answers_of(program):
     return next(iter(program._backends.values()))
 
 
-def test_a_chain_goes_by_windows_and_agrees():
+def test_a_chain_goes_in_level_runs_and_agrees():
     y, leaves = large()
     program = Program(y, wrt=leaves)
     found, law = program(), Program(y, wrt=leaves, engine="reference")()
-    assert isinstance(answers_of(program), WindowBackend)
+    assert isinstance(answers_of(program), RunsBackend)
     assert found.value == pytest.approx(law.value, rel=1e-12)
     assert found.gradient == pytest.approx(law.gradient, rel=1e-9)
 
@@ -246,14 +231,14 @@ def test_a_large_plan_with_samples_goes_through_the_passes():
     loss = Graph.sum([((w * k).sin() + w).tanh() for k in range(LEAST_ROWS)])
     program = Program(loss, wrt=[w])
     program()
-    assert not isinstance(answers_of(program), WindowBackend)
+    assert not isinstance(answers_of(program), RunsBackend)
 
 
 def test_placeholders_are_fed_and_kept():
     p, b = PlaceHolder(name="p"), Variable(0.01)
-    program = Program(chain(LEAST_ROWS, [p, Variable(1.3), b]), wrt=[p, b], inputs=[p])
+    program = Program(chain(LINKS, [p, Variable(1.3), b]), wrt=[p, b], inputs=[p])
     first = program(0.7)
-    assert isinstance(answers_of(program), WindowBackend)
+    assert isinstance(answers_of(program), RunsBackend)
     assert program(0.2).value != first.value
     again = program(0.7)
     assert again.value == first.value and (again.gradient == first.gradient).all()
@@ -263,7 +248,7 @@ def test_placeholders_are_fed_and_kept():
 def test_asked_again_it_takes_the_short_way_and_has_the_same_bits(fed, monkeypatch):
     """Some leaves are fed, in another order than they are used in; a Constant stands among them."""
     leaves = [PlaceHolder() if k < fed else Variable(1.0) for k in range(2)]
-    y = chain(LEAST_ROWS, [leaves[1] * 0.5, leaves[0], Constant(0.01)])
+    y = chain(LINKS, [leaves[1] * 0.5, leaves[0], Constant(0.01)])
     program, twin = (Program(y, wrt=leaves, inputs=leaves[:fed][::-1]) for _ in range(2))
     dice, found = random.Random(fed), []
     for k in range(6):
@@ -282,18 +267,18 @@ def test_asked_again_it_takes_the_short_way_and_has_the_same_bits(fed, monkeypat
 
 
 def test_what_is_infinite_is_told_as_by_the_reference_engine():
-    y, leaves = large(2 * LEAST_ROWS // 5)
+    y, leaves = large()
     program = Program((y - y).log(), wrt=leaves)
     with pytest.warns(NumericWarning, match="log"):
         assert program().value == -math.inf
-    assert isinstance(answers_of(program), WindowBackend)
+    assert isinstance(answers_of(program), RunsBackend)
 
 
 def test_all_that_the_passes_offer_is_there_on_request():
     y, leaves = large()
     program = Program(y, wrt=leaves)
-    assert "windows" in program.explain() and next(iter(program.stages())) == "plan"
-    assert isinstance(answers_of(program), WindowBackend)
+    assert "level runs" in program.explain() and next(iter(program.stages())) == "plan"
+    assert isinstance(answers_of(program), RunsBackend)
     value = program().value
     assert program.minimize(1e-9, 2)[0] == pytest.approx(value, rel=1e-12)
 
@@ -310,7 +295,7 @@ def test_an_edge_drawn_later_is_heeded():
 def test_many_outputs_are_left_to_the_passes():
     y, leaves = large()
     program = Program([y, y.sin()], wrt=leaves)
-    assert len(program().gradient) == 2 and not isinstance(answers_of(program), WindowBackend)
+    assert len(program().gradient) == 2 and not isinstance(answers_of(program), RunsBackend)
 
 
 TEN_MILLION = """
@@ -341,11 +326,3 @@ def test_ten_million_nodes_stay_below_a_gigabyte():
     home = Path(ng.__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=home)
     assert int(done.stdout) < 1e9
-
-
-def test_room_is_only_taken_where_something_is_written():
-    y, leaves = large()
-    flat, _ = flattened(y, leaves)
-    made = windows.windows(flat)
-    assert len(made.index) == len(flat.operands) and len(made.code) <= 3 * len(flat)
-    assert np.array_equal(np.sort(made.slots), np.arange(len(flat)))  # every row has a place of its own

@@ -3,29 +3,11 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plainly import check_same
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
-from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.typed import LANES, Ints
-from naive_graph.engines.tape.sums import Samples, dense, outer
 
 sizes, samples, seeds = st.integers(1, 40), st.integers(1, 70), st.integers(0, 2**32 - 1)
 EPS = 2.0**-52
-
-
-@machine
-def run_dense(code: Ints, on: Samples) -> None:
-    dense(code, 0, on)
-
-
-@machine
-def run_outer(code: Ints, on: Samples) -> None:
-    outer(code, 0, on)
-
-
-def whole(count):
-    return -(-count // LANES) * LANES
 
 
 def numbers(random, *shape):
@@ -51,7 +33,7 @@ class Layer:
     def slopes(self, wrt):
         """Those of the sum over the samples of y[0]*t[0] + y[1]*t[1] + ..."""
         loss = total(Graph.sum([y * t for y, t in zip(self.y, self.given[1], strict=True)]))
-        return Program(loss, wrt, inputs=self.given, engine="tape")(self.x, self.t).gradient
+        return Program(loss, wrt, inputs=self.given, engine="compiled")(self.x, self.t).gradient
 
 
 @given(sizes, sizes, samples, seeds)
@@ -59,7 +41,7 @@ class Layer:
 def test_a_layer_of_any_shape_adds_up_in_the_written_order(outputs, inputs, samples, seed):
     with Graph.scratch():
         layer = Layer(outputs, inputs, samples, seed)
-        found = Program(layer.y, inputs=[layer.given[0]], engine="tape")(layer.x)
+        found = Program(layer.y, inputs=[layer.given[0]], engine="compiled")(layer.x)
     expected = np.tile(layer.b, (samples, 1))
     for k in range(inputs):
         expected = expected + layer.x[:, k : k + 1] * layer.w[:, k]
@@ -78,42 +60,3 @@ def test_the_gradients_of_a_layer_of_any_shape_are_its_sums_over_the_samples(out
     terms = np.concatenate([layer.t[:, :, None] * layer.x[:, None], layer.t[:, :, None]], axis=2)
     grid = np.concatenate([found[: outputs * inputs].reshape(outputs, inputs), found[outputs * inputs :, None]], axis=1)
     assert (np.abs(grid - terms.sum(axis=0)) <= 2 * samples * EPS * np.abs(terms).sum(axis=0)).all()
-
-
-@given(sizes, sizes, samples, seeds, st.booleans(), st.booleans())
-@settings(max_examples=10, deadline=None)
-def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, in_columns):
-    random, count = np.random.default_rng(seed), whole(samples)
-    fours = -(-outputs // 4) * 4
-    slots = random.permutation(fours + inputs)
-    starts = np.arange(fours) * (1 if in_columns else inputs)
-    bias = random.integers(0, fours * inputs, fours)
-    heads = np.stack([slots[:fours], starts, bias], axis=1).reshape(-1)
-    code = np.array([fours, inputs, fused, fours if in_columns else 1, *heads, *slots[fours:]], np.int32)
-    scalars, lanes = numbers(random, fours * inputs), numbers(random, (fours + inputs) * count)
-    on = Samples(scalars, scalars, lanes, count, count, count, 0)
-    check_same(run_dense, code, on)
-    run_dense(code, on)
-    weights = scalars.reshape((inputs, fours) if in_columns else (fours, inputs))
-    lines = lanes.reshape(-1, count)
-    expected = (weights.T if in_columns else weights) @ lines[slots[fours:]] + scalars[bias][:, None]
-    assert np.array_equal(lines[slots[:fours]], expected)
-
-
-@given(sizes, sizes, samples, seeds, st.booleans())
-@settings(max_examples=10, deadline=None)
-def test_outer_does_what_its_source_says_and_no_sample_too_many(lefts, rights, samples, seed, begins):
-    random, count = np.random.default_rng(seed), whole(samples)
-    slots, rows = random.permutation(lefts + rights), random.permutation(lefts)
-    code = np.array([lefts, rights, lefts + rights, *slots, *(rows * rights)], np.int32)
-    lines = numbers(random, lefts + rights + 2 * LANES, count)
-    lines[:, samples:] = np.nan  # what is there is nobody's
-    scalars = numbers(random, lefts * rights)
-    if begins:
-        scalars[:] = np.nan  # what was there is nobody's either
-    expected = np.zeros((lefts, rights)) if begins else scalars.reshape(lefts, rights).copy()
-    expected[rows] += lines[slots[:lefts], :samples] @ lines[slots[lefts:], :samples].T
-    on = Samples(scalars, scalars, lines.reshape(-1), count, samples, count, begins)
-    check_same(run_outer, code, on)
-    run_outer(code, on)
-    assert np.array_equal(scalars.reshape(lefts, rights), expected)

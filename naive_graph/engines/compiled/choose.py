@@ -1,0 +1,40 @@
+"""Which code answers at once, and which one comes later.
+
+A small plan, and one of samples, has code of its own from the first call on. A larger one of scalars answers in level
+runs; after PATIENCE of them, when they have taken about as long as LLVM will, a thread makes its code, and a later
+run moves there. Values and gradients have the same bits before and after. A plan that is too long for LLVM stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..tape.flat import Flat
+from .plan import CompiledPlan, Runnable
+from .runs import LevelRuns
+
+FEW_OPERANDS = 1_600  # LLVM takes some 0.1 s for as many
+MOST_OPERANDS = 80_000  # and some 3 s
+PATIENCE = 10_000  # level runs before code is made
+SOON = 1_000  # runs after which a Program looks again whether its code is there
+
+
+def has_samples(flat: Flat) -> bool:
+    return len(flat.samples) > 1
+
+
+def is_small(flat: Flat) -> bool:
+    """Whether code is made for it before it answers."""
+    return has_samples(flat) or len(flat.operands) <= FEW_OPERANDS
+
+
+def choose(
+    flat: Flat, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
+) -> tuple[Runnable, Callable[[], Runnable] | None]:
+    """What runs now, and what makes the code that comes later. engine: "runs" or "compiled" where one was asked for."""
+    if engine == "compiled" or has_samples(flat) or (engine is None and is_small(flat)):
+        return CompiledPlan(flat, wanted, carried), None
+    runs = LevelRuns(flat, wanted, carried)
+    if engine == "runs" or len(flat.operands) > MOST_OPERANDS:
+        return runs, None
+    return runs, lambda: CompiledPlan(flat, wanted, carried)

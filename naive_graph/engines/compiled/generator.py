@@ -1,0 +1,767 @@
+"""One code generator: a plan, after the passes, becomes one function, `run`, in LLVM's language.
+
+    section of scalars    straight-line code
+    section of samples    for each block of samples: regions of straight-line vector code, and between them
+                          layers and outer products as calls of fixed kernels (kernels.py)
+
+Memory: `scalars` has a slot for each scalar that more than one part needs, and each group of samples a block of BLOCK
+samples with a line for each row that more than one part needs. All else stays in registers. What leaves hold is
+read where it lies: `values` are the floats that Variables have, `arrays` those that are fed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...core.rules import BY_NUMBER
+from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, compiling
+from ..llvm.functions import Module, together
+from ..llvm.listing import Straight
+from ..llvm.pairs import both, partner
+from ..llvm.tracing import in_registers
+from ..tape.adjoint import Count
+from ..tape.flat import DOT, LARGEST, MUL, NONE, REDUCE, TOTAL, FedLeaf, Flat, Lanes, name_of
+from ..tape.operators import largest_of
+from ..tape.sections import Section, sections
+from ..tape.tiles import ONE, DenseTile
+from .kernels import PLACE
+from .schedule import Outer, Step, operands_of, packs_of, scheduled, steps_of
+from .writer import IOTA, LANES, VECTOR, FunctionWriter
+
+BLOCK = 64  # samples that are worked on together
+TWO = 2 * LANES  # samples that a layer takes at once: lines are filled up to so many
+WIDE = 12  # terms of a scalar dot, or factors, that are a call of a kernel: straight code would be long
+PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels"
+DECLARED = f"""declare double @llvm.vector.reduce.fadd.v8f64(double, {VECTOR})
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
+SPLAT = "<8 x i32> zeroinitializer"
+
+
+class Code(Straight):
+    """Straight-line code over scalars, or over vectors of samples where the module is eight wide."""
+
+    def operand(self, value: Any) -> str:
+        if not isinstance(value, Emitted) or value.place is None:
+            return super(Straight, self).operand(value)
+        array, index = value.place
+        if array == "base" or self.module.width == 1:
+            return self.line(
+                f"load {self.module.real}, ptr {self.line(self._address(array, index)).name}, align 8"
+            ).name
+        return self.spread(self.line(f"load double, ptr {self.line(self._address(array, index)).name}, align 8").name)
+
+    def spread(self, number: str) -> str:
+        """A number in all lanes of a register."""
+        first = self.line(f"insertelement {VECTOR} poison, double {number}, i64 0").name
+        return self.line(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {SPLAT}").name
+
+    def side_by_side(self, values: Sequence[Any]) -> str:
+        """Scalars as the lanes of a register; lanes that are left repeat the last."""
+        names = [self.operand(each) for each in values]
+        names += names[-1:] * (LANES - len(names))
+        if len(set(names)) == 1:
+            return self.spread(names[0])
+        found = "poison"
+        for lane, name in enumerate(names):
+            found = self.line(f"insertelement {VECTOR} {found}, double {name}, i64 {lane}").name
+        return found
+
+    def lane(self, register: str, lane: int) -> Emitted:
+        return self.line(f"extractelement {VECTOR} {register}, i64 {lane}")
+
+    def _address(self, array: str, index: int) -> str:
+        if array == "base":
+            return (
+                f"getelementptr double, ptr {self.line(f'getelementptr double, ptr %base, i64 {index}').name}, i64 %i"
+            )
+        return f"getelementptr double, ptr %{array}, i64 {index}"
+
+    def dot(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
+        """A sum of products from the left."""
+        real, total = self.module.real, None
+        for x, y in pairs:
+            term = x if y is None else self.line(f"fmul {real} {self.operand(x)}, {self.operand(y)}")
+            total = term if total is None else self.line(f"fadd {real} {self.operand(total)}, {self.operand(term)}")
+        return total
+
+    def kernel(self, name: str) -> str:
+        """The address of a kernel."""
+        at = self.line(f"getelementptr ptr, ptr %kernels, i64 {PLACE[name]}").name
+        return self.line(f"load ptr, ptr {at}").name
+
+
+@dataclass
+class Group:
+    """The samples of one group: their lines, and how they come there.
+
+    hidden: how many there are if they are not fed, else 0. stay: whether each block has memory of its own.
+    lines: rows that are wanted for every sample, and their places. fed: leaves that are fed.
+    """
+
+    hidden: int
+    block: int
+    stay: bool
+    slots: dict[int, int] = field(default_factory=dict)
+    free: list[int] = field(default_factory=list)
+    size: int = 0
+    lines: dict[int, int] = field(default_factory=dict)
+    fed: list[int] = field(default_factory=list)
+
+    def take(self, row: int) -> int:
+        self.slots[row] = slot = self.free.pop() if self.free else self.size
+        self.size += slot == self.size
+        return slot
+
+    def place(self, row: int, lane: int) -> int:
+        """Where a sample of a row is, in the memory of all blocks."""
+        return (lane // self.block * self.size + self.slots[row]) * self.block + lane % self.block
+
+
+class Generator:
+    """The text of a plan. wanted: rows to hand out. carried: leaves that then hold those behind the first.
+
+    What it finds for who runs it: slots of scalars, and how many there are; `initial`, what they hold at first;
+    `pointers`, the names of what `run` is given.
+    """
+
+    def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
+        self.flat, self.wanted, self.carried = flat, [row for row in wanted if not flat.groups[row]], carried
+        self.kinds, self.groups = flat.kinds.tolist(), flat.groups.tolist()
+        self.declared: dict[str, str] = {}
+        self.alone, self.many = Module(1, self.declared), Module(LANES, self.declared)
+        self.parts: list[str] = []
+        self.tables: dict[tuple[int, ...], str] = {}
+        self.constants = dict(flat.constants.items())
+        self.size = 0
+        self.rank: dict[int, int] = {}
+        for place, row in enumerate(self.wanted):
+            self.rank.setdefault(row, place)
+        self.sections = sections(flat, wanted)
+        self.initial: list[tuple[int, float]] = []
+        self.numbers: dict[float, int] = {}
+        self.packed_leaves: dict[tuple[int, ...], int] = {}
+        self.loads: list[tuple[int, int]] = []  # slots, and where in the tables what they hold comes from
+        self.moves: list[tuple[int, int]] = []  # slots, and other slots: of what is fed
+        self.vectors: dict[tuple[int, ...], str] = {}
+        self.gathers: dict[int, dict[str, list[tuple[int, int, Any]]]] = {}
+        self.copies = 0
+        self.main = FunctionWriter("define void @run(ptr %packed)")
+        self._place_leaves()
+        self._place_groups(wanted)
+        self._find_users()
+        self._write()
+
+    # --- layout ---
+
+    def _place_leaves(self) -> None:
+        """Leaves that are fed a number have the first slots, then those that somebody puts in."""
+        sources = self.flat.sources
+        every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
+        every += [each for line in sources.values() if isinstance(line, Lanes) for each in line.sources]
+        self.fed_rows = sorted({each.row for each in every if isinstance(each, FedLeaf)})
+        self.fed_slot = {row: self._room(1) for row in self.fed_rows}
+        self.slots: dict[int, int] = {}
+        for row in self.flat.leaves().tolist():
+            source = sources.get(row)
+            if isinstance(source, FedLeaf) and not self.groups[row]:
+                self.slots[row] = self.fed_slot[source.row]
+            elif source is not None and not isinstance(source, (int, Lanes)) and not self.groups[row]:
+                self._slot(row)
+
+    def _place_groups(self, wanted: Sequence[int]) -> None:
+        flat = self.flat
+        by_group: dict[int, list[Section]] = defaultdict(list)
+        for part in self.sections:
+            if part.group:
+                by_group[part.group].append(part)
+        leaves = [row for row in flat.leaves().tolist() if self.groups[row]]
+        self.group: dict[int, Group] = {}
+        for number in range(1, len(flat.samples)):
+            mine = [row for row in leaves if self.groups[row] == number]
+            hidden = any(isinstance(flat.sources.get(row), Lanes) for row in mine)
+            block = min(BLOCK, -(-flat.samples[number] // TWO) * TWO) if hidden else BLOCK
+            group = Group(flat.samples[number] if hidden else 0, block, hidden or len(by_group[number]) > 1)
+            group.fed = [row for row in mine if isinstance(flat.sources.get(row), FedLeaf)]
+            self.group[number] = group
+        for row in wanted:
+            if self.groups[row]:
+                lines = self.group[self.groups[row]].lines
+                lines.setdefault(row, len(lines))
+        self.steps = {(p.stage, p.group): steps_of(flat, p, self.rank) for p in self.sections if p.group}
+        # sums over samples as they are handed out, the lines of an outer product whole
+        lines = [
+            line for steps in self.steps.values() for step in steps if isinstance(step, Outer) for line in step.results
+        ]
+        for line in sorted(lines, key=lambda line: self.rank.get(line[0], 1 << 30)):
+            for row in line:
+                self._slot(row)
+        self.accumulated: dict[tuple[int, int], list[int]] = {}
+        for at, steps in self.steps.items():
+            here = [row for step in steps if isinstance(step, list) for row in step if self.kinds[row] == REDUCE]
+            self.accumulated[at] = here
+            for row in here:
+                self._slot(row)
+            self.size = -(-self.size // LANES) * LANES + LANES
+
+    def _find_users(self) -> None:
+        """Which parts read each row: a step of a section of samples, a section of scalars, or who runs the plan."""
+        self.users: dict[int, set[Any]] = defaultdict(set)
+        self.packs: dict[int, list[tuple[list[int], int]]] = {}
+        for part in self.sections:
+            if part.group:
+                for at, step in enumerate(self.steps[part.stage, part.group]):
+                    for each in self._read_by(step):
+                        self.users[each].add((part.stage, part.group, at))
+                continue
+            rows = part.rows.tolist()
+            self.packs[part.stage] = self._packs(rows)
+            packed = {row for some, _ in self.packs[part.stage] for row in some}
+            for row in rows:
+                for each in self.flat.of(row):
+                    self.users[each].add((part.stage, 0, 0))
+                    if self._is_wide(row) and row not in packed:
+                        self.users[each].add("slot")
+        for row in (*self.wanted, *(row for group in self.group.values() for row in group.lines)):
+            self.users[row].add("out")
+
+    def _read_by(self, step: Step) -> list[int]:
+        if isinstance(step, list):
+            return [each for row in step for each in self.flat.of(row)]
+        scalars = [*step.bias, *(w for line in step.weights for w in line)] if isinstance(step, DenseTile) else []
+        return [*operands_of(step)[1], *scalars]
+
+    def _slot(self, row: int) -> int:
+        if row not in self.slots:
+            self.slots[row] = self._room(1)
+        return self.slots[row]
+
+    def _room(self, many: int) -> int:
+        self.size += many
+        return self.size - many
+
+    def table(self, numbers: Iterable[int]) -> str:
+        """The name of a table of these numbers."""
+        key = tuple(int(each) for each in numbers)
+        return self.tables.setdefault(key, f"@table{len(self.tables)}")
+
+    # --- the function ---
+
+    def _write(self) -> None:
+        main = self.main
+        self.pointers = ["values", "scalars", "out", "amiss", "arrays", "kernels", "all"]
+        for number in self.group:
+            self.pointers += [f"lanes{number}", f"lines{number}", f"real{number}", f"width{number}"]
+        for place, name in enumerate(self.pointers):
+            kind = "i64" if name.startswith(("real", "width", "all")) else "ptr"
+            main.do(f"%{name} = load {kind}, ptr {main.at('%packed', place, 'i64')}")
+        main.do("{loads}")
+        for row in self.flat.leaves().tolist():
+            source = self.flat.sources.get(row)
+            if isinstance(source, Count) and self.groups[row] == 0:
+                many = main.let(f"sitofp i64 %real{source.group} to double")
+                main.store(many, "%scalars", self._slot(row))
+        begun: set[int] = set()
+        last = {part.group: part.stage for part in self.sections}
+        for part in self.sections:
+            if part.group:
+                self._samples(part, part.group not in begun, last[part.group] == part.stage)
+                begun.add(part.group)
+            else:
+                self._scalars(part)
+        self._hand_out()
+
+    def _call(self, name: str, given: str) -> str:
+        """A call of a kernel from the main function."""
+        at = self.main.at("%kernels", PLACE[name], "ptr")
+        return f"call void {self.main.let(f'load ptr, ptr {at}')}({given})"
+
+    def _copy(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> None:
+        if pairs:
+            table = self.table(each for pair in pairs for each in pair)
+            self.main.do(self._call("copy", f"ptr {source}, ptr {to}, ptr {table}, i64 {len(pairs)}"))
+
+    # --- scalars ---
+
+    def _scalars(self, part: Section) -> None:
+        here, rows = (part.stage, 0, 0), part.rows.tolist()
+        code = Code(self.alone, f"part{len(self.parts)}", PARAMETERS)
+        known: dict[int, Any] = {}
+        self.vectors = {}
+        packs = {some[0]: (some, side) for some, side in self.packs[part.stage]}
+        keep = {row for row in rows if self.users[row] - {here}}
+        for row in keep:
+            self._slot(row)
+        names = {row: name for row in rows if (name := self._function(row)) is not None}
+        for some in scheduled(self.flat, rows, names.keys(), [each for each, _ in packs.values()]):
+            if some[0] in packs:
+                values = self._pack_row(code, *packs[some[0]], known)
+            elif some[0] in names:
+                values = self._together(code, some, names, known)
+            elif self._is_wide(some[0]):
+                values = [self._wide(code, some[0])]
+            else:
+                values = [self._computed(code, some[0], known)]
+            for row, value in zip(some, values):
+                known[row] = value
+                if row in keep:
+                    code.store("scalars", self.slots[row], value)
+            code.breathe()
+        self.parts.append(code.function().replace("define void", "define internal void"))
+        self.main.do(f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels)')
+
+    def _packs(self, rows: list[int]) -> list[tuple[list[int], int]]:
+        """The packs that pay; what a long one reads gets slots side by side."""
+        found = []
+        for members, side in packs_of(self.flat, rows):
+            if not self._is_wide(members[0]):
+                found.append((members, side))
+                continue
+            full = [*members, *[members[-1]] * (LANES - len(members))]
+            others = list(zip(*(self.flat.of(row)[1 - side :: 2] for row in full)))
+            shared = self.flat.of(members[0])[side::2]
+            if (
+                not self.flat.loose[members[0]]
+                or NONE in shared
+                or any(self._is_leaf(x) for line in others for x in line)
+            ):
+                continue
+            own = [list(dict.fromkeys(line)) for line in others]
+            if all(self._beside(line) for line in own):
+                for row in {*shared, *(x for line in own for x in line)}:
+                    self.users[row].add("slot")
+                found.append((members, side))
+        return found
+
+    def _is_leaf(self, row: int) -> bool:
+        return row >= 0 and DOT < self.kinds[row] < 0
+
+    def _beside(self, rows: list[int]) -> bool:
+        """Whether these rows lie, or now get to lie, side by side among the scalars."""
+        if all(row not in self.slots for row in rows):
+            for row in rows:
+                self._slot(row)
+            return True
+        first = self.slots.get(rows[0], -99)
+        return all(self.slots.get(row) == first + k for k, row in enumerate(rows))
+
+    def _pack_row(self, code: Code, rows: list[int], side: int, known: Any) -> list[Any]:
+        """Dots that share a factor of every term, in the lanes of a register."""
+        full = (*rows, *[rows[-1]] * (LANES - len(rows)))
+        shared, lines = self.flat.of(rows[0])[side::2], list(zip(*(self.flat.of(row)[1 - side :: 2] for row in full)))
+        total: Any = None
+        if self._is_wide(rows[0]):
+            xs, ys = [self._held(x) for x in shared], [self.slots[line[0]] for line in lines]
+            fill = -len(xs) % LANES
+            xs, ys = [*xs, *[self._number(0.0)] * fill], [*ys, *ys[-1:] * fill]
+            given = f"ptr %scalars, ptr {self.table(xs)}, ptr {self.table(ys)}, i64 {len(xs)}"
+            total = code.written(f"call {VECTOR} {code.kernel('pack')}({given})")
+        else:
+            for x, line in zip(shared, lines):
+                term = self._side(code, line, known)
+                if x != NONE:
+                    one = code.spread(code.operand(self._value(code, x, known, None)))
+                    term = code.written(f"fmul {VECTOR} {one}, {term}")
+                total = term if total is None else code.written(f"fadd {VECTOR} {total}, {term}")
+        self.vectors[full] = total
+        return [code.lane(total, lane) for lane in range(len(rows))]
+
+    def _side(self, code: Code, line: tuple[int, ...], known: Any) -> str:
+        """Eight scalars in a register."""
+        if line in self.vectors:
+            return self.vectors[line]
+        if all(map(self._is_leaf, line)):
+            if line not in self.packed_leaves:
+                self.packed_leaves[line] = room = self._room(LANES)
+                for at, row in enumerate(line, room):
+                    self._bring(row, at)
+            place = code.line(f"getelementptr double, ptr %scalars, i64 {self.packed_leaves[line]}").name
+            return code.line(f"load {VECTOR}, ptr {place}, align 8").name
+        self.vectors[line] = found = code.side_by_side([self._value(code, row, known, None) for row in line])
+        return found
+
+    def _bring(self, row: int, slot: int) -> None:
+        """Have the number of a leaf there before the first section runs."""
+        source = self.flat.sources.get(row)
+        if row in self.constants:
+            self.initial.append((slot, self.constants[row]))
+        elif isinstance(source, int):
+            self.loads.append((slot, source))
+        elif self.slots.get(row) != slot:
+            self.moves.append((slot, self.slots[row]))
+
+    def _is_wide(self, row: int) -> bool:
+        long = 2 * WIDE if self.kinds[row] == DOT else WIDE
+        return self.kinds[row] in (DOT, MUL) and self.groups[row] == 0 and len(self.flat.of(row)) > long
+
+    def _wide(self, code: Code, row: int) -> Any:
+        """A long scalar dot, or product, as a call over tables of slots."""
+        of = [self._held(each) for each in self.flat.of(row)]
+        if self.kinds[row] == MUL:
+            call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(of)}, i64 {len(of)})"
+            return Emitted(code, code.written(f"call double {call}"))
+        loose = bool(self.flat.loose[row])
+        of += [self._number(0.0)] * (-len(of) % (2 * LANES)) if loose else []
+        given = f"ptr {self.table(of[::2])}, ptr {self.table(of[1::2])}, i64 {len(of) // 2}"
+        return Emitted(code, code.written(f"call double {code.kernel(f'dot{int(loose)}')}(ptr %scalars, {given})"))
+
+    def _number(self, value: float) -> int:
+        if value not in self.numbers:
+            self.numbers[value] = self._room(1)
+            self.initial.append((self.numbers[value], value))
+        return self.numbers[value]
+
+    def _held(self, row: int) -> int:
+        """The slot of a scalar that a kernel reads; what leaves hold is copied there first."""
+        if row == NONE:
+            return self._number(1.0)
+        if row not in self.slots:
+            slot = self._slot(row)
+            if self._is_leaf(row):
+                self._bring(row, slot)
+        return self.slots[row]
+
+    def _function(self, row: int) -> str | None:
+        """The vector function of a scalar row, if it takes as long for one number as for eight."""
+        kind, arity = self.kinds[row], len(self.flat.of(row))
+        if kind <= DOT or (kind != LARGEST and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
+            return None
+        with compiling(BY_NUMBER[kind : kind + 1]):
+            value = largest_of() if kind == LARGEST else in_registers(BY_NUMBER[kind].value)
+            name = self.many.define(name_of(kind), value, arity)
+        return name if self.many.is_fast(name) else None
+
+    def _together(self, code: Code, rows: list[int], names: dict[int, str], known: Any) -> list[Any]:
+        """Functions of one kind, or of two that make a pair, over up to eight operands at once."""
+        lane_of = {of: lane for lane, of in enumerate(dict.fromkeys(tuple(self.flat.of(row)) for row in rows))}
+        lanes = [lane_of[tuple(self.flat.of(row))] for row in rows]
+        kinds = [self.kinds[row] for row in rows]
+        two = partner(kinds[0])
+        if two is None or len(set(kinds)) == 1:
+            lines = [(*line, *line[-1:] * (LANES - len(line))) for line in zip(*lane_of)]
+            given = ", ".join(f"{VECTOR} {self._side(code, line, known)}" for line in lines)
+            result = code.line(f'call {VECTOR} @"{names[rows[0]]}"({given})').name
+            if lanes == [*range(len(rows))]:
+                self.vectors[(*rows, *rows[-1:] * (LANES - len(rows)))] = result
+            return [code.lane(result, lane) for lane in lanes]
+        operands = code.side_by_side([self._value(code, x, known, None) for (x,) in lane_of])
+        found = dict(zip(two, both(code, self.many, two, Emitted(code, operands)), strict=True))
+        return [code.lane(found[name_of(kind)].name, lane) for lane, kind in zip(lanes, kinds, strict=True)]
+
+    # --- samples ---
+
+    def _samples(self, part: Section, first: bool, last: bool) -> None:
+        """A loop over blocks of samples. first, last: whether it is the group's first section, or its last."""
+        number, at = part.group, (part.stage, part.group)
+        group, steps, main = self.group[number], self.steps[part.stage, part.group], self.main
+        leaves = [row for row in self.flat.leaves().tolist() if self.groups[row] == number]
+        ones = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseTile)) else []
+        for row in (*leaves, *ones):
+            if row not in group.slots:
+                group.take(row)
+        sums, accumulators = self.accumulated[at], 0
+        if sums:
+            registers = LANES * (len(sums) + LANES)  # one for each sum, and what fills up
+            accumulators = self._room(registers)
+            begin = main.at("%scalars", accumulators)
+            main.do(f"call void @llvm.memset.p0.i64(ptr {begin}, i8 0, i64 {8 * registers}, i1 false)")
+        for row in part.rows.tolist():
+            if self.kinds[row] == TOTAL:
+                main.store(self.alone.literal(-0.0), "%scalars", self._slot(row))
+        calls = self._steps(group, steps, at, accumulators)
+        if first:
+            self._gather(number, leaves)
+        stop = f"%real{number}"
+
+        def blocks(i: str, _: list[str]) -> None:
+            left = main.let(f"sub i64 {stop}, {i}")
+            less = main.let(f"icmp slt i64 {left}, {group.block}")
+            count = main.let(f"select i1 {less}, i64 {left}, i64 {group.block}")
+            base = f"%lanes{number}"
+            if group.stay:
+                base = main.at(base, main.let(f"mul i64 {i}, {{size{number}}}"))
+            if first and group.fed:
+                rows = self.table(group.slots[row] * group.block for row in group.fed)
+                given = f"ptr {rows}, i64 {len(group.fed)}, ptr {main.at('%arrays', 2 * number, 'i64')}"
+                main.do(self._call("feed", f"{given}, ptr {base}, i64 {i}, i64 {count}"))
+            for name, given in calls:
+                given = given.format(base=base, first=i, count=count)
+                main.do(self._call(name, given) if name in PLACE else f'call void @"{name}"({given})')
+            if last and group.lines:
+                rows = self.table(group.slots[row] * group.block for row in group.lines)
+                given = f"ptr {rows}, i64 {len(group.lines)}, ptr {base}, ptr %lines{number}, i64 %width{number}"
+                main.do(self._call("export", f"{given}, i64 {i}, i64 {count}"))
+
+        main.loop(0, stop, group.block, [], blocks)
+        if sums:
+            to = main.at("%scalars", self.slots[sums[0]])
+            begin = main.at("%scalars", accumulators)
+            main.do(self._call("fold", f"ptr {begin}, ptr {to}, i64 {-(-len(sums) // LANES) * LANES}"))
+
+    def _steps(self, group: Group, steps: list[Step], at: tuple[int, int], accumulators: int) -> list[tuple[str, str]]:
+        """The calls of a section; lines are given to what more than one step needs, until its last step."""
+        ends: dict[int, int] = {}
+        for each, step in enumerate(steps):
+            for row in operands_of(step)[1] if not isinstance(step, list) else self._read_by(step):
+                ends[row] = each
+        dying = defaultdict(list)
+        for row, end in ends.items():
+            here = row >= 0 and self.groups[row] == at[1] and not self._is_leaf(row)
+            if here and all(user != "out" and user[:2] == at for user in self.users[row]):
+                dying[end].append(row)
+        calls = []
+        for each, step in enumerate(steps):
+            for row in step if isinstance(step, list) else operands_of(step)[0]:
+                if self.groups[row] == at[1] and (self.users[row] - {(*at, each)} or not isinstance(step, list)):
+                    group.take(row)
+            if isinstance(step, list):
+                calls.append(self._region(step, group, (*at, each), accumulators, self.accumulated[at]))
+            elif isinstance(step, DenseTile):
+                calls.append(self._layer(step, group))
+            else:
+                calls += self._outer(step, group)
+            group.free += [group.slots[row] for row in dying[each] if row in group.slots]
+        return calls
+
+    def _gather(self, number: int, leaves: list[int]) -> None:
+        """Copy what hidden samples read to their lines; lanes that are left repeat the last."""
+        self.group[number]
+        by_array: dict[str, list[tuple[int, int, Any]]] = {"%values": [], "%scalars": []}
+        for row in leaves:
+            source = self.flat.sources.get(row)
+            if isinstance(source, Lanes) and not source.constant:
+                fill = -len(source.sources) % TWO
+                full = [*zip(source.sources, source.numbers), *[(source.sources[-1], source.numbers[-1])] * fill]
+                for lane, (each, _value) in enumerate(full):
+                    if isinstance(each, FedLeaf):
+                        by_array["%scalars"].append((row, lane, self.fed_slot[each.row]))
+                    elif each is not None:
+                        by_array["%values"].append((row, lane, each))
+        self.gathers[number] = by_array
+        self.main.do(f"{{gather{number}}}")
+
+    def _layer(self, tile: DenseTile, group: Group) -> tuple[str, str]:
+        """A call of the dense kernel; weights that lie neither in the tables nor in step are packed before."""
+        sources = [[self.flat.sources.get(w) for w in line] for line in tile.weights]
+        array, step = "%values", 1
+        places = np.array(sources) if all(isinstance(s, int) for line in sources for s in line) else None
+        if places is not None and places.shape[1] > 1 and len(np.unique(np.diff(places))) == 1:
+            step, begins = int(places[0, 1] - places[0, 0]), places[:, 0].tolist()
+        else:
+            array, room = "%scalars", self._room(len(tile.weights) * len(tile.inputs))
+            begins = [room + j * len(tile.inputs) for j in range(len(tile.weights))]
+            self._pack(room, [w for line in tile.weights for w in line])
+        outputs = -(-len(tile.outputs) // 4) * 4
+        bias = self._room(outputs)
+        fill = [*range(len(tile.outputs)), *[len(tile.outputs) - 1] * (outputs - len(tile.outputs))]
+        self._pack(bias, [tile.bias[j] for j in fill])
+        ys = self.table(group.slots[tile.outputs[j]] * group.block for j in fill)
+        xs = self.table(group.slots[x] * group.block for x in tile.inputs)
+        ws = self.table(begins[j] for j in fill)
+        biases = self.main.at("%scalars", bias)
+        given = f"ptr {array}, ptr {ws}, ptr {biases}, ptr {xs}, ptr {ys}, i64 {outputs}, i64 {len(tile.inputs)}"
+        return f"dense{int(tile.fused)}", f"{given}, i64 {step}, ptr {{base}}, i64 {{count}}"
+
+    def _pack(self, room: int, rows: Sequence[int]) -> None:
+        """Copy some scalars to where a kernel reads them side by side."""
+        from_values, from_scalars = [], []
+        for at, row in enumerate(rows, room):
+            source = self.flat.sources.get(row)
+            if row == NONE or row in self.constants:
+                self.initial.append((at, -0.0 if row == NONE else self.constants[row]))
+            elif isinstance(source, int):
+                from_values.append((at, source))
+            else:
+                from_scalars.append((at, self._slot(row)))
+        self._copy("%values", "%scalars", from_values)
+        self._copy("%scalars", "%scalars", from_scalars)
+
+    def _outer(self, tile: Outer, group: Group) -> list[tuple[str, str]]:
+        lefts, rights, pairs = tile.lefts, tile.rights, len(tile.lefts[0])
+        to = [self.slots[line[0]] for line in tile.results]
+        if len(lefts) % 2:
+            lefts, to = [*lefts, lefts[-1]], [*to, self._room(-(-len(rights) // LANES) * LANES)]
+        full = [*rights, *[rights[-1]] * (-len(rights) % LANES)]
+        ls, rs = (self.table(group.slots[x] * group.block for line in side for x in line) for side in (lefts, full))
+        rows = sorted({x for side in (tile.lefts, rights) for line in side for x in line})
+        cleared = self.table(group.slots[x] * group.block for x in rows)
+        return [
+            ("clear", f"ptr {cleared}, i64 {len(rows)}, ptr {{base}}, i64 {{count}}"),
+            (
+                "outer",
+                f"ptr {ls}, ptr {rs}, ptr {self.table(to)}, i64 {len(lefts)}, i64 {len(rights)}, i64 {pairs}, "
+                "ptr %scalars, ptr {base}, i64 {first}, i64 {count}",
+            ),
+        ]
+
+    def _region(self, rows: list[int], group: Group, here: Any, accumulators: int, sums: list[int]) -> tuple[str, str]:
+        """Straight-line vector code in a loop over the block's samples."""
+        code, flat = Code(self.many, f"part{len(self.parts)}", PARAMETERS), self.flat
+        known: dict[int, Any] = {}
+        summed = {row: place for place, row in enumerate(sums)}
+        alike: dict[Any, list[int]] = defaultdict(list)  # rows whose functions make a pair, over one operand
+        for row in rows:
+            if self.kinds[row] >= 0 and (two := partner(self.kinds[row])):
+                alike[two, tuple(flat.of(row))].append(row)
+        for row in rows:
+            kind = self.kinds[row]
+            if kind in (TOTAL, REDUCE):
+                slot = self.slots[row] if kind == TOTAL else accumulators + LANES * summed[row]
+                self._sum(code, kind, code.dot(self._pairs(code, row, known, group)), slot)
+                continue
+            if row not in known:
+                two = partner(kind) if kind >= 0 else None
+                others = alike[two, tuple(flat.of(row))] if two else []
+                if two is not None and len({self.kinds[each] for each in others}) > 1:
+                    operand = self._value(code, flat.of(row)[0], known, group)
+                    found = dict(zip(two, both(code, self.many, two, operand)))
+                    known |= {each: found[name_of(self.kinds[each])] for each in others}
+                else:
+                    known[row] = self._computed(code, row, known, group)
+            if row in group.slots and self.users[row] - {here}:
+                place = code.line(f"getelementptr double, ptr %base, i64 {group.slots[row] * group.block}").name
+                place = code.line(f"getelementptr double, ptr {place}, i64 %i").name
+                code.lines.append(f"store {VECTOR} {code.operand(known[row])}, ptr {place}, align 8")
+            code.breathe()
+        head = [
+            f'define internal void @"{code.name}"({PARAMETERS}) {{', "entry:", "br label %loop", "loop:",
+            "%i = phi i64 [ 0, %entry ], [ %next, %loop ]", "%left = sub i64 %count, %i",
+            "%one = insertelement <8 x i64> poison, i64 %left, i64 0",
+            f"%all = shufflevector <8 x i64> %one, <8 x i64> poison, {SPLAT}",
+            f"%mask = icmp slt <8 x i64> {IOTA}, %all",
+        ]  # fmt: skip
+        foot = ["%next = add i64 %i, 8", "%more = icmp slt i64 %next, %count", "br i1 %more, label %loop, label %done"]
+        self.parts.append("\n  ".join([*head, *code.lines, *foot, "done:", "ret void"]) + "\n}\n")
+        return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels"
+
+    def _sum(self, code: Code, kind: int, value: Any, slot: int) -> None:
+        """Add a register of samples to a sum: TOTAL in the order of the samples, REDUCE lane by lane."""
+        zero = "zeroinitializer" if kind == REDUCE else self.many.literal(-0.0)
+        name = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} {zero}").name
+        place, real = code.written(f"getelementptr double, ptr %scalars, i64 {slot}"), "double"
+        if kind == REDUCE:
+            real = VECTOR
+            new = code.written(f"fadd {real} {code.written(f'load {real}, ptr {place}, align 8')}, {name}")
+        else:
+            old = code.written(f"load double, ptr {place}, align 8")
+            new = code.written(f"call double @llvm.vector.reduce.fadd.v8f64(double {old}, {VECTOR} {name})")
+        code.lines.append(f"store {real} {new}, ptr {place}, align 8")
+
+    # --- one row ---
+
+    def _pairs(self, code: Code, row: int, known: Any, group: Any) -> list[tuple[Any, Any]]:
+        of = self.flat.of(row)
+        values = [self._value(code, x, known, group) if x != NONE else None for x in of]
+        return list(zip(values[::2], values[1::2]))
+
+    def _computed(self, code: Code, row: int, known: Any, group: Group | None = None) -> Any:
+        """What a row computes, written down."""
+        kind = self.kinds[row]
+        if kind == DOT:
+            return code.dot(self._pairs(code, row, known, group))
+        operands = [self._value(code, x, known, group) for x in self.flat.of(row)]
+        if kind == LARGEST:
+            return code.call(name_of(kind), largest_of(), operands)
+        rule = BY_NUMBER[kind]
+        with compiling([rule]):
+            known_now = all(isinstance(each, float) for each in operands)
+            return float(rule(*operands)) if known_now else code.apply(rule, operands)
+
+    def _value(self, code: Code, row: int, known: Any, group: Group | None) -> Any:
+        """A row's value: in a register, or where it is loaded from."""
+        if row in known:
+            return known[row]
+        if self.groups[row]:
+            assert group is not None
+            return code.leaf("base", group.slots[row] * group.block)
+        if row in self.constants:
+            return self.constants[row]
+        source = self.flat.sources.get(row)
+        if isinstance(source, int):
+            return code.leaf("values", source)
+        return code.leaf("scalars", self._slot(row))
+
+    # --- results ---
+
+    def _hand_out(self) -> None:
+        """Copy what is wanted to `out`, in runs; `amiss` is 0.0 if all there is finite."""
+        main, many = self.main, len(self.wanted)
+        from_scalars: list[tuple[int, int]] = []
+        from_values: list[tuple[int, int]] = []
+        place = 0
+        while place < many:
+            row = self.wanted[place]
+            source = self.flat.sources.get(row)
+            if row in self.constants:
+                main.store(self.alone.literal(self.constants[row]), "%out", place)
+            elif isinstance(source, int):
+                from_values.append((place, source))
+            else:
+                first, end = self._slot(row), place + 1
+                while end < many and self.slots.get(self.wanted[end], -9) == first + end - place:
+                    end += 1
+                if end - place >= LANES:
+                    ends = f"ptr {main.at('%out', place)}, ptr {main.at('%scalars', first)}"
+                    main.do(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {8 * (end - place)}, i1 false)")
+                else:
+                    from_scalars += [(k, self.slots[self.wanted[k]]) for k in range(place, end)]
+                place = end - 1
+            place += 1
+        self._copy("%scalars", "%out", from_scalars)
+        self._copy("%values", "%out", from_values)
+        self._copy("%out", "%scalars", [(self._slot(leaf), k) for k, leaf in enumerate(self.carried, 1)])
+        main.do(self._call("check", "ptr %out, i64 %all, ptr %amiss"))
+
+    def __str__(self) -> str:
+        main = str(self.main)
+        for number, group in self.group.items():
+            main = main.replace(f"{{size{number}}}", str(group.size))
+            calls = ""
+            for array, found in self.gathers.get(number, {}).items():
+                calls += self._copied(
+                    array, f"%lanes{number}", [(group.place(row, lane), at) for row, lane, at in found]
+                )
+            main = main.replace(f"{{gather{number}}}", calls)
+        loads = self._copied("%values", "%scalars", self.loads) + self._copied("%scalars", "%scalars", self.moves)
+        main = main.replace("{loads}", loads)
+        tables = []
+        for numbers, name in self.tables.items():
+            entries = ", ".join(f"i32 {each}" for each in numbers or [0])
+            tables.append(f"{name} = internal constant [{max(1, len(numbers))} x i32] [{entries}]")
+        functions = together(self.alone, self.many)
+        known = functions.replace('"', "")
+        declared = [line for line in DECLARED.splitlines() if line.partition("(")[0] not in known]
+        return "\n".join([*declared, *tables, functions, *self.parts, main, REPEAT])
+
+    def _copied(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> str:
+        """As `_copy`, for what is known only when all else is written."""
+        if not pairs:
+            return ""
+        table = self.table(each for pair in pairs for each in pair)
+        self.copies += 1
+        at, kernel = f"%at.{self.copies}", f"%copy.{self.copies}"
+        return (
+            f"{at} = getelementptr ptr, ptr %kernels, i64 {PLACE['copy']}\n  {kernel} = load ptr, ptr {at}\n  "
+            f"call void {kernel}(ptr {source}, ptr {to}, ptr {table}, i64 {len(pairs)})\n  "
+        )
+
+
+def _repeat() -> str:
+    """The function that runs again and again, each run going on where the last one left."""
+    f = FunctionWriter("define void @repeat(ptr %packed, i64 %steps, ptr %history)")
+    out = f.let(f"load ptr, ptr {f.at('%packed', 2, 'i64')}")
+
+    def step(i: str, _: list[str]) -> None:
+        f.do("call void @run(ptr %packed)")
+        f.store(f.load(out), "%history", i)
+
+    f.loop(0, "%steps", 1, [], step)
+    return str(f)
+
+
+REPEAT = _repeat()

@@ -1,0 +1,353 @@
+"""The fixed kernels that every plan calls: none of them depends on a plan. They are compiled once, and kept.
+
+    dense0, dense1   a layer over a block of samples, in the written order or with fused products
+    outer            the sums over the samples of every left times every right
+    fold             registers to their sums
+    dot0, dot1, pack long sums of products of scalars, over tables of slots; and `product`
+    dots             many short ones, each in its written order
+    feed, export     samples from the caller's arrays to the block's lines, and back
+    copy, clear      numbers from place to place; 0 beyond the last sample
+    check            0 if all numbers are finite, else NaN
+
+Sums that may be made in another order than the written one are always made in one: eight of them go side by side,
+and are added in pairs. So no bit depends on who runs a plan.
+"""
+
+from __future__ import annotations
+
+from functools import cache as once
+from typing import Any
+
+import numpy as np
+
+from ..llvm.compile import compiled
+from ..llvm.machine import sources
+from .writer import IOTA, LANES, VECTOR, FunctionWriter
+
+
+def dense_kernel(fused: bool) -> str:
+    """y[j] = bias[j] + sum over k of w[j][k] * x[k], four outputs and sixteen samples in registers at a time.
+
+    wtab: where the weights of an output begin; they lie `step` apart. xtab, ytab: the lines. Outputs: a multiple of 4.
+    """
+    f = FunctionWriter(
+        f"define void @dense{int(fused)}(ptr %w, ptr %wtab, ptr %bias, ptr %xtab, ptr %ytab, i64 %outputs, "
+        "i64 %inputs, i64 %step, ptr %base, i64 %count)"
+    )
+    tall, wide = 4, 2
+
+    def outputs(j: str, _: list[str]) -> None:
+        places = [f.let(f"add i64 {j}, {n}") for n in range(tall)]
+        rows = [f.at("%w", f.entry_of("%wtab", place)) for place in places]
+        biases = [f.splat(f.load("%bias", place)) for place in places]
+        ys = [f.at("%base", f.entry_of("%ytab", place)) for place in places]
+
+        def samples(i: str, _: list[str]) -> None:
+            def terms(k: str, sums: list[str]) -> list[str]:
+                line = f.at("%base", f.entry_of("%xtab", k))
+                x = [f.load(line, f.let(f"add i64 {i}, {LANES * r}"), VECTOR) for r in range(wide)]
+                off = f.let(f"mul i64 {k}, %step")
+                made = []
+                for n in range(tall):
+                    w = f.splat(f.load(rows[n], off))
+                    for r in range(wide):
+                        old = sums[n * wide + r]
+                        if fused:
+                            made.append(
+                                f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {w}, {VECTOR} {x[r]}, {VECTOR} {old})")
+                            )
+                        else:
+                            made.append(f.let(f"fadd {VECTOR} {old}, {f.let(f'fmul {VECTOR} {w}, {x[r]}')}"))
+                return made
+
+            begun = [(VECTOR, biases[n // wide]) for n in range(tall * wide)]
+            sums = f.loop(0, "%inputs", 1, begun, terms)
+            for n in range(tall * wide):
+                f.store(sums[n], ys[n // wide], f.let(f"add i64 {i}, {n % wide * LANES}"), VECTOR)
+
+        f.loop(0, "%count", LANES * wide, [], samples)
+
+    f.loop(0, "%outputs", tall, [], outputs)
+    return str(f)
+
+
+def outer_kernel() -> str:
+    """sums[to[j] + k] (+)= the sum over the samples, and over some pairs of lines, of left[j] * right[k].
+
+    Lefts: a multiple of 2; rights: tables filled up to a multiple of 8. The lines are 0 beyond the last sample.
+    """
+    f = FunctionWriter(
+        "define void @outer(ptr %ltab, ptr %rtab, ptr %to, i64 %lefts, i64 %rights, i64 %pairs, ptr %sums, "
+        "ptr %base, i64 %first, i64 %count)"
+    )
+    fresh = f.let("icmp eq i64 %first, 0")
+
+    def lefts(j: str, _: list[str]) -> None:
+        def rights(k: str, _: list[str]) -> None:
+            def pairs(p: str, sums: list[str]) -> list[str]:
+                def line(table: str, row: str, n: int) -> str:
+                    place = f.let(f"mul i64 {f.let(f'add i64 {row}, {n}')}, %pairs")
+                    return f.at("%base", f.entry_of(table, f.let(f"add i64 {place}, {p}")))
+
+                left, right = [line("%ltab", j, n) for n in range(2)], [line("%rtab", k, n) for n in range(LANES)]
+
+                def samples(i: str, sums: list[str]) -> list[str]:
+                    xs, made = [f.load(each, i, VECTOR) for each in left], []
+                    for n in range(LANES):
+                        y = f.load(right[n], i, VECTOR)
+                        for x, old in zip(xs, sums[2 * n : 2 * n + 2]):
+                            made.append(
+                                f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {x}, {VECTOR} {y}, {VECTOR} {old})")
+                            )
+                    return made
+
+                return f.loop(0, "%count", LANES, [(VECTOR, each) for each in sums], samples)
+
+            sums = f.loop(0, "%pairs", 1, [(VECTOR, "zeroinitializer")] * (2 * LANES), pairs)
+            left_over = f.splat(f.let(f"sub i64 %rights, {k}"), "i64")
+            mask = f.let(f"icmp slt <{LANES} x i64> {IOTA}, {left_over}")
+            for n in range(2):
+                total = f.let(f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {each}' for each in sums[n::2])})")
+                place = f.at("%sums", f.let(f"add i64 {k}, {f.entry_of('%to', f.let(f'add i64 {j}, {n}'))}"))
+                old = f.load(place, 0, VECTOR)
+                begun = f.let(f"select i1 {fresh}, {VECTOR} zeroinitializer, {VECTOR} {old}")
+                new = f.let(
+                    f"select <{LANES} x i1> {mask}, {VECTOR} {f.let(f'fadd {VECTOR} {begun}, {total}')}, {VECTOR} {old}"
+                )
+                f.store(new, place, 0, VECTOR)
+
+        f.loop(0, "%rights", LANES, [], rights)
+
+    f.loop(0, "%lefts", 2, [], lefts)
+    return str(f)
+
+
+def across_kernel() -> str:
+    """Eight registers to one: number k is the sum of the k-th."""
+    f = FunctionWriter(
+        f"define internal {VECTOR} @add_across({', '.join(f'{VECTOR} %x{k}' for k in range(LANES))}) alwaysinline"
+    )
+    xs = [f"%x{k}" for k in range(LANES)]
+    for width in (1, 2, 4):
+        made = []
+        for a, b in zip(xs[::2], xs[1::2]):
+            low = [k if not k & width else k - width + LANES for k in range(LANES)]
+            high = [k + width if not k & width else k + LANES for k in range(LANES)]
+            one, two = (
+                f.let(f"shufflevector {VECTOR} {a}, {VECTOR} {b}, <8 x i32> <{', '.join(f'i32 {k}' for k in order)}>")
+                for order in (low, high)
+            )
+            made.append(f.let(f"fadd {VECTOR} {one}, {two}"))
+        xs = made
+    return "\n  ".join([*f.lines, f"ret {VECTOR} {xs[0]}"]) + "\n}\n"
+
+
+def fold_kernel() -> str:
+    """scalars[to + k] = the sum of the k-th register from `registers` on, for each of so many (a multiple of 8)."""
+    f = FunctionWriter("define void @fold(ptr %registers, ptr %to, i64 %many)")
+
+    def eight(k: str, _: list[str]) -> None:
+        at = f.let(f"mul i64 {k}, {LANES}")
+        xs = [f.load("%registers", f.let(f"add i64 {at}, {n * LANES}"), VECTOR) for n in range(LANES)]
+        f.store(f.let(f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {x}' for x in xs)})"), "%to", k, VECTOR)
+
+    f.loop(0, "%many", LANES, [], eight)
+    return str(f)
+
+
+def clear_kernel() -> str:
+    """0 beyond the last sample, so that it adds nothing."""
+    f = FunctionWriter("define void @clear(ptr %table, i64 %many, ptr %base, i64 %count)")
+    end = f.let(f"and i64 {f.let(f'add i64 %count, {LANES - 1}')}, -{LANES}")
+
+    def lines(k: str, _: list[str]) -> None:
+        line = f.at("%base", f.entry_of("%table", k))
+        f.loop("%count", end, 1, [], lambda i, _: f.store("0.0", line, i))
+
+    f.loop(0, "%many", 1, [], lines)
+    return str(f)
+
+
+def copy_kernel() -> str:
+    """to[table[2k]] = from[table[2k + 1]]."""
+    f = FunctionWriter("define void @copy(ptr %from, ptr %to, ptr %table, i64 %many)")
+
+    def one(k: str, _: list[str]) -> None:
+        at = f.let(f"mul i64 {k}, 2")
+        source = f.entry_of("%table", f.let(f"add i64 {at}, 1"))
+        f.store(f.load("%from", source), "%to", f.entry_of("%table", at))
+
+    f.loop(0, "%many", 1, [], one)
+    return str(f)
+
+
+def export_kernel() -> str:
+    """lines[k][first + i] = base[table[k]][i]: what is wanted for every sample."""
+    f = FunctionWriter(
+        "define void @export(ptr %table, i64 %many, ptr %base, ptr %lines, i64 %width, i64 %first, i64 %count)"
+    )
+
+    def line(k: str, _: list[str]) -> None:
+        source = f.at("%base", f.entry_of("%table", k))
+        to = f.at("%lines", f.let(f"add i64 %first, {f.let(f'mul i64 {k}, %width')}"))
+        f.loop(0, "%count", LANES, [], lambda i, _: f.store(f.load(source, i, VECTOR), to, i, VECTOR))
+
+    f.loop(0, "%many", 1, [], line)
+    return str(f)
+
+
+def feed_kernel() -> str:
+    """The block's samples of each column: base[table[k]] = array[first + i][k]; the last one fills the registers up.
+
+    arrays: where the array lies, and how far apart its rows are.
+    """
+    f = FunctionWriter("define void @feed(ptr %table, i64 %many, ptr %arrays, ptr %base, i64 %first, i64 %count)")
+    end = f.let(f"and i64 {f.let(f'add i64 %count, {2 * LANES - 1}')}, -{2 * LANES}")
+    last = f.let("sub i64 %count, 1")
+    pointer = f.let("load ptr, ptr %arrays")
+    stride = f.let(f"load i64, ptr {f.at('%arrays', 1, 'i64')}")
+    begin = f.at(pointer, f.let(f"mul i64 %first, {stride}"))
+
+    def column(k: str, _: list[str]) -> None:
+        line, mine = f.at("%base", f.entry_of("%table", k)), f.at(begin, k)
+
+        def sample(i: str, _: list[str]) -> None:
+            f.store(f.load(mine, f.let(f"mul i64 {i}, {stride}")), line, i)
+
+        f.loop(0, "%count", 1, [], sample)
+        filler = f.load(line, last)
+        f.loop("%count", end, 1, [], lambda i, _: f.store(filler, line, i))
+
+    f.loop(0, "%many", 1, [], column)
+    return str(f)
+
+
+def dot_kernel(loose: bool) -> str:
+    """The sum of x * y over two tables of slots: in the written order, or eight side by side where that may be."""
+    f = FunctionWriter(f"define double @dot{int(loose)}(ptr %scalars, ptr %xs, ptr %ys, i64 %many)")
+
+    def factors(k: str) -> list[str]:
+        return [f.load("%scalars", f.entry_of(table, k)) for table in ("%xs", "%ys")]
+
+    def term(k: str, sums: list[str]) -> list[str]:
+        x, y = factors(k)
+        return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
+
+    def eight(k: str, sums: list[str]) -> list[str]:
+        pairs = [factors(f.let(f"add i64 {k}, {n}")) for n in range(LANES)]
+        xs, ys = (f.packed([pair[side] for pair in pairs]) for side in (0, 1))
+        return [f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {xs}, {VECTOR} {ys}, {VECTOR} {sums[0]})")]
+
+    if not loose:
+        (total,) = f.loop(0, "%many", 1, [("double", "0x8000000000000000")], term)
+        return f.returning("double", total)
+    (sums,) = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")], eight)
+    parts = [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]
+    return f.returning("double", in_pairs(f, "double", parts))
+
+
+def product_kernel() -> str:
+    """The product of the numbers in a table of slots, in its order."""
+    f = FunctionWriter("define double @product(ptr %scalars, ptr %xs, i64 %many)")
+
+    def factor(k: str, products: list[str]) -> list[str]:
+        return [f.let(f"fmul double {products[0]}, {f.load('%scalars', f.entry_of('%xs', k))}")]
+
+    (product,) = f.loop(0, "%many", 1, [("double", "1.0")], factor)
+    return f.returning("double", product)
+
+
+def in_pairs(f: FunctionWriter, kind: str, parts: list[str]) -> str:
+    """The sum of some registers, added in pairs, and these in pairs."""
+    while len(parts) > 1:
+        parts = [f.let(f"fadd {kind} {x}, {y}") for x, y in zip(parts[::2], parts[1::2])]
+    return parts[0]
+
+
+def pack_kernel() -> str:
+    """Eight dots that share a factor of every term, each in the order of `dot1`.
+
+    shared: a table of the factors that all have; others: of where the eight other factors of a term begin.
+    """
+    f = FunctionWriter(f"define {VECTOR} @pack(ptr %scalars, ptr %shared, ptr %others, i64 %many)")
+
+    def terms(k: str, sums: list[str]) -> list[str]:
+        made = []
+        for n in range(LANES):
+            place = f.let(f"add i64 {k}, {n}")
+            x = f.splat(f.load("%scalars", f.entry_of("%shared", place)))
+            y = f.load("%scalars", f.entry_of("%others", place), VECTOR)
+            made.append(f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {x}, {VECTOR} {y}, {VECTOR} {sums[n]})"))
+        return made
+
+    sums = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")] * LANES, terms)
+    return f.returning(VECTOR, in_pairs(f, VECTOR, sums))
+
+
+def dots_kernel(loose: bool) -> str:
+    """Many dots of as many terms, each in the order of its `dot0` or `dot1`.
+
+    index: how many factors each has, then of each factor in turn the slots of all dots. to: where the sums go.
+    """
+    f = FunctionWriter(f"define void @dots{int(loose)}(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %many)")
+    factors, first = f.entry_of("%index", "%base"), f.at("%index", f.let("add i64 %base, 1"), "i32")
+
+    def dot(i: str, _: list[str]) -> None:
+        def term(k: str, sums: list[str]) -> list[str]:
+            at = f.let(f"add i64 {i}, {f.let(f'mul i64 {k}, %many')}")
+            x, y = (f.load("%scalars", f.entry_of(first, place)) for place in (at, f.let(f"add i64 {at}, %many")))
+            if not loose:
+                return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
+            made = f.let(f"call double @llvm.fma.f64(double {x}, double {y}, double {sums[0]})")
+            return [*sums[1:], made]  # each term to the next of eight sums
+
+        start = "0x0000000000000000" if loose else "0x8000000000000000"
+        sums = f.loop(0, factors, 2, [("double", start)] * (LANES if loose else 1), term)
+        f.store(in_pairs(f, "double", sums), "%scalars", f.let(f"add i64 %to, {i}"))
+
+    f.loop(0, "%many", 1, [], dot)
+    return str(f)
+
+
+def check_kernel() -> str:
+    """amiss = 0 if so many numbers (a multiple of 8) are finite, else NaN: x - x is 0 for a finite x."""
+    f = FunctionWriter("define void @check(ptr %numbers, i64 %many, ptr %amiss)")
+
+    def eight(k: str, sums: list[str]) -> list[str]:
+        x = f.load("%numbers", k, VECTOR)
+        return [f.let(f"fadd {VECTOR} {sums[0]}, {f.let(f'fsub {VECTOR} {x}, {x}')}")]
+
+    (sums,) = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")], eight)
+    f.store(in_pairs(f, "double", [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]), "%amiss")
+    return str(f)
+
+
+KERNELS = {
+    "dense0": lambda: dense_kernel(False), "dense1": lambda: dense_kernel(True), "outer": outer_kernel,
+    "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel, "feed": feed_kernel, "export": export_kernel,
+    "dot0": lambda: dot_kernel(False), "dot1": lambda: dot_kernel(True), "pack": pack_kernel,
+    "product": product_kernel,
+    "dots0": lambda: dots_kernel(False), "dots1": lambda: dots_kernel(True), "check": check_kernel,
+}  # fmt: skip
+PLACE = {name: place for place, name in enumerate(KERNELS)}
+DECLARED = f"""
+declare {VECTOR} @llvm.fma.v8f64({VECTOR}, {VECTOR}, {VECTOR})
+declare double @llvm.fma.f64(double, double, double)
+"""
+
+
+def text() -> str:
+    """All of them, in LLVM's language."""
+    return "\n".join([DECLARED, across_kernel(), *(write() for write in KERNELS.values())])
+
+
+@once
+def addresses() -> Any:
+    """Where each kernel begins: an array in the order of KERNELS, which code looks them up in."""
+    library = compiled(text, key=f"{sources()} kernels")
+    found = np.array([library.address(name) for name in KERNELS], np.int64)
+    LIBRARIES.append(library)
+    return found
+
+
+LIBRARIES: list[Any] = []  # which the addresses are good for

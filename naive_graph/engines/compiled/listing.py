@@ -1,0 +1,73 @@
+"""What becomes of each row of a graph on its way to level runs, for who reads along.
+
+>>> from naive_graph import Graph
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = (x * y + x).sin()
+>>> found = listing(z.tables, [z.row])
+>>> print(found.flat)
+   0 leaf
+   1 leaf
+   2 dot 0*1 + 0
+   3 sin 2
+>>> found.place.tolist()  # the product went into the dot
+[0, 1, -1, 2, 3]
+>>> [(each.name, each.first, each.rows) for each in found.instructions]
+[('dot', 4, 1), ('sin', 5, 1)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.tables import Tables
+from ..tape.cse import share
+from ..tape.dots import dots
+from ..tape.flat import DOT, NONE, Array, Flat, name_of
+from ..tape.powers import powers
+from ..tape.rows import flat_of_tables
+from .runs import LevelRuns
+
+
+class RunLine(NamedTuple):
+    """One run: what its rows compute, the slot of the first result, how many, and how it goes."""
+
+    name: str
+    first: int
+    rows: int
+    way: str
+
+
+class Listing(NamedTuple):
+    """A graph's values in level runs.
+
+    rows: of the tables. place: where each of them is in `flat`, the plan that is left (NONE: nowhere). slots: of the
+    rows of `flat`, where each value lies in memory.
+    """
+
+    rows: Array
+    place: Array
+    flat: Flat
+    slots: Array
+    instructions: list[RunLine]
+
+
+def listing(tables: Tables, results: list[int]) -> Listing:
+    """The passes that find dots and share rows, and the runs that they lead to. Raises MissingToolError, Opaque."""
+    flat, rows = flat_of_tables(tables, results)
+    place = np.arange(len(rows), dtype=np.int32)
+    wanted = np.searchsorted(rows, results).astype(np.int32)
+    for rearranged in (powers, dots, share):
+        flat, now = rearranged(flat, wanted)
+        wanted, place = now[wanted], np.where(place == NONE, NONE, now[place])
+    runs = LevelRuns(flat, wanted.tolist())
+    return Listing(rows, place, flat, runs.made.place[: len(flat)], list(_instructions(runs)))
+
+
+def _instructions(runs: LevelRuns) -> Iterator[RunLine]:
+    for shape, first, many, _ in runs.made.runs.reshape(-1, 4).tolist():
+        kind, *_ = runs.made.shapes[shape]
+        way = "a loop over the products" if kind == DOT else "a loop over its rows" if many > 1 else "one row"
+        yield RunLine(name_of(kind), first, many, way)

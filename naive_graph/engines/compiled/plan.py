@@ -1,0 +1,249 @@
+"""A plan's code with its memory: what a Program runs.
+
+A call of a Program has the memory to itself. Who calls while another call is under
+way, as a signal's handler may, takes a twin: the same code with other memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+from ...errors import StaleNodeError
+from ..llvm.compile import compiled
+from ..tape.flat import NONE, FedLeaf, Flat, Lanes
+from ..tape.sections import Section
+from ..tape.tiles import ONE, DenseTile
+from . import kernels
+from .generator import Generator
+from .schedule import Outer
+from .writer import LANES
+
+Array = Any  # of NumPy's
+LINE = 64  # bytes of a line of the cache
+CAREFUL = 40_000  # lines: LLVM takes some 25 us for each at its first level, and 10 to 20 without any
+
+
+class Runnable:
+    """A `CompiledPlan` or `LevelRuns` as a Program uses it: leaves to set, results to read, a run, and a twin.
+
+    out: the wanted scalars, one after the other; `out[-1]` is 0.0 if all that is handed out is finite.
+    """
+
+    flat: Flat
+    scalars: Array
+    fed_rows: list[int]  # of the tables: the leaves that are fed a number,
+    fed_at: slice  # and where among the scalars
+    out: Array
+    samples: Sequence[int] = (1,)
+    reach: int  # how many of the floats that leaves are loaded from are read
+    arguments: Array  # of the code; the first is where leaves are loaded from
+    packed: int  # their address
+    call: Callable[..., None]
+
+    def place(self, row: int) -> int:
+        """Where a scalar leaf is; negative if nobody reads it."""
+        raise NotImplementedError
+
+    def put(self, row: int, number: float) -> None:
+        """Set a scalar leaf that is not loaded from the graph."""
+        if self.place(row) >= 0:
+            self.scalars[self.place(row)] = number
+
+    def held(self, row: int) -> float:
+        """What such a leaf holds."""
+        return float(self.scalars[self.place(row)])
+
+    def begin(self) -> None:
+        """Take memory of its own, in which nothing was computed yet."""
+        raise NotImplementedError
+
+    def twin(self) -> Self:
+        """The same code with memory of its own."""
+        twin = copy(self)
+        twin.begin()
+        return twin
+
+    def set_source(self, source: Any) -> None:
+        """Where the floats are that leaves are loaded from: see `address`."""
+        self.arguments[0] = address(source, self.reach)
+
+    def run(self, source: Any) -> None:
+        """Run once. source: a view of the floats that leaves are loaded from."""
+        self.set_source(source)
+        self.call(self.packed)
+
+    def repeat(self, source: Any, history: Array) -> None:
+        """Run as often as the history of the first result has places, each run going on where the last one left."""
+        self.set_source(source)
+        for step in range(len(history)):
+            self.call(self.packed)
+            history[step] = self.out[0]
+
+    def explain(self) -> list[str]:
+        """What runs, in words."""
+        raise NotImplementedError
+
+
+def address(view: Any, reach: int) -> int:
+    """Where the floats of a view lie, for as long as it is held. reach: how many are read."""
+    if len(view) < reach:
+        raise StaleNodeError("This Program's graph was cut back while it ran. Build the Program again.")
+    return int(np.frombuffer(view).ctypes.data) if reach else 0
+
+
+def aligned(size: int) -> Array:
+    """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
+    room = np.zeros(8 * size + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + 8 * size].view(np.float64)
+
+
+class CompiledPlan(Runnable):
+    """Rows of a plan as machine code. It must not run in two threads at once.
+
+    wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, a line of `out_lines`
+    one that has a value for every sample. carried: leaves that hold the wanted rows behind the first once it has run.
+    Raises Opaque if it cannot be compiled.
+    """
+
+    def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
+        self.flat = flat
+        made = self.generator = Generator(flat, wanted, carried)
+        text = str(made)
+        self.lines = text.count("\n")
+        self.library = compiled(text, quick=self.lines > CAREFUL)
+        self.call = self.library.function("run", None, [ctypes.c_void_p])
+        self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
+        self.fed_rows, self.fed_at = made.fed_rows, slice(0, len(made.fed_rows))
+        self.fed = {number: group.fed for number, group in made.group.items()}
+        self.exported = {number: group.lines for number, group in made.group.items()}
+        self.many = len(made.wanted)
+        self.reach = 1 + max(loaded(flat), default=-1)
+        self.begin()
+
+    def begin(self) -> None:
+        self.scalars = aligned(self.generator.size + 64 * LANES)
+        for place, number in self.generator.initial:
+            self.scalars[place] = number
+        self.set_samples(self.flat.samples)
+
+    def set_samples(self, samples: Sequence[int]) -> None:
+        """Make room for so many samples of each group; what was fed must be fed again."""
+        made, self.samples = self.generator, list(samples)
+        widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
+        sizes = [-(-self.many // LANES) * LANES]
+        for number, group in made.group.items():
+            sizes.append(sizes[-1] + len(group.lines) * widths[number])
+        self._results = aligned(sizes[-1] + 1)
+        self.out = self._results
+        arrays = self.arrays = np.zeros(2 * len(samples), np.int64)
+        self.feeds, self.outs, self.lanes = {}, {}, {}
+        packed = [0, self.scalars, self.out, self.out[-1:], arrays, kernels.addresses(), sizes[-1]]
+        for (number, group), first, end in zip(made.group.items(), sizes, sizes[1:]):
+            count, width = samples[number], widths[number]
+            self.outs[number] = self.out[first:end].reshape(len(group.lines), width)
+            rows = aligned(max(width, 1) * len(group.fed)).reshape(max(width, 1), len(group.fed))
+            self.feeds[number] = rows.T
+            arrays[2 * number : 2 * number + 2] = rows.ctypes.data, len(group.fed)
+            self.lanes[number] = self._lanes(number, width if group.stay else group.block)
+            packed += [self.lanes[number], self.out[first:], count, width]
+        self.kept = packed
+        numbers = [each if isinstance(each, int) else each.ctypes.data for each in packed]
+        self.arguments = np.array(numbers, np.int64)
+        self.packed = self.arguments.ctypes.data
+
+    def _lanes(self, number: int, width: int) -> Array:
+        """The memory of blocks, in which constants lie."""
+        group, flat = self.generator.group[number], self.flat
+        room = aligned(group.size * width + 2 * LANES)
+        blocks = room[: group.size * width].reshape(-1, group.size, group.block)
+        for row, slot in group.slots.items():
+            source = flat.sources.get(row) if row >= 0 else None
+            if row == ONE:
+                blocks[:, slot] = 1.0
+            elif isinstance(source, Lanes):
+                line = np.full(width, source.numbers[-1])
+                line[: len(source.numbers)] = source.numbers
+                blocks[:, slot] = line.reshape(-1, group.block)
+        return room
+
+    def repeat(self, source: Any, history: Array) -> None:
+        self.set_source(source)
+        self._repeat(self.packed, len(history), history.ctypes.data)
+
+    def place(self, row: int) -> int:
+        return self.generator.slots.get(row, NONE)
+
+    def feed(self, row: int) -> Array:
+        """Where a leaf's samples are: a view, one float for each."""
+        group = int(self.flat.groups[row])
+        return self.feeds[group][self.fed[group].index(row)]
+
+    def out_lines(self, group: int) -> Array:
+        """The values of a group's wanted rows until the next run: a view with a line for each of `exported[group]`."""
+        return self.outs[group][:, : self.samples[group]]
+
+    def place_out(self, row: int, lane: int) -> int:
+        """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""
+        group = int(self.flat.groups[row])
+        line = self.exported[group][row]
+        if lane == NONE:
+            return line
+        return (self.outs[group].ctypes.data - self.out.ctypes.data) // 8 + line * self.outs[group].shape[1] + lane
+
+    def explain(self) -> list[str]:
+        said = [self._samples(part) if part.group else self._scalars(part) for part in self.generator.sections]
+        size = sum(each.nbytes for each in self.kept if hasattr(each, "nbytes"))
+        work, fast = multiply_adds(self.flat, self.samples), 2 * LANES
+        said.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
+        said.append(f"{work} multiply-adds a run: at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least")
+        return said
+
+    def _scalars(self, part: Section) -> str:
+        packs = self.generator.packs[part.stage]
+        inside = f"; {sum(len(rows) for rows, _ in packs)} dots in {len(packs)} packs" if packs else ""
+        return f"scalars: {len(part.rows)} rows, one after the other{inside}"
+
+    def _samples(self, part: Section) -> str:
+        steps, group = self.generator.steps[part.stage, part.group], self.generator.group[part.group]
+        layers = [f"{len(each.inputs)} -> {len(each.outputs)}" for each in steps if isinstance(each, DenseTile)]
+        grids = [f"{len(each.lefts)} x {len(each.rights)}" for each in steps if isinstance(each, Outer)]
+        size = group.size * group.block * 8 / 1024
+        return (
+            f"samples: {self.samples[part.group]} in blocks of {group.block}; {len(part.rows)} rows"
+            f"{_counted('layer', layers)}{_counted('outer product', grids)}; {group.size} lines, {size:.0f} KB"
+        )
+
+
+def loaded(flat: Flat) -> set[int]:
+    """The places of all floats that leaves are loaded from."""
+    found = {source for source in flat.sources.values() if isinstance(source, int)}
+    lanes = [source for source in flat.sources.values() if isinstance(source, Lanes)]
+    return found.union(
+        each for line in lanes for each in line.sources if isinstance(each, int) and not isinstance(each, FedLeaf)
+    )
+
+
+def _counted(what: str, sizes: Sequence[str]) -> str:
+    """How many there are of something, and how large they are; nothing if there are none.
+
+    >>> _counted("layer", ["3 -> 4", "4 -> 1"])
+    '; 2 layers (3 -> 4, 4 -> 1)'
+    """
+    return f"; {len(sizes)} {what}{'s' if len(sizes) > 1 else ''} ({', '.join(sizes)})" if sizes else ""
+
+
+def multiply_adds(flat: Flat, samples: Sequence[int]) -> int:
+    """How many multiplications and additions a run makes, a product and its addition counted once."""
+    total = 0
+    for row in range(len(flat)):
+        degree = int(flat.starts[row + 1] - flat.starts[row])
+        groups = [int(flat.groups[each]) for each in flat.of(row) if each >= 0]
+        group = max([int(flat.groups[row]), *groups])
+        total += max(degree // 2, 1 if degree else 0) * (samples[group] if group else 1)
+    return total
