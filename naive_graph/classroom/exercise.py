@@ -41,14 +41,14 @@ def texts() -> dict[str, Any]:
     return tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in sorted(TEXTS.glob("*.toml"))))
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """In place of the solution's text from begin to end stands another one."""
 
     begin: int
     end: int
     text: str
 
-    def touches(self, other: Change) -> bool:
+    def touches(self, other: TextChange) -> bool:
         return self.begin <= other.end and other.begin <= self.end
 
 
@@ -57,7 +57,7 @@ class Misconception(NamedTuple):
 
     name: str
     sentence: str
-    changes: list[Change]
+    changes: list[TextChange]
 
 
 def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconception]:
@@ -73,10 +73,10 @@ def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconceptio
     return found
 
 
-def _changes(key: str, told: dict[str, Any], program: str) -> list[Change]:
+def _changes(key: str, told: dict[str, Any], program: str) -> list[TextChange]:
     """Where a misconception changes the program. Of what stands there, what stays the same is not touched."""
     if "function" in told:
-        return [Change(0, len(program), told["function"])]
+        return [TextChange(0, len(program), told["function"])]
     olds, news = ([each] if isinstance(each, str) else each for each in (told["old"], told["new"]))
     changes = []
     for old, new in zip(olds, news, strict=True):
@@ -86,7 +86,7 @@ def _changes(key: str, told: dict[str, Any], program: str) -> list[Change]:
         before = _alike(old, new)
         after = _alike(old[before:][::-1], new[before:][::-1])
         begin = program.index(old)
-        changes.append(Change(begin + before, begin + len(old) - after, new[before : len(new) - after]))
+        changes.append(TextChange(begin + before, begin + len(old) - after, new[before : len(new) - after]))
     return changes
 
 
@@ -95,7 +95,7 @@ def _alike(one: str, other: str) -> int:
     return next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
-def changed(program: str, changes: list[Change]) -> str:
+def changed(program: str, changes: list[TextChange]) -> str:
     """The program with all these changes, which do not touch."""
     for change in sorted(changes, reverse=True):
         program = program[: change.begin] + change.text + program[change.end :]
