@@ -8,9 +8,9 @@ import linecache
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from .program_slice import needed
+from .program_slice import bound, needed
 from .run_answer import AnswerWatch, Stopped, place_of, told_error
 
 CELLS = 10, 10**12, False  # times the seconds of a call, any number of lines, and what they call is their own affair
@@ -98,6 +98,26 @@ def _run(cells: list[str], place: int, statement: ast.stmt, scope: dict[str, Any
         raise
     except BaseException as error:
         raised.append(error)
+        if isinstance(error, ImportError) and isinstance(statement, (ast.Import, ast.ImportFrom)):
+            for name in bound(statement):
+                scope.setdefault(name, NotThere(str(error.name)))
+
+
+class NotThere:
+    """What an import binds that failed: who uses it is told why it is not there."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise ImportError(f"{self._module} cannot be imported here: beside the notebook no file is looked at")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+    __call__ = __iter__ = __getitem__ = _refuse
 
 
 def _trouble(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> Trouble:

@@ -1,4 +1,7 @@
-"""The sandbox from outside: what goes in, and what is believed of what comes out.
+"""The sandbox from outside: its walls, what goes in, and what is believed of what comes out.
+
+The walls are bubblewrap's: no network, nobody else's processes, and a root of
+its own where only Python can be seen, read-only, and a small folder to write.
 
 In go the cells of a notebook and the questions; the exercises' own files are
 cut down to what asks (`questions`), so no solution is there to be found. Out
@@ -11,9 +14,11 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 from inspect import signature
@@ -22,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
-from .answers import Trouble
+from .answers import MOST_NAMES, Trouble
 from .exercise import Exercise
 from .judging import Verdict, exercise_named, verdict
 from .mistakes import Mistake
@@ -35,11 +40,18 @@ EXERCISES = HOUSE / "classroom" / "exercises"
 TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
+BROKEN = "ends_python"  # the mistake of an answer, or of walls: no verdict that is kept
 DEEPEST = 40  # lists inside lists
 CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "custom_exercises", "near")
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
 ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
+# What Python and the packages that it loads need of a system, where it is there.
+SYSTEM = (
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store", "/gnu/store",
+)  # fmt: skip
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+KEPT_RIGHTS = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")  # until the learner's code runs
 INSTEAD = "Grade with --trust if you have read what was handed in: then it runs with all your rights."
 
 
@@ -49,6 +61,47 @@ class Limits(NamedTuple):
     seconds: int = 60  # of processor time; three times as much by the clock
     megabytes: int = 1024
     enclosed: bool = True
+
+
+# --- walls ----------------------------------------------------------------------
+
+
+def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
+    """The command that builds the walls. nothing: an empty file, which stands for those that are hidden.
+
+    Source: https://github.com/containers/bubblewrap
+    """
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise LessonError(
+            "What is handed in runs behind the walls of bubblewrap, which is not installed here. Install it: "
+            f"apt install bubblewrap, or dnf install bubblewrap. {INSTEAD}"
+        )
+    command = [bwrap, "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"]
+    command += [f"--unshare-{each}" for each in ("pid", "net", "ipc", "uts")]
+    # Root needs no user namespace to build walls, and gives up being root behind them.
+    rights = KEPT_RIGHTS if os.geteuid() == 0 else KEPT_RIGHTS[:1]
+    command += [] if os.geteuid() == 0 else ["--unshare-user"]
+    command += [word for right in rights for word in ("--cap-add", right)]
+    for place in SYSTEM:
+        if os.path.islink(place):
+            command += ["--symlink", os.readlink(place), place]
+        else:
+            command += ["--ro-bind-try", place, place]
+    command += ["--dir", "/dev"]
+    for place in DEVICES:
+        command += ["--dev-bind", place, place]
+    shown = _folders()
+    for place in shown:
+        parents = list(Path(place).parents)[-2::-1]  # bubblewrap would make them for their owner alone
+        command += [word for parent in parents for word in ("--dir", str(parent))]
+        command += ["--ro-bind", place, place]
+    for place in hide:
+        if os.path.exists(place) and any(f"{place}/".startswith(f"{each}/") for each in (*SYSTEM, *shown)):
+            command += (
+                ["--tmpfs", place, "--remount-ro", place] if os.path.isdir(place) else ["--ro-bind", nothing, place]
+            )
+    return [*command, "--tmpfs", WORK, "--remount-ro", "/", "--chdir", WORK, "--"]
 
 
 # --- what goes in ---------------------------------------------------------------
@@ -136,7 +189,7 @@ def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, h
     """
     together = [asked] if hasattr(os, "fork") else [[each] for each in asked]
     told = [each for some in together for each in _started(cells, some, limits, hide)]
-    return [_judged(exercise, *each) for (exercise, _), each in zip(asked, told)]
+    return [_judged(exercise, each, limits.seconds) for (exercise, _), each in zip(asked, told)]
 
 
 def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
@@ -154,7 +207,7 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
         "names": [list(signature(each.solve).parameters) for each, _ in asked],
         "questions": _asked_of(each for each, _ in asked),
         "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
-        "show": _folders(), "hide": [*_absent_files(), *map(os.path.realpath, hide)], "absent": ABSENT,
+        "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,
         **limits._asdict(),
     }  # fmt: skip
@@ -162,14 +215,16 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), WORK)
     if not limits.enclosed:
         settings = {**os.environ, "PYTHONHASHSEED": "0"}
-    command = [sys.executable, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "sandbox_child.py")]
+    python = os.path.realpath(sys.executable) if limits.enclosed else sys.executable
+    command = [python, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "sandbox_child.py")]
     longest = 60 + 3 * limits.seconds * len(asked)
     with tempfile.TemporaryDirectory() as base:
-        os.chmod(base, 0o755)
-        whole = json.dumps(task | {"base": base}).encode()
+        if limits.enclosed:
+            (nothing := Path(base, "nothing")).touch()
+            command = [*_walls(str(nothing), [*_absent_files(), *map(os.path.realpath, hide)]), *command]
         try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
             told = subprocess.run(
-                command, input=whole, capture_output=True, env=settings, timeout=longest, cwd=base,
+                command, input=json.dumps(task).encode(), capture_output=True, env=settings, timeout=longest, cwd=base,
                 start_new_session=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -180,12 +235,23 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     return list(json.loads(told.stdout))
 
 
-def _judged(exercise: Exercise, texts: list[str], lines: str, end: str) -> Verdict:
-    """What is said of the lines that came home. Whatever they are, this ends with a verdict."""
+def _judged(exercise: Exercise, told: list[Any], seconds: float) -> Verdict:
+    """What is said of the lines that came home: whatever they are, this ends with a verdict, and soon.
+
+    A notebook names few answers, so few are judged, each only if none before it is right.
+    """
+    texts, lines, end = told
     if texts != [case.text for case in exercise.cases]:
         raise LessonError(f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance.")
-    attempts = [_attempt(exercise, each, end) for each in f"\n{lines}".split(f"\n{ANSWER}")[1:] or [""]]
-    return next((each for each in attempts if each.passed), attempts[0])
+    attempts = f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
+    until, verdicts = time.monotonic() + seconds, []
+    for attempt in attempts:
+        verdicts.append(_attempt(exercise, attempt, end))
+        if verdicts[-1].passed:
+            return verdicts[-1]
+        if time.monotonic() > until:
+            break
+    return verdicts[0]
 
 
 def _attempt(exercise: Exercise, lines: str, end: str) -> Verdict:
@@ -199,7 +265,9 @@ def _attempt(exercise: Exercise, lines: str, end: str) -> Verdict:
     except Exception:  # lines that nobody sends who means well
         end = "endless" if end == "endless" else "crashed"
         told = "does not end" if end == "endless" else "ends Python, or gives what cannot be read"
-        return _refused(Trouble("does_not_run", f"What was handed in for {exercise.name} {told}."))
+        return _refused(
+            Trouble(BROKEN if end == "crashed" else "does_not_run", f"What was handed in for {exercise.name} {told}.")
+        )
 
 
 def _refused(trouble: Trouble) -> Verdict:
@@ -210,7 +278,7 @@ def _paired(exercise: Exercise, lines: str, end: str) -> Asked:
     numbers = schedule(exercise)
 
     def outcomes() -> Iterator[AnswerOutcome]:
-        whole = lines.split("\n")[:-1]  # the last line may have broken off
+        whole = lines.split("\n", len(numbers))[:-1]  # the last line may have broken off
         for number, line in zip(numbers, whole):
             yield _outcome(line, getattr(exercise.cases[number].recipe, "size", 0))
         if len(whole) < len(numbers):

@@ -1,12 +1,10 @@
-"""The sandbox from inside: what the grader starts for each submission. It loads nothing of ours before the walls stand.
+"""The sandbox from inside: what the grader starts for each submission, behind the walls that bubblewrap built.
 
-First the walls (Linux): namespaces without network and without anybody else's
-processes, and a root of its own, where only Python can be seen, read-only, and
-/handed-in, a small folder that ends with it. Then one process for each exercise,
-without rights, without more processes, with little memory and time: there the
-learner's code runs, and what the answer gives in each case goes home as plain
-data. What is right is not known here, and what would compute it is not there. Nothing that the code can do says more
-than what its answer gives.
+There is one process for each exercise, without rights, without more processes,
+with little memory and time: there the learner's code runs, and what the answer
+gives in each case goes home as plain data. What is right is not known here, and
+what would compute it is not there. Nothing that the code can do says more than
+what its answer gives.
 """
 
 from __future__ import annotations
@@ -24,26 +22,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 ROOM = "naive_graph.classroom.exercises"
 MOST_BYTES = 1 << 24  # that are read of one answer
 ANSWER = "answer: "  # begins a line: here begins what may be the answer
+SHOWS = ("naive_graph.views", "naive_graph.cli")  # what computes nothing that an exercise asks for
 WORK = "/handed-in"  # a name that no package is installed under
 NOBODY = 65534
-# What Python and the packages that it loads need of a system, where it is there.
-SYSTEM = (
-    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store", "/gnu/store",
-)  # fmt: skip
 Tell = Callable[[str], Any]
-DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
-# Of <sched.h>, <sys/mount.h>, <sys/prctl.h>, <linux/capability.h>; the call has one number on every machine.
-NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
-NOSUID, NODEV, BIND, REC, PRIVATE, DETACH = 2, 4, 0x1000, 0x4000, 0x40000, 2
-MOUNT_SETATTR, HERE, RECURSIVE, READ_ONLY = 442, -100, 0x8000, 1 | NOSUID
+# Of <sys/mount.h>, <sys/prctl.h>, <linux/capability.h>
+REMOUNT = 32 | 2 | 4  # neither devices nor programs that give rights
 DEATH_SIGNAL, DUMPABLE, NO_NEW_PRIVILEGES, CAPABILITIES = 1, 4, 38, 0x20080522
 SECCOMP, FILTER = 22, 2
 
@@ -59,59 +50,12 @@ def _call(name: str, *arguments: Any) -> None:
         raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
-def enclose(base: str, show: list[str], hide: list[str]) -> None:
-    """Go into namespaces and a root of our own: returns in the first process there. The caller waits for it."""
-    user, group, root = os.getuid(), os.getgid(), os.geteuid() == 0
-    # Root needs no user namespace to build walls, and gives up being root behind them.
-    _call("unshare", NEWNS | NEWPID | NEWNET | NEWIPC | NEWUTS | (0 if root else NEWUSER))
-    if not root:
-        for file, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
-            Path("/proc/self", file).write_text(text)
-    _call("mount", None, "/", None, REC | PRIVATE, None)
-    _build(base, show, hide)
-    child = os.fork()
-    if child:
-        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) and 1)
-    _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    _call("prctl", DUMPABLE, 0, 0, 0, 0)  # no process beside this one may look into it
+def settle_in() -> None:
+    """Limit the folder that can be written, and let no process beside this one look into it or end it."""
+    _call("mount", None, WORK, None, REMOUNT, "size=16m,nr_inodes=1000")
+    os.chmod(WORK, 0o1777)
+    _call("prctl", DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _build(base: str, show: list[str], hide: list[str]) -> None:
-    """A root of what is shown, read-only, and WORK. A root inside a root: who is there can make no user namespace."""
-    _call("mount", "tmpfs", base, "tmpfs", NOSUID | NODEV, "size=1m,mode=755")
-    jail = f"{base}/jail"
-    os.mkdir(jail)
-    os.mkdir(jail + WORK)
-    for place in (*SYSTEM, *DEVICES, *show):
-        _show(place, jail)
-    for place in hide:
-        if os.path.isdir(jail + place):
-            _call("mount", "tmpfs", jail + place, "tmpfs", NOSUID | NODEV, "size=4k,mode=755")
-        elif os.path.exists(jail + place):
-            _call("mount", "/dev/null", jail + place, None, BIND, None)
-    attributes = (ctypes.c_uint64 * 4)(READ_ONLY, 0, 0, 0)
-    given = ctypes.byref(attributes), ctypes.sizeof(attributes)
-    _call("syscall", MOUNT_SETATTR, HERE, os.fsencode(base), RECURSIVE, *given)
-    _call("mount", "tmpfs", jail + WORK, "tmpfs", NOSUID | NODEV, "size=16m,nr_inodes=1000,mode=1777")
-    os.chdir(base)
-    _call("pivot_root", ".", ".")
-    _call("umount2", ".", DETACH)
-    os.chroot("/jail")
-    os.chdir(WORK)
-
-
-def _show(place: str, jail: str) -> None:
-    """The same file, folder or link under the new root, if it is not there yet."""
-    there = jail + place
-    if not os.path.exists(place) or os.path.lexists(there):
-        return
-    os.makedirs(os.path.dirname(there), exist_ok=True)
-    if os.path.islink(place):
-        os.symlink(os.readlink(place), there)
-    else:
-        os.mkdir(there) if os.path.isdir(place) else Path(there).touch()
-        _call("mount", place, there, None, BIND | REC, None)
 
 
 def refuse_calls() -> None:
@@ -155,19 +99,22 @@ class SandboxQuestion:
 
 
 class Absent:
-    """What stands here for what would answer: a learner's cells may use it, to no effect; an answer may not."""
+    """What stands here for what would answer: a learner's cells may use it, to no effect; an answer may not.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    quiet: it draws or shows, so an answer may call it as well, to no effect.
+    """
+
+    def __init__(self, name: str, quiet: bool) -> None:
+        self._name, self._quiet = name, quiet
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Absent(name)
+        return Absent(name, self._quiet)
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         watch = sys.modules["naive_graph.classroom.run_answer"].AnswerWatch.now
-        return self if watch is None else watch.refuse(self._name)
+        return self if watch is None or self._quiet else watch.refuse(self._name)
 
     __enter__ = __getitem__ = __call__
 
@@ -194,7 +141,7 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ not in self.texts:
-            vars(module)["__getattr__"] = Absent(module.__name__).__getattr__
+            vars(module)["__getattr__"] = Absent(module.__name__, module.__name__.startswith(SHOWS)).__getattr__
             if module.__name__.endswith(".notebook"):  # there is no solution to go on with
                 vars(module)["working"] = lambda name, answer: answer
             return
@@ -203,12 +150,25 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.texts[module.__name__], file, "exec"), vars(module))  # its lines are none of the learner's
 
 
+def print_nodes_simply() -> None:
+    """Let a node show its name and value alone: what writes formulas sorts graphs, and is not here."""
+    from naive_graph.graph import nodes
+
+    def show(node: Any, *_: Any, **__: Any) -> str:
+        tables, row = node.tables, node.row
+        return f"{tables.label(row)} = {tables.value(row)!r}"
+
+    for name in ("__repr__", "_repr_html_", "formula", "table", "code"):
+        setattr(nodes.Node, name, show)
+
+
 def questions(names: dict[str, list[str]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
     from naive_graph.classroom import answers  # noqa: F401 - before the first process starts
     from naive_graph.classroom.cases import ExerciseCase, arguments_text, plain_case
     from naive_graph.classroom.exercises import EXERCISES
 
+    print_nodes_simply()
     found: dict[str, Any] = {each.name: each for each in EXERCISES}
     for name, parameters in names.items():
         made = list(found[name].make_cases())  # some are the arguments alone
@@ -294,7 +254,7 @@ def main() -> None:
     task = json.load(sys.stdin)
     home = os.dup(1)
     if task["enclosed"]:
-        enclose(task["base"], task["show"], task["hide"])
+        settle_in()
     sys.path[:] = task["path"]
     sys.meta_path.insert(0, Questions(task["questions"], task["absent"]))
     if task["enclosed"]:

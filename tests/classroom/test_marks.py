@@ -16,6 +16,7 @@ from students import WRONG
 
 from naive_graph.classroom import judge, sandbox
 from naive_graph.classroom.cases import LARGE, random_graphs
+from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.program_slice import IMPORTS
 from naive_graph.classroom.sandbox import Limits
@@ -137,6 +138,55 @@ def _one_of_each(answers):
         else:
             books.append([(name, answer)])
     return books
+
+
+SHOWS = {
+    "print": "print(held)",
+    "logging": "logging.warning('it holds %s', held)",
+    "repr": "[repr(each) for each in held.values()]",
+    "format": "f'{held} {held!r:.500}'; [format(each) for each in held.values() if not isinstance(each, (list, dict))]",
+    "formula": """
+    for each in held.values():
+        for node in each if isinstance(each, (list, set, dict)) else [each]:
+            try:
+                hasattr(node, 'formula') and print(node.formula(), node.formula('tex'), node.table(), node.code())
+            except ValueError:
+                pass""",
+}
+
+
+def showing_all(exercise, style):
+    """The solution, which shows all that it holds when it begins and before it returns."""
+
+    class Showing(ast.NodeTransformer):
+        def visit_Return(self, node):
+            return [*show, node]
+
+        def visit_FunctionDef(self, node):
+            self.generic_visit(node)
+            node.body[:0] = show
+            return node
+
+        visit_Lambda = visit_ListComp = lambda self, node: node
+
+    show = ast.parse("show_all(dict(locals()))").body
+    body = ast.unparse(ast.fix_missing_locations(Showing().visit(ast.parse(solution_text(exercise)))))
+    return f"import logging\ndef show_all(held):\n    {SHOWS[style].strip()}\n{body}"
+
+
+@pytest.mark.parametrize(
+    "style, each", [pytest.param(style, each, id=f"{style}-{each}") for each, style in enumerate(SHOWS)]
+)
+@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_what_an_answer_shows_of_what_it_holds_costs_no_mark(style, each, step):
+    asked = EXERCISES[each % step :: step]
+    texts = [showing_all(exercise, style) for exercise in asked]
+    passed = []
+    for exercise, text in zip(asked, texts):
+        exec(compile(text, f"<{exercise.name}>", "exec"), scope := {})
+        passed.append(judge(exercise.name, scope[exercise.name]).passed)
+    verdicts = [sandbox.grade([text], [(exercise, exercise.name)], OPEN, [])[0] for exercise, text in zip(asked, texts)]
+    assert [verdict.passed for verdict in verdicts] == passed == [True] * len(asked)
 
 
 # --- what is wrong --------------------------------------------------------------

@@ -424,5 +424,24 @@ def test_where_there_can_be_no_walls_it_is_refused_with_the_reason(monkeypatch):
         handed_in(RIGHT)
 
 
+def test_where_bubblewrap_is_not_installed_it_is_said_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    with pytest.raises(LessonError, match=r"bubblewrap, which is not installed here. Install it: apt install.*--trust"):
+        handed_in(RIGHT)
+
+
+@walled
+def test_a_flood_of_answers_ends_soon_and_the_first_few_are_judged_until_one_is_right(monkeypatch):
+    judged = []
+    attempt = sandbox._attempt
+    monkeypatch.setattr(sandbox, "_attempt", lambda *told: judged.append(told) or attempt(*told))
+    assert not handed_in(
+        "import os\ndef slope(f, x, h=0):\n    while True: os.write(3, b'answer: null\\n' * 5000)"
+    ).passed
+    assert len(judged) <= 3
+    judged.clear()
+    assert handed_in(RIGHT).passed and len(judged) == 1
+
+
 def test_the_questions_stand_in_the_room_of_the_exercises():
     assert sys.modules[SLOPE.make_cases.__module__].__package__ == sandbox_child.ROOM
