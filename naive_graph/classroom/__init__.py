@@ -19,7 +19,7 @@ For a class:
 
 program_slice  the part of a program that a name needs
 answers    the answers in a notebook
-sandbox_child  the sandbox from inside: walls, limits, and the learner's code
+sandbox_child  the sandbox from inside: limits, and the learner's code
 system_calls  what an answer may not ask of Linux
 sandbox    the sandbox from outside: what goes in, what is believed
 handout    a lesson as notebooks for a class
@@ -28,9 +28,12 @@ custom_exercises  exercises of the lecturer's own
 mutants    small changes of a program
 near       answers that do what the solution does with a slip
 checking   whether the cases of an exercise tell its mistakes apart
-manual_marks  what a person marks
+manual_marks  marks that a person gives
+handed_in  what lies in a student's folder, and why some of it is not graded
 collecting  a ZIP of all submissions, put where they are graded
 grading    a folder of notebooks, graded
+mark_tables  the marks as tables, for Moodle and Canvas
+gradescope  a lesson as Gradescope grades it
 pages      what is told of it, to each student and to the teacher
 """
 

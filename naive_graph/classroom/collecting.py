@@ -11,7 +11,7 @@ import re
 import shutil
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,23 +20,26 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from ..core.files import write_whole
 from ..core.imports import uninterrupted
 from ..errors import LessonError
 from .course import Course
 from .exercises.tiny import graded_part
-from .grading import MOST_BYTES
+from .handed_in import MOST_BYTES, STAMP, TINY
+from .mark_tables import IDS, ids_text, read_ids
 
-MOODLE = re.compile(r"(?:.*/)?([^/]+)_(\d{1,18})_assignsubmission_file(?:_?/(?:.*/)?|_)([^/]+)")
+MOODLE = re.compile(r"(?:.*/)?([^/]+)_(\d{1,18})_assignsubmission_(?:file|onlinetext)(?:_?/(?:.*/)?|_)([^/]+)")
 CANVAS = re.compile(r"(?:.*/)?([^/]+?)(_LATE)?_(\d{1,18})_(\d{1,18})_([^/]+)")
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folder's name on Windows
 AGAIN = re.compile(r"-(\d{1,9})(?=\.\w+$)")  # the number of a resubmission
 MOST_LETTERS, MOST_ENTRIES, MOST_IN_ALL = 1000, 100_000, 1 << 32
-STAMP, TINY = "timestamp.txt", "tiny.py"
 
 
 class Submission(NamedTuple):
     """A file in the ZIP that is graded. came: by its clock. late: as Canvas says it, else None. order: newest last."""
 
     student: str
+    system: str
     number: str
     file: str
     entry: ZipInfo
@@ -52,10 +55,12 @@ def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable
     another lies. Raises LessonError.
     """
     submitted = course.folder / "submitted"
+    if not file.is_file():  # a pipe would be waited for
+        raise LessonError(f"{file} is no file. Give the ZIP as it was downloaded.")
     try:
         submitted.mkdir(exist_ok=True)
         with ZipFile(file) as archive, TemporaryDirectory(prefix=".collecting-", dir=submitted) as beside:
-            return _collected(course, archive, Path(beside), _wished(course, wished), renew, tell)
+            return _collected(course, archive, Path(beside), wished_lesson(course, wished), renew, tell)
     except LessonError:
         raise
     except (BadZipFile, OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
@@ -66,13 +71,20 @@ def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable
 def _collected(
     course: Course, archive: ZipFile, beside: Path, wished: str, renew: bool, tell: Callable[[str], Any]
 ) -> bool:
-    newest, whole, moves = _newest(course, submissions(archive), wished), True, []
+    taken, others = submissions(archive)
+    newest, whole, moves = _newest(course, taken, wished), not others, []
+    for each in others:
+        tell(f"not taken: {each.student}: {each.file} is no notebook")
     if not newest:
         raise LessonError(f"{archive.filename} holds no notebook named as Moodle or Canvas name them. Collect by hand.")
     if sum(min(each.entry.file_size, MOST_BYTES) for some in newest.values() for each in some.values()) > MOST_IN_ALL:
         raise LessonError(f"{archive.filename} unfolds to more than 4 GB. Divide it.")
     for (student, lesson), some in sorted(newest.items()):
         place, made = course.folder / "submitted" / student / lesson, beside / "new" / student / lesson
+        if place.parent.is_symlink() or place.is_symlink():
+            tell(f"not taken: {student}, {lesson}: its place in submitted is a link, and no link is followed.")
+            whole = False
+            continue
         files = {name: _bytes(archive, each) for name, each in some.items()}
         if large := [name for name, data in files.items() if len(data) > MOST_BYTES]:
             tell(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
@@ -86,9 +98,15 @@ def _collected(
             tell(f"kept as it is: {place} (--renew takes what the ZIP holds)")
         if any(each.late for each in some.values()):
             tell(f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {place / STAMP}")
+    ids = read_ids(course.folder) | {
+        (student, lesson, each.system): each.number
+        for (student, lesson), some in newest.items()
+        for each in some.values()
+    }
     (beside / "old").mkdir()
     with uninterrupted():
         _move(moves, beside / "old")
+    write_whole(course.folder / IDS, ids_text(ids).encode(), LessonError)
     tell(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
     return whole
 
@@ -101,35 +119,40 @@ def _bytes(archive: ZipFile, each: Submission) -> bytes:
 # --- what is in the ZIP ---------------------------------------------------------
 
 
-def submissions(archive: ZipFile) -> Iterator[Submission]:
-    """The notebooks in a ZIP, each by who handed it in. Students of one name are told apart by their numbers."""
+def submissions(archive: ZipFile) -> tuple[list[Submission], list[Submission]]:
+    """What is graded of a ZIP, each by who handed it in, and the rest. Those of one name are told apart by numbers."""
     entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
         raise LessonError(f"{archive.filename} has {len(entries):,} entries, and at most {MOST_ENTRIES:,} are read.")
     found = [each for place, entry in enumerate(entries) for each in _read(entry, place)]
-    found = [each for each in found if each.file == TINY or each.file.endswith(".ipynb")]
     numbers = defaultdict(set)
     for each in found:
         numbers[each.student.casefold()].add(each.number)
+    taken: list[Submission] = []
+    others: list[Submission] = []
     for each in found:
         alone = len(numbers[each.student.casefold()]) == 1
-        yield each if alone else each._replace(student=f"{each.student}_{each.number}")
+        graded = each.file == TINY or each.file.lower().endswith(".ipynb")
+        named = each if alone else each._replace(student=f"{each.student}_{each.number}")
+        (taken if graded else others).append(named)
+    return taken, others
 
 
 def _read(entry: ZipInfo, place: int) -> Iterator[Submission]:
     """The submission that an entry is, by its name; nothing for another file."""
     name = _name(entry)
-    if len(name) > MOST_LETTERS or not name.endswith((".ipynb", ".py")) or name.startswith("__MACOSX/"):
+    if len(name) > MOST_LETTERS or name.endswith("/") or name.startswith("__MACOSX/"):
         return
     came = _came(entry)
     if found := MOODLE.fullmatch(name):
         who, number, file = found.groups()
-        yield Submission(_cleaned(who), number, file, entry, came, None, (came.timestamp() if came else 0.0, place))
+        order: tuple[float, ...] = came.timestamp() if came else 0.0, place
+        yield Submission(_cleaned(who), "moodle", number, file, entry, came, None, order)
     elif found := CANVAS.fullmatch(name):
         who, late, number, upload, file = found.groups()
         again = AGAIN.search(file)
         order = float(upload), float(again[1]) if again else 0.0, place
-        yield Submission(_cleaned(who), number, AGAIN.sub("", file), entry, came, bool(late), order)
+        yield Submission(_cleaned(who), "canvas", number, AGAIN.sub("", file), entry, came, bool(late), order)
 
 
 def _name(entry: ZipInfo) -> str:
@@ -143,7 +166,8 @@ def _name(entry: ZipInfo) -> str:
 
 def _cleaned(who: str) -> str:
     """A name that is a folder's on every system, and stays in its folder."""
-    return re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", who).strip(" .")[:55] or "_"  # 255 bytes with a number
+    name = re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", who).strip(" .")[:55] or "_"  # 255 bytes with a number
+    return f"_{name}" if RESERVED.fullmatch(name) else name
 
 
 def _came(entry: ZipInfo) -> datetime | None:
@@ -157,7 +181,8 @@ def _came(entry: ZipInfo) -> datetime | None:
 # --- whose and which ------------------------------------------------------------
 
 
-def _wished(course: Course, wished: str) -> str:
+def wished_lesson(course: Course, wished: str) -> str:
+    """The lesson whose name begins so, or that has this number; empty if none is wished. Raises LessonError."""
     wished = wished.zfill(2) if wished.isdecimal() else wished  # 2 is lesson 02
     begun = [each for each in course.lessons if wished and each.startswith(wished)]
     names = [wished] if wished in begun else begun
@@ -166,7 +191,7 @@ def _wished(course: Course, wished: str) -> str:
     return names[0] if names else ""
 
 
-def _newest(course: Course, found: Iterator[Submission], wished: str) -> dict[tuple[str, str], dict[str, Submission]]:
+def _newest(course: Course, found: Iterable[Submission], wished: str) -> dict[tuple[str, str], dict[str, Submission]]:
     """Of each student and lesson what came last, by the name of the file that it becomes."""
     newest: dict[tuple[str, str], dict[str, Submission]] = defaultdict(dict)
     for each in sorted(found, key=lambda each: each.order):

@@ -6,10 +6,11 @@ import difflib
 import math
 import secrets
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
@@ -18,6 +19,7 @@ from .exercise import Exercise
 from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
 from .judging import exercise_named
+from .language import checked
 from .notebook import predictions
 from .sandbox import Limits
 
@@ -26,6 +28,8 @@ LESSON = """
 [lessons.{name}]
 # due = 2027-01-31
 # late = 0.25  # the share of the points that each day begun after it takes
+# extensions = {{ ada = 2027-02-07 }}  # later dates for single students, by the names of their folders
+# partial = true  # a wrong answer gets the share of cases in which it is right
 {points}"""
 PREDICT = "predict "  # begins the name of a prediction: points = { "predict 2.1" = 1 }
 
@@ -33,7 +37,8 @@ PREDICT = "predict "  # begins the name of a prediction: points = { "predict 2.1
 class Lesson(NamedTuple):
     """A lesson that is set: its notebook's name, the points of its exercises, and the end of the time for it.
 
-    variants: groups of exercises of which each student is set one.
+    variants: groups of exercises of which each student is set one. extensions: by student another end.
+    partial: whether a wrong answer gets points for the cases in which it is right.
     """
 
     name: str
@@ -41,6 +46,12 @@ class Lesson(NamedTuple):
     due: datetime | None = None
     late: float = 0.0
     variants: tuple[tuple[str, ...], ...] = ()
+    extensions: Mapping[str, datetime] = MappingProxyType({})
+    partial: bool = False
+
+    def due_for(self, student: str) -> datetime | None:
+        """The end of the time for a student."""
+        return self.extensions.get(student, self.due)
 
     def exercises(self, seed: str) -> list[str]:
         """The exercises that are set to somebody with this seed."""
@@ -65,6 +76,7 @@ class Course(NamedTuple):
     limits: Limits
     assessed: bool = False
     seed: str = ""
+    language: str = ""
 
     def seed_of(self, student: str) -> str:
         """What chance is made of for a student; nobody can guess it who has not the course file."""
@@ -104,23 +116,34 @@ def read_course(folder: Path) -> Course:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LessonError(f"{file} cannot be read: {error}. Mend that place.") from None
     open_course(folder)
-    _known(file, told, ("assessed", "seed", "limits", "lessons"), "the file")
-    if not isinstance(assessed := told.get("assessed", False), bool):
-        raise LessonError(f"{file}: assessed is {assessed!r}. Write assessed = true, or false.")
+    _known(file, told, ("assessed", "seed", "language", "limits", "lessons"), "the file")
+    assessed, language = _switch(file, told, "assessed"), str(told.get("language", ""))
+    if language:
+        checked(language)
     lessons = _table(file, told, "lessons", "the file")
     set_lessons = {name: _lesson(file, lessons, name) for name in lessons}
-    return Course(folder, set_lessons, _limits(file, told), assessed, str(told.get("seed", "")))
+    return Course(folder, set_lessons, _limits(file, told), assessed, str(told.get("seed", "")), language)
 
 
 def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     told = _table(file, lessons, name, "lessons")
-    _known(file, told, ("due", "late", "points", "variants"), name)
+    _known(file, told, ("due", "late", "points", "variants", "extensions", "partial"), name)
     late = _number(file, told, "late", name, least=0) if "late" in told else 0.0
     points = _table(file, told, "points", name)
     exercises = [each.name for each in ALL_EXERCISES[:-1]] + [each.stem for each in on_the_shelves()]
     _known(file, points, [*exercises, *(PREDICT + each for each in predictions())], f"{name}.points")
     worth = {each: _number(file, points, each, f"{name}.points", least=0) for each in points}
-    return Lesson(name, worth, _due(file, told, name), late, _variants(file, told, name, worth))
+    given = _table(file, told, "extensions", name)
+    extensions = {student: _due(file, given, student) for student in given}
+    return Lesson(
+        name,
+        worth,
+        _due(file, told, "due", f" of {name}"),
+        late,
+        _variants(file, told, name, worth),
+        {student: due for student, due in extensions.items() if due},
+        _switch(file, told, "partial"),
+    )
 
 
 def _variants(file: Path, told: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:
@@ -142,13 +165,21 @@ def _limits(file: Path, told: dict[str, Any]) -> Limits:
     return Limits(**given)
 
 
-def _due(file: Path, told: dict[str, Any], where: str) -> datetime | None:
-    due = told.get("due")
+def _due(file: Path, told: dict[str, Any], entry: str, where: str = "") -> datetime | None:
+    due = told.get(entry)
     if isinstance(due, date) and not isinstance(due, datetime):
         due = datetime.combine(due, time.max)  # to the end of the day
     if due is not None and not isinstance(due, datetime):
-        raise LessonError(f"{file}: due of {where} is {due!r}, no date. Write it without quotes: due = 2027-01-31")
+        hint = f"Write it without quotes: {entry} = 2027-01-31"
+        raise LessonError(f"{file}: {entry}{where} is {due!r}, no date. {hint}")
     return due.astimezone() if due else None
+
+
+def _switch(file: Path, table: dict[str, Any], name: str) -> bool:
+    switch = table.get(name, False)
+    if not isinstance(switch, bool):
+        raise LessonError(f"{file}: {name} is {switch!r}. Write {name} = true, or false.")
+    return switch
 
 
 def _number(file: Path, table: dict[str, Any], name: str, where: str, least: float) -> float:

@@ -7,17 +7,12 @@ was stopped goes on where it was, and who hands in again is graded again.
 from __future__ import annotations
 
 import ast
-import csv
 import inspect
-import io
 import json
 import os
-import stat
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -32,16 +27,18 @@ from .course import PREDICT, Course, Lesson
 from .custom_exercises import NAMED
 from .exercise import Exercise
 from .exercises.tiny import as_cell, graded_part
+from .handed_in import HandedIn, days_late, misplaced, printable_name, read_bytes, read_submission, student_folders
 from .handout import cell_texts, checked
-from .judging import Verdict
+from .judging import Verdict, exercise_named
 from .manual_marks import FILE as BY_HAND
-from .manual_marks import hand_answers, hand_cells, marked, marks_rows, read_marks
+from .manual_marks import WAITS, cell_name, csv_text, hand_answers, hand_cells, marks_rows, read_marks, with_marks
 from .notebook import predicted
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared
-MOST_BYTES = 1 << 25  # of a file that is read
-HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
+MOST_CELLS = 5_000  # of a notebook
+FORM = 2  # of what is kept; another one is graded anew
+CANARY = "kahn"  # its solution is known to be right
 Told = Callable[[str], Any]
 READING = Lock()  # what a notebook may unfold to is large: one at a time
 
@@ -56,22 +53,54 @@ class Result(NamedTuple):
     ungraded: str = ""  # why there is no result
     lost: float = 0.0  # the share of the points that lateness takes
     untimed: bool = False  # there was a time for it, and nobody knows when it came
+    handed_in: bool = True  # something that could be graded
+    left_out: tuple[str, ...] = ()  # what lies there and is not graded, with the reasons
 
     @property
     def points(self) -> float:
         return float(sum(each["points"] for each in self.answers)) * (1.0 - self.lost)
 
+    @property
+    def has_mark(self) -> bool:
+        """Whether there is anything to mark: who handed in nothing has no mark, and not 0."""
+        return not self.ungraded and (self.handed_in or any(each.get("marked") for each in self.answers))
 
-def grade_all(course: Course, tell: Told) -> list[Result]:
-    """The results of everybody for every lesson that gives points. tell: is given a line about each."""
+    @property
+    def mark(self) -> str:
+        """The points as tables have them: empty where there is no mark."""
+        return f"{self.points:g}" if self.has_mark else ""
+
+
+def check_walls(limits: sandbox.Limits) -> None:
+    """Raise LessonError unless an answer that is known to be right passes here: else everybody would get 0."""
+    if not limits.enclosed:
+        sandbox.grade([], [], limits, [])  # there are no walls: whether anything can be started
+        return
+    right = exercise_named(CANARY)
+    patient = limits._replace(seconds=max(60, limits.seconds))
+    (verdict,) = sandbox.grade([solution_text(right)], [(right, right.name)], patient, [])
+    if not verdict.passed:
+        why = verdict.message.splitlines()[0]
+        raise LessonError(
+            f"Nobody is graded: the right answer to {CANARY}, put through the same walls, does not pass here ({why}) "
+            f"Are you root of a container that knows no other user? Grade as another user. {sandbox.INSTEAD}"
+        )
+
+
+def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
+    """The results of everybody, or of one student, for every lesson that gives points. tell: is given lines."""
     set_lessons = [each for each in (set_lesson(course, lesson) for lesson in course.lessons.values()) if each.worth]
-    marks = read_marks(course.folder)
-    students = sorted(_folders(course.folder / "submitted"))
-    sandbox.grade([], [], course.limits, [])  # whether it works here, before anybody is blamed
+    students = sorted(student_folders(course.folder / "submitted"))
+    if only and only not in students:
+        raise LessonError(f"There is no folder {course.folder / 'submitted' / only}. Name one of those in submitted.")
+    marks = read_marks(course.folder, lambda who, lesson: _parts(course, students, set_lessons, who, lesson))
+    for line in unknown_extensions(course, students):
+        tell(line)
+    check_walls(course.limits)
     work = []
     for each in set_lessons:
         if any((course.folder / "submitted" / student / each.lesson.name).is_dir() for student in students):
-            work += [(student, each) for student in students]
+            work += [(student, each) for student in students if only in ("", student)]
         else:  # rather no column than one of zeros
             tell(f"{each.lesson.name}: nobody has handed it in")
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -80,19 +109,40 @@ def grade_all(course: Course, tell: Told) -> list[Result]:
         try:
             for done in as_completed(waiting):
                 result: Result = done.result()()
-                answers = marked(_name(result.student), result.lesson, result.answers, marks)
+                answers = with_marks(cell_name(result.student), result.lesson, result.answers, marks)
                 results.append(result._replace(answers=answers))
                 tell(f"{len(results)} of {len(work)}: {_summary(results[-1])}")
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    if any(is_broken(answer) for result in results for answer in result.answers):
+        check_walls(course.limits)  # they may have broken meanwhile
     results.sort(key=lambda each: each[:2])
-    for line in untimed(results):
+    for line in [*untimed(results), *not_graded(course, results), *waiting_marks(results)]:
         tell(line)
-    rows = marks_rows(((_name(each.student), each.lesson, each.answers) for each in results), marks)
-    if rows:
-        write_whole(course.folder / BY_HAND, _csv(rows).encode(), LessonError)
+    rows = marks_rows(((cell_name(each.student), each.lesson, each.answers) for each in results), marks)
+    if rows and not only:
+        write_whole(course.folder / BY_HAND, csv_text(rows).encode(), LessonError)
     return results
+
+
+def _parts(
+    course: Course, students: list[str], set_lessons: list[SetLesson], who: str, lesson: str
+) -> dict[str, float] | None:
+    """The points of each part that a student is set in a lesson, of by_hand.csv's names. None for nobody's name."""
+    student = next((each for each in students if cell_name(each) == who), None)
+    if student is None:
+        return None
+    for each in set_lessons:
+        if each.lesson.name == lesson:
+            names = [*each.lesson.exercises(course.seed_of(student)), *each.lesson.predictions]
+            return {name: each.lesson.points[name] for name in names} | {
+                name: most for name, (most, _) in each.by_hand.items()
+            }
+    return {}
+
+
+# --- what the lecturer is to know -----------------------------------------------
 
 
 def untimed(results: list[Result]) -> list[str]:
@@ -100,12 +150,53 @@ def untimed(results: list[Result]) -> list[str]:
     who: dict[str, list[str]] = {}
     for each in results:
         if each.untimed:
-            who.setdefault(each.lesson, []).append(readable(each.student))
+            who.setdefault(each.lesson, []).append(printable_name(each.student))
     return [
         f"{lesson}: whether it came late is not known of {', '.join(names)}, so nothing is taken off. Write the time "
         f"to submitted/STUDENT/{lesson}/timestamp.txt, such as 2027-01-31 18:00:00 UTC, and grade again."
         for lesson, names in who.items()
     ]
+
+
+def not_graded(course: Course, results: list[Result]) -> list[str]:
+    """What was handed in and is not graded, each with the reason."""
+    told = []
+    for student in dict.fromkeys(each.student for each in results):
+        beside = misplaced(course.folder / "submitted" / student, course.lessons)
+        told += [f"not graded: {printable_name(student)}: {each}" for each in beside]
+        for result in (each for each in results if each.student == student):
+            told += [f"not graded: {printable_name(student)}, {result.lesson}: {each}" for each in result.left_out]
+    return told
+
+
+def waiting_marks(results: list[Result]) -> list[str]:
+    """How many answers wait for a person, of each part."""
+    waiting: dict[str, list[str]] = {}
+    for result in results:
+        for answer in result.answers:
+            if answer["message"].startswith(WAITS):
+                part = f"{result.lesson}, {answer['exercise']}"
+                waiting.setdefault(part, []).append(printable_name(result.student))
+    return [
+        f"waiting for your marks in {BY_HAND}: {part}, of {', '.join(who)}. Until then they count 0 in the tables."
+        for part, who in waiting.items()
+    ]
+
+
+def unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
+    """Extensions of students who have no folder: a misspelt name would take points from somebody."""
+    known = set(students)
+    return [
+        f"{lesson.name}: an extension for {student!r}, who has no folder in submitted"
+        for lesson in course.lessons.values()
+        for student in lesson.extensions
+        if student not in known
+    ]
+
+
+def is_broken(answer: dict[str, Any]) -> bool:
+    """Whether an answer ended Python, or the walls broke: nobody can tell which, so that is not kept."""
+    return any(name == sandbox.BROKEN for name, _ in answer["mistakes"])
 
 
 class SetLesson(NamedTuple):
@@ -121,8 +212,8 @@ class SetLesson(NamedTuple):
 
 
 def _summary(result: Result) -> str:
-    points = f"{result.points:g} of {sum(each['of'] for each in result.answers):g}"
-    return f"{readable(result.student)}, {result.lesson}: {result.ungraded or points}"
+    told = result.ungraded or (result.mark and f"{result.mark} of {sum(each['of'] for each in result.answers):g}")
+    return f"{printable_name(result.student)}, {result.lesson}: {told or 'nothing to grade'}"
 
 
 def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
@@ -155,7 +246,8 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
     """What finishes the result: with what is kept, if it is of this very notebook, or with new verdicts."""
     lesson = task.lesson
     folder = course.folder / "submitted" / student / lesson.name
-    days = _days_late(folder, lesson)
+    due = lesson.due_for(student)
+    days = days_late(folder, due)
     late = None if days is None else days > 0
     result = Result(student, lesson.name, [], late, lost=min(1.0, lesson.late * (days or 0)))
     place = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
@@ -163,17 +255,22 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
         names = lesson.exercises(course.seed_of(student))
         asked = [(course.exercise(name, student), task.expressions[name]) for name in names]
         own = [(inspect.getsource(each.solve), each.told, each.asking) for each, _ in asked if each.asking]
-        named = _read(there) if (there := course.folder / "exercises" / NAMED).exists() else b""
-        rest = lesson.points, [answer for _, answer in asked], course.limits, __version__, task.by_hand, own, named
-        handed_in, tiny = _notebook(folder), _tiny(folder) if any(graded_part(name) for name in names) else b""
-        digest = sha256(handed_in + tiny + repr(rest).encode()).hexdigest() if handed_in or tiny else ""
-        result = result._replace(untimed=bool((handed_in or tiny) and lesson.due) and days is None)
+        named = read_bytes(there) if (there := course.folder / "exercises" / NAMED).exists() else b""
+        answers = [answer for _, answer in asked]
+        rest = FORM, lesson.points, lesson.partial, answers, course.limits, __version__, task.by_hand, own, named
+        handed_in = read_submission(folder, any(graded_part(name) for name in names))
+        result = result._replace(left_out=handed_in.left_out, handed_in=bool(handed_in.notebook or handed_in.tiny))
+        digest = sha256(handed_in.notebook + handed_in.tiny + repr(rest).encode()).hexdigest()
+        result = result._replace(untimed=bool(result.handed_in and due) and days is None)
         if (kept := _kept(place, digest)) is not None:
             return lambda: result._replace(answers=kept)
         parts = [each for each in asked if graded_part(each[0].name)]
         asked = [each for each in asked if each not in parts]
-        verdicts, others, shapes = _verdicts(course, handed_in, asked, task)
-        verdicts += _verdicts_of_tiny(course, tiny, [part for part, _ in parts])
+        notebook, why = _read_notebook(handed_in)
+        if why and handed_in.notebook:
+            result = result._replace(left_out=(*handed_in.left_out, why), handed_in=bool(handed_in.tiny))
+        verdicts, shapes = _verdicts(course, notebook, why, asked, task)
+        verdicts += _verdicts_of_tiny(course, handed_in.tiny, [part for part, _ in parts])
         names = [*(each.name for each, _ in asked), *lesson.predictions, *(each.name for each, _ in parts)]
     except (LessonError, OSError) as error:
         told = str(error)
@@ -183,8 +280,8 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
         answers = [_answer(each, lesson, verdict) for each, verdict in zip(names, verdicts)]
         for answer, shape in zip(answers, shapes):
             answer["shape"] = shape
-        answers += others
-        if digest:
+        answers += hand_answers(task.by_hand, notebook)
+        if result.handed_in and not (why and handed_in.notebook) and not any(map(is_broken, answers)):
             place.parent.mkdir(parents=True, exist_ok=True)
             write_whole(place, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
         return result._replace(answers=answers)
@@ -192,21 +289,33 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
     return finish
 
 
-def _verdicts(
-    course: Course, handed_in: bytes, asked: list[tuple[Exercise, str]], task: SetLesson
-) -> tuple[list[Verdict], list[dict[str, Any]], list[str]]:
-    """Of a notebook the verdicts, what is marked by hand, and the shapes of the answers."""
+def _read_notebook(handed_in: HandedIn) -> tuple[dict[str, Any], str]:
+    """The notebook as it is saved, and why it is not graded; empty if it is."""
+    if not handed_in.notebook:
+        return {"cells": []}, handed_in.problem
     try:
         with READING:
-            notebook = json.loads(handed_in or '{"cells": []}')
-            cells, others = cell_texts(notebook), hand_answers(task.by_hand, notebook)
+            notebook = json.loads(handed_in.notebook)
+            count = len(cell_texts(notebook))
+            hand_cells(notebook)
     except (ValueError, RecursionError, LessonError, AttributeError, KeyError, TypeError):
-        return _all_of("What was handed in is no notebook.", asked, task), hand_answers(task.by_hand, {"cells": []}), []
-    if not handed_in:
-        return _all_of("Not handed in.", asked, task), others, []
+        return {"cells": []}, "the notebook cannot be read as one"
+    if count > MOST_CELLS:
+        return {"cells": []}, f"the notebook has {count:,} cells of code, and at most {MOST_CELLS:,} are read"
+    return notebook, ""
+
+
+def _verdicts(
+    course: Course, notebook: dict[str, Any], why: str, asked: list[tuple[Exercise, str]], task: SetLesson
+) -> tuple[list[Verdict], list[str]]:
+    """Of a notebook the verdicts and the shapes of the answers; why: it is not graded."""
+    if why or not notebook["cells"]:
+        told = f"Not graded: {why}." if why else "Not handed in."
+        return [Verdict(False, told)] * (len(asked) + len(task.lesson.predictions)), []
+    cells = cell_texts(notebook)
     verdicts = sandbox.grade(cells, asked, course.limits, _hidden(course)) if asked else []
     verdicts += [predicted(cells, name.removeprefix(PREDICT)) for name in task.lesson.predictions]
-    return verdicts, others, [_shape(cells, *each) for each in asked]
+    return verdicts, [_shape(cells, *each) for each in asked]
 
 
 def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -> list[Verdict]:
@@ -224,18 +333,15 @@ def _hidden(course: Course) -> list[str]:
     return [str(course.folder / each) for each in ("source", "release", "submitted", "results", "exercises")]
 
 
-def _all_of(told: str, asked: list[tuple[Exercise, str]], task: SetLesson) -> list[Verdict]:
-    return [Verdict(False, told)] * (len(asked) + len(task.lesson.predictions))
-
-
 def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
-    points = lesson.points[name]
+    most = lesson.points[name]
+    points = most if verdict.passed else round(most * verdict.share * lesson.partial, 2)
     try:
         picture = verdict.drawn()
     except MissingToolError:
         picture = ""
     return {
-        "exercise": name, "passed": verdict.passed, "points": points * verdict.passed, "of": points,
+        "exercise": name, "passed": verdict.passed, "points": points, "of": most,
         "message": verdict.message, "mistakes": [list(each) for each in verdict.mistakes], "picture": picture,
         "does": verdict.does,
     }  # fmt: skip
@@ -259,108 +365,3 @@ def _kept(place: Path, digest: str) -> list[dict[str, Any]] | None:
         return list(kept["answers"]) if kept["digest"] == digest else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
-
-
-# --- what was handed in ---------------------------------------------------------
-
-
-def _folders(place: Path) -> Iterator[str]:
-    """The names of the folders in a folder; of no links, which may lead anywhere."""
-    if not place.is_dir():
-        raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
-    return (each.name for each in os.scandir(place) if each.is_dir(follow_symlinks=False) and each.name[0] != ".")
-
-
-def readable(student: str) -> str:
-    r"""The name of a folder to be shown: bytes that are no letters here by their numbers, as \xc1."""
-    return os.fsencode(student).decode(sys.getfilesystemencoding(), "backslashreplace")
-
-
-def _notebook(folder: Path) -> bytes:
-    """The notebook that was handed in: the one of the lesson's name, or the only one. Empty if there is none."""
-    found = [each for each in folder.glob("*.ipynb") if _is_here(each)]
-    named = [each for each in found if each.stem == folder.name] or found
-    return _read(named[0]) if len(named) == 1 else b""
-
-
-def _tiny(folder: Path) -> bytes:
-    file = folder / "tiny.py"
-    return _read(file) if os.path.lexists(file) and _is_here(file) else b""
-
-
-def _is_here(file: Path) -> bool:
-    """Whether it is a file: a link may lead anywhere, and a pipe or a device may have no end."""
-    return not file.parent.is_symlink() and stat.S_ISREG(file.lstat().st_mode)
-
-
-def _read(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(MOST_BYTES)
-
-
-def _days_late(folder: Path, lesson: Lesson) -> int | None:
-    """How many days were begun after its time, if nbgrader's timestamp.txt says when it came."""
-    try:
-        told = _read(stamp).decode() if _is_here(stamp := folder / "timestamp.txt") else ""
-        day, hour, *zone = told.split()
-        came = datetime.fromisoformat(f"{day} {hour}{zone[0] if zone and zone[0][0] in '+-' else ''}")
-    except (OSError, ValueError):
-        return None
-    came = came if came.tzinfo else came.replace(tzinfo=UTC)
-    return None if lesson.due is None else max(0, -((lesson.due - came) // timedelta(days=1)))
-
-
-# --- the table ------------------------------------------------------------------
-
-
-def table(results: list[Result]) -> str:
-    """The results as CSV, a line for each answer.
-
-    >>> answer = {"exercise": "kahn", "points": 0.0, "of": 2.0, "mistakes": [["one_leaf", "It ..."]]}
-    >>> print(table([Result("ada", "02_kahns_order", [answer])]).splitlines()[1])
-    ada,02_kahns_order,kahn,0,2,one_leaf,
-    """
-    rows: list[list[Any]] = [list(HEAD)]
-    for result in results:
-        late = {None: "", True: "late", False: "in time"}[result.late]
-        for each in result.answers:
-            names = " ".join(name for name, _ in each["mistakes"])
-            points = f"{each['points'] * (1.0 - result.lost):g}", f"{each['of']:g}"
-            rows.append([_name(result.student), result.lesson, each["exercise"], *points, names, late])
-    return _csv(rows)
-
-
-def spreadsheets(results: list[Result]) -> dict[str, str]:
-    """A line for each student, a column for each lesson: as Moodle reads marks, and as Canvas does.
-
-    >>> answer = {"exercise": "kahn", "points": 2.0, "of": 2.0, "mistakes": []}
-    >>> print(spreadsheets([Result("ada", "02_kahns_order", [answer])])["moodle.csv"])
-    username,02_kahns_order
-    ada,2
-    <BLANKLINE>
-    """
-    lessons = {each.lesson: sum(answer["of"] for answer in each.answers) for each in results if each.answers}
-    marks: dict[str, dict[str, str]] = {}
-    for each in results:
-        marks.setdefault(each.student, {})[each.lesson] = f"{each.points:g}"
-    moodle: list[list[Any]] = [["username", *lessons]] + [
-        [_name(who), *map(own.get, lessons)] for who, own in marks.items()
-    ]
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-    canvas: list[list[Any]] = [
-        [*head, *lessons],
-        ["Points Possible", "", "", "", "", *(f"{each:g}" for each in lessons.values())],
-    ]
-    canvas += [[_name(who), "", "", _name(who), "", *map(own.get, lessons)] for who, own in marks.items()]
-    return {"moodle.csv": _csv(moodle), "canvas.csv": _csv(canvas)}
-
-
-def _csv(rows: list[list[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
-def _name(student: str) -> str:
-    told = readable(student)
-    return "'" * (told[0] in "=+-@") + told  # a spreadsheet would compute it

@@ -35,6 +35,7 @@ class Verdict:
     mistakes: list[Mistake] = field(default_factory=list)
     case: ExerciseCase | None = field(default=None, repr=False)
     does: str = field(default="", repr=False)  # a fingerprint of what a wrong answer does
+    share: float = field(default=0.0, repr=False)  # of the cases, in which a wrong answer is right
 
     def __repr__(self) -> str:
         return told(self.message)
@@ -97,7 +98,8 @@ def verdict(exercise: Exercise, asked: Asked) -> Verdict:
     does = sha256(repr([(place, _rounded(asked[place])) for place in shared]).encode()).hexdigest()[:8]
     named = named_by_a_lecturer(exercise.name, does)
     mistakes = [Mistake(*named)] if named else diagnose(exercise, asked)
-    return Verdict(False, _message(exercise, asked, wrong, mistakes), mistakes, exercise.cases[wrong[0]], does)
+    share = (len(asked) - len(wrong)) / len(exercise.cases)
+    return Verdict(False, _message(exercise, asked, wrong, mistakes), mistakes, exercise.cases[wrong[0]], does, share)
 
 
 def _rounded(told: Any) -> Any:

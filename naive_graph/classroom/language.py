@@ -13,6 +13,8 @@ import ast
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from html import escape
 from pathlib import Path
@@ -53,6 +55,18 @@ def told(text: str) -> str:
     """A message in the language that is wished, as far as its catalogue knows it."""
     wished = os.environ.get("NAIVE_GRAPH_LANGUAGE") and wished_language()
     return messages(wished).message(text) if wished else text
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """A block in which a language is wished; with an empty one, that which is wished already."""
+    before = os.environ.get("NAIVE_GRAPH_LANGUAGE")
+    os.environ.update({"NAIVE_GRAPH_LANGUAGE": language} if language else {})
+    try:
+        yield
+    finally:
+        os.environ.pop("NAIVE_GRAPH_LANGUAGE", None)
+        os.environ.update({} if before is None else {"NAIVE_GRAPH_LANGUAGE": before})
 
 
 NaiveGraphError.words = staticmethod(told)

@@ -1,32 +1,45 @@
-"""Cells that a person marks: those that nbgrader calls manually graded. Their marks stand in by_hand.csv."""
+"""Marks that a person gives, in by_hand.csv: of cells that nbgrader calls manually graded, and of others.
+
+A line `student, lesson, part, points, of, reason` with points replaces whatever a
+part got by itself. Its reason stands on the student's page.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import LessonError
+from .handed_in import printable_name
 from .handout import Notebook
 
 FILE = "by_hand.csv"
-HEAD = ("student", "lesson", "cell", "points", "of", "comment")
+HEAD = ("student", "lesson", "part", "points", "of", "reason")
+EARLIER = {"cell": "part", "comment": "reason"}  # what columns were called
 WAITS = "Not marked yet.\n\n"  # before what somebody wrote
-# Of (student, lesson, cell) the points, of how many, a comment.
-Marks = dict[tuple[str, str, str], tuple[str, str, str]]
+Place = tuple[str, str, str]  # student, lesson, part
+
+
+class ManualMark(NamedTuple):
+    """A line of the file. points: None where none are given yet."""
+
+    points: float | None
+    reason: str
+    line: int
 
 
 def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
     """By their grade_id the cells that are marked by hand: their points, and what stands in them."""
-    found = {}
+    cells = {}
     for cell in notebook["cells"]:
         told = cell.get("metadata", {}).get("nbgrader", {})
         if told.get("grade") and (told.get("solution") or told.get("task")):
-            found[str(told["grade_id"])] = float(told.get("points", 0)), "".join(cell["source"])
-    return found
+            cells[str(told["grade_id"])] = float(told.get("points", 0)), "".join(cell["source"])
+    return cells
 
 
 def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> list[dict[str, Any]]:
@@ -41,54 +54,106 @@ def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> li
     ]  # fmt: skip
 
 
-def read_marks(folder: Path) -> Marks:
-    """The marks that were given. Raises LessonError, which names the line."""
-    marks: Marks = {}
+def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]) -> dict[Place, ManualMark]:
+    """The marks that were given, by student, lesson and part.
+
+    most: of a student and a lesson the points of each part; None for an unknown student.
+    Raises LessonError, which names the line and the way to mend it.
+    """
+    file = folder / FILE
     try:
-        with (folder / FILE).open(encoding="utf-8-sig", newline="") as file:
-            head = next(file, "")  # a spreadsheet may part by semicolons, and it is written anew from what is read
-            rows = csv.DictReader(chain([head], file), delimiter=max(",;\t", key=head.count))
-            if not set(HEAD) <= set(rows.fieldnames or ()):
-                raise LessonError(f"{folder / FILE} begins with {head.strip()!r}. Its first line is: {','.join(HEAD)}")
-            for line, row in enumerate(rows, 2):
-                told = {each: (row[each] or "").strip() for each in HEAD}
-                if told["points"] and not _is_a_mark(told["points"].replace(",", ".")):
-                    hint = "Write a number from 0, or nothing where none is given yet."
-                    raise LessonError(f"{folder / FILE}, line {line}: points are {told['points']!r}. {hint}")
-                marks[told["student"], told["lesson"], told["cell"]] = told["points"], told["of"], told["comment"]
+        with file.open(encoding="utf-8-sig", newline="") as opened:
+            head = next(opened, "")  # a spreadsheet may part by semicolons; it is written anew from what is read
+            delimiter = max(",;\t", key=head.count)
+            names = [EARLIER.get(each.strip(), each.strip()) for each in next(csv.reader([head], delimiter=delimiter))]
+            if not {*HEAD} - {"of"} <= {*names}:
+                raise LessonError(f"{file} begins with {head.strip()!r}. Its first line is: {','.join(HEAD)}")
+            rows = [
+                {name: (row.get(name) or "").strip() for name in HEAD}
+                for row in csv.DictReader(opened, names, delimiter=delimiter)
+            ]
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LessonError(f"{folder / FILE} cannot be read: {error}. Save it as CSV, in UTF-8, with commas.") from error
+        raise LessonError(f"{file} cannot be read: {error}. Save it as CSV, in UTF-8, with commas.") from error
+    marks: dict[Place, ManualMark] = {}
+    for line, row in enumerate(rows, 2):
+        place = row["student"], row["lesson"], row["part"]
+        points = _points(f"{file}, line {line}", row, most) if row["points"] else None
+        if place in marks and points is not None and marks[place].points is not None:
+            raise LessonError(f"{file}, line {line}: line {marks[place].line} marks the same. Take out one of them.")
+        if points is not None or place not in marks:
+            marks[place] = ManualMark(points, row["reason"], line)
     return marks
 
 
-def _is_a_mark(text: str) -> bool:
+def _points(where: str, row: dict[str, str], most: Callable[[str, str], dict[str, float] | None]) -> float:
+    """The points of a line; raises LessonError for a number, a student, a lesson or a part that cannot be meant."""
     try:
-        return 0 <= float(text) < math.inf
+        points = float(row["points"].replace(",", "."))
     except ValueError:
-        return False
+        points = math.nan
+    if not 0 <= points < math.inf:
+        hint = "Write a number from 0, or nothing where none is given yet."
+        raise LessonError(f"{where}: points are {row['points']!r}. {hint}")
+    parts = most(row["student"], row["lesson"])
+    if parts is None:
+        hint = "Write the name of a folder in submitted."
+        raise LessonError(f"{where}: there is no student {row['student']!r}. {hint}")
+    if not parts:
+        raise LessonError(f"{where}: no lesson {row['lesson']!r} gives points. Write its name as course.toml has it.")
+    if row["part"] not in parts:
+        hint = f"There are: {', '.join(parts)}."
+        raise LessonError(f"{where}: {row['lesson']} has no part {row['part']!r} for {row['student']}. {hint}")
+    if points > parts[row["part"]]:
+        hint = f"Give at most {parts[row['part']]:g}, or more points to the part in course.toml."
+        raise LessonError(f"{where}: {points:g} points of {parts[row['part']]:g} for {row['part']}. {hint}")
+    return points
 
 
-def marked(student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: Marks) -> list[dict[str, Any]]:
+def with_marks(
+    student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: dict[Place, ManualMark]
+) -> list[dict[str, Any]]:
     """The answers with the marks that a person gave them."""
-    return [_marked(each, *marks.get((student, lesson, each["exercise"]), ("", "", ""))) for each in answers]
+    return [_marked(each, marks.get((student, lesson, each["exercise"]))) for each in answers]
 
 
-def _marked(answer: dict[str, Any], points: str, _: str, comment: str) -> dict[str, Any]:
-    if not answer.get("by_hand") or not points:
+def _marked(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, Any]:
+    if mark is None or mark.points is None:
         return answer
-    given = float(points.replace(",", "."))
-    message = "\n\n".join(filter(None, (comment, answer["message"].removeprefix(WAITS))))
-    return {**answer, "points": given, "passed": given >= answer["of"], "message": message}
+    told = [mark.reason, answer["message"].removeprefix(WAITS)]
+    if not answer.get("by_hand"):
+        told[0] = f"Marked by hand: {mark.points:g} of {answer['of']:g}. {mark.reason}".strip()
+    passed = mark.points >= answer["of"]
+    changed = {"points": mark.points, "passed": passed, "message": "\n\n".join(filter(None, told)), "marked": True}
+    return {**answer, **changed, **({"mistakes": [], "picture": ""} if passed else {})}
 
 
-def marks_rows(results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: Marks) -> list[list[Any]]:
+def marks_rows(
+    results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: dict[Place, ManualMark]
+) -> list[list[Any]]:
     """The table to be filled in, with all that was filled in. results: student, lesson and answers of each."""
-    rows = dict(marks)
+    rows: dict[Place, list[Any]] = {}
     for student, lesson, answers in results:
-        for each in answers:
-            if each.get("by_hand"):
-                points, _, comment = marks.get(place := (student, lesson, each["exercise"]), ("", "", ""))
-                rows[place] = points, f"{each['of']:g}", comment
-    return [list(HEAD), *([*place, *rows[place]] for place in sorted(rows))] if rows else []
+        for answer in answers:
+            place = student, lesson, answer["exercise"]
+            mark = marks.get(place, ManualMark(None, "", 0))
+            if answer.get("by_hand") or place in marks:
+                points = "" if mark.points is None else f"{mark.points:g}"
+                rows[place] = [*place, points, f"{answer['of']:g}", mark.reason]
+    for place, mark in marks.items():  # of lessons that nobody has handed in, and notes without points
+        rows.setdefault(place, [*place, "" if mark.points is None else f"{mark.points:g}", "", mark.reason])
+    return [list(HEAD), *(rows[place] for place in sorted(rows))] if rows else []
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def cell_name(student: str) -> str:
+    """The name of a student as a spreadsheet does not compute it."""
+    told = printable_name(student)
+    return "'" * (told[0] in "=+-@") + told

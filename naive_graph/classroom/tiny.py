@@ -15,6 +15,7 @@ from .language import told
 from .notebook import SaidText, note
 from .run_answer import ask
 
+ASSESSED = "assessed.txt"  # lies beside the notebooks of a course that gives marks
 LAST = 10  # the lesson after which tiny.py is whole
 
 
@@ -32,10 +33,13 @@ def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
     _known(lesson)
     if path.exists():
         return SaidText(f"{path} is there, and stays as it is. Open it, and write at its end.")
+    before = 0 if (path.parent / ASSESSED).exists() else lesson - 1
     try:
-        write_whole(path, tiny_text(lesson - 1).encode(), LessonError)
+        write_whole(path, tiny_text(before).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
+    if before < lesson - 1:
+        return SaidText(f"{path} is written, and is empty: here its parts give marks. Open it, and write at its end.")
     return SaidText(f"{path} is written, as it is before lesson {lesson}. Open it, and write at its end.")
 
 

@@ -10,31 +10,41 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.checking import check_cases, untold_mistakes, untold_mutants
-from ..classroom.collecting import collect
+from ..classroom.collecting import collect, wished_lesson
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.custom_exercises import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.exercises.tiny import graded_part
-from ..classroom.grading import Result, grade_all, set_lesson, spreadsheets, table
+from ..classroom.gradescope import autograder
+from ..classroom.grading import Result, grade_all, not_graded, set_lesson
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
+from ..classroom.language import speaking, told
 from ..classroom.lessons import GLOSSARY, lessons_of_the_package
+from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
+from ..classroom.tiny import ASSESSED
 from ..core.files import write_whole
 from ..errors import CommandError, LessonError
 
+ASSESSED_TEXT = "In this course answers give marks: naive-graph tiny start writes no earlier parts of tiny.py.\n"
 
-def new(folder: Path, names: Sequence[str], renew: bool, marked: bool) -> int:
-    """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
+
+def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] | None) -> int:
+    """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson.
+
+    marked: None for a course with hints and solutions; else the lessons that stand behind --assessed.
+    """
+    names, assessing = [*names, *(marked or ())], marked is not None
     if folder.exists() and not folder.is_dir():
         raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
     lessons = lessons_of_the_package()
     read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
     if not (folder / FILE).exists():
         chosen = {each.stem: checked(cell_texts(read[each.stem])) for each in _chosen(lessons, names)}
-        told = [(name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items()]
+        set_out = [(name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items()]
         own = sorted(each.stem for each in (folder / "exercises").glob("*.py"))
-        _write(folder / FILE, course_text([*told, ("own", own)] if own else told, marked))
-    elif names or marked:
+        _write(folder / FILE, course_text([*set_out, ("own", own)] if own else set_out, assessing))
+    elif names or assessing:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
     for note in sorted(lessons[0].parent.glob("notes/*.md")):
@@ -78,6 +88,8 @@ def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
         if (glossary := course.folder / GLOSSARY).exists():  # to which the lessons lead
             for beside in (place, course.source(lesson.name).parent):
                 _write_once(beside / GLOSSARY, glossary.read_text(encoding="utf-8"), renew)
+        if course.assessed:
+            _write_once(place / ASSESSED, ASSESSED_TEXT, renew)
         named = course.folder / "exercises" / NAMED
         if named.exists() and not course.assessed:
             _write_once(place / "exercises" / NAMED, named.read_text(encoding="utf-8"), renew)
@@ -93,26 +105,53 @@ def _listed(course: Course) -> list[str]:
     return [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def grade(folder: Path, trust: bool) -> int:
-    """Grade what lies in a folder, and write a table and the pages beside it."""
+def grade(folder: Path, trust: bool, student: str) -> int:
+    """Grade what lies in a folder, and write tables and pages beside it; of one student, say what is wrong as well.
+
+    1 if something could not be graded; of one student, also if a point is missing.
+    """
     course = _course_of(folder)
     course = course._replace(limits=course.limits._replace(enclosed=not trust))
     if not trust and sys.platform != "linux":
         raise LessonError(
             "Only Linux has the walls that keep what is handed in from your files and your network. "
-            "Grade on Linux; or read every notebook, and add --trust: then they run with all your rights."
+            "Grade on Linux (on Windows in WSL); or read every notebook, and add --trust: "
+            "then they run with all your rights."
         )
-    try:
-        results = grade_all(course, lambda line: print(line, flush=True))
-    except KeyboardInterrupt:
-        print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
-        raise
-    return 0 if _write_results(course, results) and not any(each.ungraded for each in results) else 1
+    with speaking(course.language):
+        try:
+            results = grade_all(course, lambda line: print(line, flush=True), student)
+        except KeyboardInterrupt:
+            print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
+            raise
+        if student:
+            return _tell_student(results)
+        whole = _write_results(course, results)
+    return 0 if whole and not any(each.ungraded for each in results) else 1
+
+
+def _tell_student(results: list[Result]) -> int:
+    """Print every answer's points and message; 1 if a point is missing."""
+    for result in results:
+        for answer in result.answers:
+            print(f"\n{result.lesson}, {answer['exercise']}: {answer['points']:g} of {answer['of']:g}")
+            print(told(answer["message"]))
+    return 0 if all(answer["points"] >= answer["of"] for result in results for answer in result.answers) else 1
 
 
 def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:
     """Put what Moodle or Canvas gives as one ZIP where it is graded: 1 if something could not be taken."""
     return 0 if collect(_course_of(folder), file, lesson, renew, print) else 1
+
+
+def export(system: str, lesson: str, folder: Path) -> int:
+    """Write a lesson of a course as another system grades it."""
+    course = read_course(folder)
+    place = folder / f"{system}-{wished_lesson(course, lesson)}.zip"
+    write_whole(place, autograder(course, wished_lesson(course, lesson)), LessonError)
+    print(f"written: {place}")
+    print("next: put a wheel of naive_graph into it, beside setup.sh, and upload it as the autograder's ZIP")
+    return 0
 
 
 def _course_of(submitted: Path) -> Course:
@@ -132,8 +171,8 @@ def check_exercise(file: Path) -> int:
     lines, count = untold_mutants(exercise)
     print(f"{count} small changes of the solution, of which {count - len(lines)} are told to be wrong.")
     if lines:
-        told = "Not told from right. Add a case for each, unless it computes the same:"
-        print("\n".join([told, *(f"  {line}" for line in lines)]))
+        head = "Not told from right. Add a case for each, unless it computes the same:"
+        print("\n".join([head, *(f"  {line}" for line in lines)]))
     return 1 if untold else 0
 
 
@@ -149,10 +188,10 @@ def _write_results(course: Course, results: list[Result]) -> bool:
     """Write the table first, then the pages; a page that cannot be written, for its name say, stops no other."""
     place, whole = course.folder / "results", True
     (place / "students").mkdir(parents=True, exist_ok=True)
-    _write(place / "points.csv", table(results))
-    for name, text in spreadsheets(results).items():
+    _write(place / "points.csv", points_table(results))
+    for name, text in lms_tables(results, read_ids(course.folder)).items():
         _write(place / name, text)
-    _write(place / "class.html", class_page(results))
+    _write(place / "class.html", class_page(results, not_graded(course, results)))
     for student, own in groupby(results, key=lambda each: each.student):
         try:
             write_whole(place / "students" / f"{student}.html", _bytes(student_page(student, list(own))), LessonError)

@@ -131,7 +131,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_leads_out_of_the_folder_or_hides_in_it(course, collect, tmp_path, name):
-    before = {each for each in tmp_path.rglob("*") if course / "submitted" not in each.parents} | {tmp_path / "all.zip"}
+    before = {each for each in tmp_path.rglob("*") if course / "submitted" not in each.parents} | {
+        tmp_path / "all.zip",
+        course / "ids.csv",
+    }
     assert collect((name, RIGHT), (f"Ada_7_{MOODLE}/a.ipynb", RIGHT))[0] == 0
     assert {each for each in tmp_path.rglob("*") if course / "submitted" not in each.parents} == before
     assert list((course / "submitted").rglob(".*")) == [] and "Ada" in answers(course)
@@ -146,6 +149,53 @@ def test_a_link_in_the_zip_is_no_link_in_the_folder(course, collect):
 def test_what_is_too_large_is_named_and_the_others_are_taken(course, collect):
     code, told = collect((f"Ada_1_{MOODLE}/a.ipynb", bytes((1 << 25) + 1)), (f"Bob_2_{MOODLE}/b.ipynb", RIGHT))
     assert code == 1 and "not taken: Ada" in told and answers(course) == {"Bob": RIGHT}
+
+
+def test_what_is_no_notebook_is_named_with_who_handed_it_in(course, collect):
+    text = f"Eve_3_{MOODLE.replace('file', 'onlinetext')}/onlinetext.html"
+    code, told = collect(
+        (f"Ada_1_{MOODLE}/a.ipynb", RIGHT), (f"Bob_2_{MOODLE}/b.pdf", b"%PDF"), (text, b""), ("zoe_5_6_all.zip", b"PK")
+    )
+    assert code == 1 and answers(course) == {"Ada": RIGHT}
+    for each in "Bob: b.pdf", "Eve: onlinetext.html", "zoe: all.zip":
+        assert f"not taken: {each} is no notebook" in told
+
+
+def test_no_link_in_the_folder_is_followed(course, collect, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (course / "submitted" / "Ada").symlink_to(tmp_path / "elsewhere")
+    (course / "submitted" / "Bob").mkdir()
+    (course / "submitted" / "Bob" / LESSON).symlink_to(tmp_path / "elsewhere")
+    code, told = collect(*((f"{name}_{place}_{MOODLE}/a.ipynb", RIGHT) for place, name in enumerate(("Ada", "Bob"))))
+    assert code == 1 and told.count("is a link, and no link is followed") == 2
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_not_waited_for(course, capsys):
+    os.mkfifo(course / "all.zip")
+    assert main(["class", "collect", str(course / "all.zip"), str(course / "submitted")]) == 1
+    assert "is no file. Give the ZIP as it was downloaded." in capsys.readouterr().err
+
+
+def test_a_name_that_windows_keeps_for_itself_is_another_folders(course, collect):
+    collect(
+        *((f"{name}_{place}_{MOODLE}/a.ipynb", RIGHT) for place, name in enumerate(("CON", "nul.x", "Com1", "Conny")))
+    )
+    assert answers(course).keys() == {"_CON", "_nul.x", "_Com1", "Conny"}
+
+
+def test_marks_go_back_by_the_numbers_that_the_systems_gave(course, collect):
+    collect((f"Ada Byron_4711_{MOODLE}/a.ipynb", RIGHT), ("lebob_12346_67891_02_small.ipynb", WRONG))
+    (course / "submitted" / "eve").mkdir()
+    assert main(["class", "grade", str(course / "submitted"), "--trust"]) == 0
+    tables = {each: (course / "results" / each).read_text().splitlines() for each in ("moodle.csv", "canvas.csv")}
+    assert (course / "results" / f"moodle-{LESSON}.csv").read_text().splitlines() == [
+        "Identifier,Full name,Grade,Maximum Grade,Last modified (grade)",
+        "Participant 4711,Ada Byron,1,2,-",
+    ]
+    assert tables["moodle.csv"] == [f"username,{LESSON}", "eve,", "lebob,0"]
+    assert tables["canvas.csv"][2:] == ["Ada Byron,,,Ada Byron,,1", "eve,,,eve,,", "lebob,12346,,,,0"]
 
 
 def test_what_lies_there_is_kept_until_it_is_to_be_renewed(course, collect):

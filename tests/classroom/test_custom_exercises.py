@@ -262,12 +262,12 @@ def test_marks_by_hand_stand_beside_those_by_running(course, capsys):
     hand_in(course, "ben", SUM)
     assert graded(course) == {("ada", "mean"): 1.0, ("ada", "why"): 0.0, ("ben", "mean"): 0.0, ("ben", "why"): 0.0}
     table = course / "by_hand.csv"
-    head = "student,lesson,cell,points,of,comment"
+    head = "student,lesson,part,points,of,reason"
     assert table.read_text().splitlines() == [head, "ada,own,why,,3,", "ben,own,why,,3,"]
     page = course / "results" / "students" / "ada.html"
     assert "Not marked yet." in page.read_text() and "Since they add." in page.read_text()
-    counts = "".join(f'<td class="number">{each}</td>' for each in (0, 0, 1, 0, 1))
-    assert f"<td>why</td><td>own</td>{counts}" in (course / "results" / "class.html").read_text()
+    counts = "".join(f'<td class="number">{each}</td>' for each in (0, 1, 0, 1))
+    assert f"<td>why</td><td>own</td><td>0 (0%)</td>{counts}" in (course / "results" / "class.html").read_text()
     table.write_text(table.read_text().replace("ada,own,why,,3,", "ada,own,why,2.5,3,Which ones?"))
     assert graded(course)["ada", "why"] == 2.5 and "Which ones?" in page.read_text()
     assert graded(course)["ada", "why"] == 2.5 and "ada,own,why,2.5,3,Which ones?" in table.read_text()
@@ -279,15 +279,21 @@ def test_marks_by_hand_stand_beside_those_by_running(course, capsys):
 def test_marks_by_hand_are_read_as_spreadsheets_save_them_and_none_is_lost(tmp_path):
     file = tmp_path / "by_hand.csv"
     for separator in ",;\t":
-        told = [HEAD, ("ada", "own", "why", "2,5", "3", "Which, and; why?"), ("gone", "own", "why", "1", "3", "")]
+        told = [HEAD, ("ada", "own", "why", "2,5", "3", "Which, and; why?"), ("gone", "own", "why", "", "3", "ill")]
         with file.open("w", newline="", encoding="utf-8-sig") as opened:
             csv.writer(opened, delimiter=separator).writerows(told)
         essay = {"exercise": "why", "by_hand": True, "of": 3.0}
-        table = marks_rows([("ada", "own", [essay]), ("ben", "own", [essay])], read_marks(tmp_path))
-        assert [tuple(row) for row in table] == [told[0], told[1], ("ben", "own", "why", "", "3", ""), told[2]]
+        marks = read_marks(tmp_path, lambda who, lesson: {"why": 3.0})
+        table = marks_rows([("ada", "own", [essay]), ("ben", "own", [essay])], marks)
+        assert [tuple(row) for row in table] == [
+            told[0],
+            ("ada", "own", "why", "2.5", "3", "Which, and; why?"),
+            ("ben", "own", "why", "", "3", ""),
+            ("gone", "own", "why", "", "", "ill"),
+        ]
     file.write_text("who,mark\nada,3\n")
-    with pytest.raises(LessonError, match=r"begins with 'who,mark'\. Its first line is: student,lesson,cell,points"):
-        read_marks(tmp_path)
+    with pytest.raises(LessonError, match=r"begins with 'who,mark'\. Its first line is: student,lesson,part,points"):
+        read_marks(tmp_path, lambda who, lesson: {})
 
 
 @walled

@@ -6,13 +6,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import zipfile
+from html import escape
 
 import pytest
 from handing_in import KAHN_BY_VALUE, LESSON, RIGHT, WRONG, hand_in, new_course, no_walls, notebook, walled  # noqa: F401
 
+from naive_graph.classroom import sandbox
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.exercises.tiny import TINY, tiny_text
+from naive_graph.classroom.gradescope import grade_submission
 from naive_graph.classroom.handout import cell_texts
+from naive_graph.classroom.judging import Verdict
 from naive_graph.classroom.sandbox import TINY_REFERENCE
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
@@ -168,8 +173,9 @@ def test_who_hands_in_nothing_or_what_is_no_notebook_gets_no_points(course):
     hand_in(course, "bob", RIGHT).write_text("{")
     hand_in(course, "eve", RIGHT).write_text('{"cells": [' + "[" * 100_000)
     code, lines = graded(course)
-    assert code == 0 and [line[3] for line in lines] == ["0"] * 6
-    assert "Not handed in." in (course / "results" / "students" / "ada.html").read_text()
+    assert code == 0 and [line[3] for line in lines] == [""] * 6
+    for student, told in ("ada", "Not handed in."), ("eve", "Not graded: the notebook cannot be read as one."):
+        assert told in (course / "results" / "students" / f"{student}.html").read_text()
 
 
 def test_links_lead_nowhere(course):
@@ -180,8 +186,8 @@ def test_links_lead_nowhere(course):
     assert [(line[0], line[3]) for line in graded(course)[1]] == [
         ("ada", "0"),
         ("ada", "1"),
-        ("bob", "0"),
-        ("bob", "0"),
+        ("bob", ""),
+        ("bob", ""),
     ]
 
 
@@ -233,6 +239,134 @@ def test_killed_half_way_it_goes_on_where_it_was(course):
     assert 2 <= len(before) < 6
     assert [line[3] for line in graded(course)[1]] == ["0", "1"] * 6
     assert {path: time for path, time in verdicts(course).items() if path in before} == before
+
+
+# --- marks by hand, and what is not graded --------------------------------------
+
+
+def test_a_mark_by_hand_replaces_one_by_running_and_stands_on_the_page_with_its_reason(course):
+    hand_in(course, "ada", KAHN_BY_VALUE, WRONG)
+    (course / "by_hand.csv").write_text(f"student,lesson,part,points,reason\nada,{LESSON},kahn,0.5,Right idea\n")
+    for _ in range(2):  # it survives another run
+        assert [line[3] for line in graded(course)[1]] == ["0.5", "0"]
+    page = (course / "results" / "students" / "ada.html").read_text(encoding="utf-8")
+    assert "Marked by hand: 0.5 of 1. Right idea" in page and "0.5 of 2 points" in page
+    assert f"ada,{LESSON},kahn,0.5,1,Right idea" in (course / "by_hand.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        (f"zoe,{LESSON},kahn,1,", "line 2: there is no student 'zoe'. Write the name of a folder in submitted."),
+        ("ada,02_smal,kahn,1,", "line 2: no lesson '02_smal' gives points."),
+        (f"ada,{LESSON},khan,1,", f"line 2: {LESSON} has no part 'khan' for ada. There are: kahn, slope."),
+        (f"ada,{LESSON},kahn,4,", "line 2: 4 points of 1 for kahn. Give at most 1"),
+        (f"ada,{LESSON},kahn,-1,", "line 2: points are '-1'. Write a number from 0"),
+        (f"ada,{LESSON},kahn,1,\nada,{LESSON},kahn,0,", "line 3: line 2 marks the same. Take out one of them."),
+    ],
+)
+def test_a_mark_by_hand_that_cannot_be_meant_is_refused_by_its_line(course, capsys, line, told):
+    hand_in(course, "ada", RIGHT)
+    (course / "by_hand.csv").write_text(f"student,lesson,part,points,reason\n{line}\n")
+    assert main(["class", "grade", str(course / "submitted"), "--trust"]) == 1
+    assert told in " ".join(capsys.readouterr().err.split()) and not (course / "results").exists()
+
+
+def test_what_is_handed_in_and_not_graded_is_named_with_the_reason(course, capsys):
+    def put(student, name, text="x", lesson=LESSON):
+        place = course / "submitted" / student / lesson
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+
+    whole = hand_in(course, "ada", RIGHT).read_text()
+    for student, name, lesson in (
+        ("ada", f"{LESSON} (1).ipynb", LESSON), ("ada", "helpers.py", LESSON), ("bob", "essay.pdf", LESSON),
+        ("cy", "a.ipynb", LESSON), ("cy", "b.ipynb", LESSON), ("dan", "02.ipynb", "lesson2"), ("eve", "all.zip", "."),
+        ("fay", f"{LESSON}.IPYNB", LESSON),
+    ):  # fmt: skip
+        put(student, name, whole, lesson)
+    points = {(line[0], line[2]): line[3] for line in graded(course)[1]}
+    assert [points[who, "slope"] for who in ("ada", "bob", "cy", "dan", "eve", "fay")] == ["1", "", "", "", "", "1"]
+    said, page = capsys.readouterr().out, (course / "results" / "class.html").read_text(encoding="utf-8")
+    for told in (
+        f"ada, {LESSON}: {LESSON} (1).ipynb is not graded, since {LESSON}.ipynb is",
+        f"ada, {LESSON}: helpers.py is not looked at: what an answer needs stands in the notebook",
+        f"bob, {LESSON}: essay.pdf is no notebook",
+        f"cy, {LESSON}: b.ipynb is one of 2 notebooks",
+        "dan: lesson2 is no folder of a lesson",
+        "eve: all.zip lies in no folder of a lesson",
+    ):
+        assert f"not graded: {told}" in said and escape(told) in page
+    assert said.count("not graded: ") == 7 and "fay" not in page[: page.index("What is not understood")]
+
+
+def test_who_hands_in_nothing_has_no_mark_and_is_in_no_mean(course):
+    hand_in(course, "ada", KAHN, RIGHT)
+    hand_in(course, "bob", KAHN)
+    (course / "submitted" / "eve").mkdir()
+    assert [line[3] for line in graded(course)[1]] == ["1", "1", "1", "0", "", ""]
+    assert (course / "results" / "moodle.csv").read_text() == f"username,{LESSON}\nada,2\nbob,1\neve,\n"
+    assert (course / "results" / "canvas.csv").read_text().endswith("\neve,,,eve,,\n")
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    numbers = "".join(f'<td class="number">{each}</td>' for each in (2, 1.5, 1.5, 0, 0, 1, 0, 1))
+    assert f"<td>{LESSON}</td><td>2 (67%)</td>{numbers}" in page and "2 (100%)" in page
+
+
+def test_an_extension_moves_the_time_of_one_student_and_a_misspelt_name_is_told(course, capsys):
+    text = (course / "course.toml").read_text().replace("kahn = 1, slope = 1", "slope = 2")
+    text = text.replace("# due = 2027-01-31", "due = 2027-01-31\nextensions = { bob = 2027-02-07, zoe = 2027-02-07 }")
+    (course / "course.toml").write_text(text.replace("# late", "late"))
+    for student in "ada", "bob":
+        hand_in(course, student, RIGHT).with_name("timestamp.txt").write_text("2027-02-05 12:00:00 UTC")
+    assert [line[3:7:3] for line in graded(course)[1]] == [("0", "late"), ("2", "in time")]
+    assert "an extension for 'zoe', who has no folder in submitted" in capsys.readouterr().out
+
+
+def test_a_wrong_answer_gets_the_share_of_its_right_cases_where_the_course_says_so(course):
+    hand_in(course, "ada", WRONG)
+    assert [line[3] for line in graded(course)[1]] == ["0", "0"]
+    text = (course / "course.toml").read_text()
+    (course / "course.toml").write_text(text.replace("# partial", "partial"))
+    assert [line[3] for line in graded(course)[1]] == ["0", "0.48"]  # 51 of 106 cases
+
+
+def test_one_student_is_graded_alone_and_told_what_is_wrong(course, capsys):
+    hand_in(course, "ada", KAHN, RIGHT)
+    hand_in(course, "bob", KAHN, WRONG)
+    grade = ["class", "grade", str(course / "submitted"), "--trust", "--student"]
+    assert main([*grade, "ada"]) == 0 and main([*grade, "bob"]) == 1
+    said = capsys.readouterr().out
+    assert (
+        f"{LESSON}, slope: 0 of 1\nNot yet: slope is wrong" in said and not (course / "results" / "points.csv").exists()
+    )
+    assert main([*grade, "zoe"]) == 1 and "There is no folder" in capsys.readouterr().err
+
+
+def test_nobody_is_graded_where_a_right_answer_does_not_pass(course, capsys, monkeypatch):
+    hand_in(course, "ada", RIGHT)
+    broken = Verdict(False, "What was handed in for kahn ends Python, or gives what cannot be read.")
+    monkeypatch.setattr(sandbox, "grade", lambda cells, asked, *_: [broken] * len(asked))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert main(["class", "grade", str(course / "submitted")]) == 1
+    told = capsys.readouterr().err
+    assert "Nobody is graded: the right answer to kahn" in told and "ends Python" in told and "--trust" in told
+    assert not (course / "results").exists()
+
+
+def test_a_verdict_that_walls_may_have_made_is_not_kept(course):
+    hand_in(course, "ada", "import os\nslope = os._exit(0)")
+    hand_in(course, "bob", WRONG)
+    graded(course)
+    assert [path.parent.name for path in verdicts(course)] == ["bob"]
+
+
+def test_pages_speak_the_language_of_the_course(course):
+    hand_in(course, "ada", WRONG)
+    (course / "course.toml").write_text('language = "zh"\n' + (course / "course.toml").read_text())
+    graded(course)
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    assert '<html lang="zh">' in page and "The class" not in page and "全班" in page
+    assert "它" in (course / "results" / "students" / "ada.html").read_text(encoding="utf-8")
 
 
 # --- the commands ---------------------------------------------------------------
@@ -351,3 +485,25 @@ def test_a_tiny_py_sees_neither_its_reference_nor_its_mistakes(course):
     ):
         hand_in(course, f"thief{number}", RIGHT).with_name("tiny.py").write_text(steals)
     assert [line[3] for line in graded(course, trust=False)[1]] == ["2", "3", *["0"] * 6]
+
+
+def test_a_lesson_for_gradescope_grades_one_submission_and_says_what_it_reads(course, tmp_path):
+    assert main(["class", "export", "gradescope", "2", str(course)]) == 0
+    with zipfile.ZipFile(course / f"gradescope-{LESSON}.zip") as archive:
+        assert {"setup.sh", "run_autograder", "course/course.toml"} <= set(archive.namelist())
+        assert f'"{LESSON}"' in archive.read("run_autograder").decode()
+        archive.extractall(tmp_path / "autograder")
+    place = hand_in(course, "ada", KAHN, WRONG)
+    told = tmp_path / "results.json"
+    grade_submission(str(tmp_path / "autograder" / "course"), LESSON, str(place.parent), str(told))
+    kahn, slope = json.loads(told.read_text())["tests"]
+    assert kahn["name"] == "kahn" and kahn["score"] == kahn["max_score"] == 1.0
+    assert slope["score"] == 0.0 and slope["output"].startswith("Not yet: slope is wrong")
+
+
+def test_lessons_may_stand_behind_assessed_and_no_earlier_part_of_tiny_py_is_given(tmp_path, monkeypatch, capsys):
+    course = new_course(tmp_path, monkeypatch, "--assessed", "02")
+    monkeypatch.chdir(course / "release" / LESSON)
+    assert main(["tiny", "start", "--lesson", "6"]) == 0
+    text = (course / "release" / LESSON / "tiny.py").read_text()
+    assert text == tiny_text(0) and "is empty: here its parts give marks" in capsys.readouterr().out

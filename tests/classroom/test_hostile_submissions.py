@@ -72,15 +72,16 @@ FILES = {
     "the time is no text": (stamped(bytes(range(256))), 1),
     "the time is before all times": (stamped(b"0001-01-01 00:00:00 +23:59"), 1),
     "the time is after all times": (stamped(b"9999-12-31 23:59:59 -23:59"), 1),
-    "the notebook is endless": (lambda place: ((place / NOTES).unlink(), linked(NOTES, "/dev/zero")(place)), 0),
-    "the notebook is a pipe": (lambda place: ((place / NOTES).unlink(), piped(NOTES)(place)), 0),
-    "the notebook is a folder": (lambda place: ((place / NOTES).unlink(), (place / NOTES).mkdir()), 0),
-    "the notebook is a tebibyte": (endless(NOTES), 0),
-    "the notebook holds a million lists": (lambda place: (place / NOTES).write_text("[[]" + ",[]" * 10**6 + "]"), 0),
+    "the notebook is endless": (lambda place: ((place / NOTES).unlink(), linked(NOTES, "/dev/zero")(place)), ""),
+    "the notebook is a pipe": (lambda place: ((place / NOTES).unlink(), piped(NOTES)(place)), ""),
+    "the notebook is a folder": (lambda place: ((place / NOTES).unlink(), (place / NOTES).mkdir()), ""),
+    "the notebook is a tebibyte": (endless(NOTES), ""),
+    "the notebook has 300,000 cells": (noted(*["1"] * 300_000), ""),
+    "the notebook holds a million lists": (lambda place: (place / NOTES).write_text("[[]" + ",[]" * 10**6 + "]"), ""),
     "the notebook has a pipe beside it": (piped("other.ipynb"), 1),
-    "the lesson is a pipe": (replaced(os.mkfifo), 0),
-    "the lesson is a link to itself": (replaced(looped), 0),
-    "the lesson is the whole disk": (replaced(lambda place: place.symlink_to("/")), 0),
+    "the lesson is a pipe": (replaced(os.mkfifo), ""),
+    "the lesson is a link to itself": (replaced(looped), ""),
+    "the lesson is the whole disk": (replaced(lambda place: place.symlink_to("/")), ""),
 }
 ANSWERS = {
     "half a letter in an error": (noted(slope_of("raise ValueError('\\udc80 \\ud83d')")), 0),
@@ -90,6 +91,7 @@ ANSWERS = {
     "an answer that is all lists": (noted(slope_of("return [[[0.0] * 20] * 20] * 20_000")), 0),
     "a deep answer": (noted("d = []\nfor _ in range(10**6):\n    d = [d]", slope_of("return d")), 0),
     "a deep cell": (noted("x = " + "-" * 100_000 + "1", slope_of("return x")), 0),
+    "a flood of answers": (noted(slope_of("import os\n    while True: os.write(3, b'answer: null\\n' * 5000)")), 0),
     "a number without end": (noted(slope_of("return 10 ** 10 ** 6")), 0),
 }
 NAMES = [

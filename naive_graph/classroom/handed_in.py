@@ -1,0 +1,135 @@
+"""What lies in a student's folder: the notebook that is graded, when it came, and what is not graded, and why."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import LessonError
+
+MOST_BYTES = 1 << 25  # of a file that is read
+STAMP, TINY = "timestamp.txt", "tiny.py"
+# What is handed out, and what tools leave behind: nobody expects a mark for it.
+EXPECTED = {STAMP, "exercises", "notes", "feedback", "__pycache__", "assessed.txt"}
+
+
+class HandedIn(NamedTuple):
+    """The notebook and the tiny.py of a lesson, empty where there is none.
+
+    problem: why a notebook that lies there is not read. left_out: files that are not graded, each with the reason.
+    """
+
+    notebook: bytes = b""
+    tiny: bytes = b""
+    problem: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+def student_folders(place: Path) -> Iterator[str]:
+    """The names of the folders in a folder; of no links, which may lead anywhere."""
+    if not place.is_dir():
+        raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
+    return (each.name for each in os.scandir(place) if each.is_dir(follow_symlinks=False) and each.name[0] != ".")
+
+
+def printable_name(student: str) -> str:
+    r"""The name of a folder to be shown: bytes that are no letters here by their numbers, as \xc1."""
+    return os.fsencode(student).decode(sys.getfilesystemencoding(), "backslashreplace")
+
+
+def read_submission(folder: Path, wants_tiny: bool) -> HandedIn:
+    """What somebody handed in for a lesson: the notebook of the lesson's name, or the only one."""
+    if not stat.S_ISDIR(_mode(folder)):
+        return HandedIn()
+    names = [each for each in _visible(folder) if each not in EXPECTED]
+    notebooks = [each for each in names if each.lower().endswith(".ipynb")]
+    whole = [each for each in notebooks if not _why_unreadable(folder / each)]
+    chosen = [each for each in whole if Path(each).stem == folder.name] or whole
+    taken = {*(chosen if len(chosen) == 1 else []), *([TINY] if wants_tiny else [])}
+    left_out = []
+    for name in names:
+        reason = _why_unreadable(folder / name) or _why_not_graded(name, chosen)
+        if name not in taken or _why_unreadable(folder / name):
+            left_out.append(f"{_printable(name)} {reason}")
+    problem = "" if len(chosen) == 1 else next((each for each in left_out if ".ipynb " in each.lower()), "")
+    notebook = read_bytes(folder / chosen[0]) if len(chosen) == 1 else b""
+    tiny = folder / TINY
+    has_tiny = wants_tiny and TINY in names and not _why_unreadable(tiny)
+    return HandedIn(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(left_out))
+
+
+def misplaced(place: Path, lessons: Iterable[str]) -> list[str]:
+    """What lies in a student's folder beside the folders of the lessons, with the reason."""
+    known = set(lessons)
+    told = []
+    for name in _visible(place):
+        if name not in known and name not in EXPECTED:
+            what = "is no folder of a lesson" if stat.S_ISDIR(_mode(place / name)) else "lies in no folder of a lesson"
+            told.append(f"{_printable(name)} {what}: the notebook's place is STUDENT/LESSON/LESSON.ipynb")
+    return told
+
+
+def days_late(folder: Path, due: datetime | None) -> int | None:
+    """How many days were begun after its time, if nbgrader's timestamp.txt says when it came."""
+    stamp = folder / STAMP
+    try:
+        written = "" if _why_unreadable(stamp) else read_bytes(stamp).decode()
+        day, hour, *zone = written.split()
+        came = datetime.fromisoformat(f"{day} {hour}{zone[0] if zone and zone[0][0] in '+-' else ''}")
+    except (OSError, ValueError):
+        return None
+    came = came if came.tzinfo else came.replace(tzinfo=UTC)
+    return None if due is None else max(0, -((due - came) // timedelta(days=1)))
+
+
+def read_bytes(file: Path) -> bytes:
+    """The file, as far as a file is read."""
+    with file.open("rb") as opened:
+        return opened.read(MOST_BYTES)
+
+
+def _why_unreadable(file: Path) -> str:
+    """Why a file is not read; empty if it is: a link may lead anywhere, and a pipe or a device may have no end."""
+    mode = _mode(file)
+    if stat.S_ISLNK(mode):
+        return "is a link, and no link is followed"
+    if not stat.S_ISREG(mode):
+        return "is a folder" if stat.S_ISDIR(mode) else "is no file"
+    size = file.lstat().st_size
+    if size > MOST_BYTES:
+        return f"has {size / (1 << 20):,.0f} MB, and at most {MOST_BYTES >> 20} MB are read: clear its outputs"
+    return ""
+
+
+def _why_not_graded(name: str, chosen: list[str]) -> str:
+    """Why a file that could be read is not graded."""
+    suffix = Path(name).suffix.lower()
+    if suffix == ".ipynb":
+        if len(chosen) == 1:
+            return f"is not graded, since {chosen[0]} is"
+        return f"is one of {len(chosen)} notebooks, none of which has the lesson's name: leave one there"
+    if name == TINY:
+        return "is not graded, since no part of tiny.py gives points"
+    if suffix == ".py":
+        return "is not looked at: what an answer needs stands in the notebook"
+    return "is no notebook"
+
+
+def _visible(folder: Path) -> list[str]:
+    return sorted(each.name for each in os.scandir(folder) if each.name[0] != ".")
+
+
+def _printable(name: str) -> str:
+    return "".join(each if each.isprintable() else "?" for each in printable_name(name))
+
+
+def _mode(file: Path) -> int:
+    try:
+        return file.lstat().st_mode
+    except OSError:
+        return 0

@@ -1,0 +1,97 @@
+"""The marks as tables: for everybody, for Moodle and for Canvas. Who handed in nothing has an empty cell, and not 0."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..errors import LessonError
+from .grading import Result
+from .manual_marks import cell_name, csv_text
+
+HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
+IDS = "ids.csv"  # in the course: of whom the systems speak by which numbers
+IDS_HEAD = ("student", "lesson", "system", "id")
+Ids = dict[tuple[str, str, str], str]  # (student, lesson, "moodle" or "canvas") -> the number in the ZIP
+
+
+def points_table(results: Iterable[Result]) -> str:
+    """The results as CSV, a line for each answer.
+
+    >>> answer = {"exercise": "kahn", "points": 0.0, "of": 2.0, "mistakes": [["one_leaf", "It ..."]]}
+    >>> print(points_table([Result("ada", "02_kahns_order", [answer])]).splitlines()[1])
+    ada,02_kahns_order,kahn,0,2,one_leaf,
+    """
+    rows: list[list[Any]] = [list(HEAD)]
+    for result in results:
+        late = {None: "", True: "late", False: "in time"}[result.late]
+        for answer in result.answers:
+            names = " ".join(name for name, _ in answer["mistakes"])
+            points = f"{answer['points'] * (1.0 - result.lost):g}" if result.has_mark else ""
+            head = cell_name(result.student), result.lesson, answer["exercise"]
+            rows.append([*head, points, f"{answer['of']:g}", names, late])
+    return csv_text(rows)
+
+
+def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
+    """By the name of a file the marks as Moodle and Canvas read them.
+
+    moodle-LESSON.csv is Moodle's grading worksheet of one assignment, for the students whose number there is known;
+    moodle.csv is for its gradebook, where students are told by their usernames; canvas.csv for Canvas's gradebook.
+    Sources: docs.moodle.org/en/Assignment_activity and moodle/mod/assign/feedback/offline/importgradeslib.php;
+    docs.moodle.org/en/Grade_import; canvas.instructure.com/doc/api and canvas-lms/lib/gradebook_importer.rb.
+
+    >>> ada = Result("Ada", "own", [{"exercise": "kahn", "points": 2.0, "of": 2.0, "mistakes": []}])
+    >>> print(lms_tables([ada], {("Ada", "own", "moodle"): "1234"})["moodle-own.csv"])
+    Identifier,Full name,Grade,Maximum Grade,Last modified (grade)
+    Participant 1234,Ada,2,2,-
+    <BLANKLINE>
+    """
+    lessons = {each.lesson: sum(answer["of"] for answer in each.answers) for each in results if each.answers}
+    marks: dict[str, dict[str, str]] = {}
+    for each in results:
+        marks.setdefault(each.student, {})[each.lesson] = each.mark
+    tables = {}
+    for lesson, most in lessons.items():
+        worksheet = [
+            [f"Participant {number}", cell_name(who), own.get(lesson, ""), f"{most:g}", "-"]
+            for who, own in marks.items()
+            if (number := ids.get((who, lesson, "moodle")))
+        ]
+        if worksheet:
+            head = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
+            tables[f"moodle-{lesson}.csv"] = csv_text([head, *worksheet])
+    by_name = [each for each in marks if not any((each, lesson, "moodle") in ids for lesson in lessons)]
+    gradebook = [[cell_name(who), *map(marks[who].get, lessons)] for who in by_name]
+    tables["moodle.csv"] = csv_text([["username", *lessons], *gradebook])
+    numbers = {who: number for (who, _, system), number in ids.items() if system == "canvas"}
+    canvas: list[list[Any]] = [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *lessons],
+        ["Points Possible", "", "", "", "", *(f"{each:g}" for each in lessons.values())],
+    ]
+    for who, own in marks.items():
+        login = "" if who in numbers else cell_name(who)
+        canvas.append([cell_name(who), numbers.get(who, ""), "", login, "", *map(own.get, lessons)])
+    return {**tables, "canvas.csv": csv_text(canvas)}
+
+
+def read_ids(folder: Path) -> Ids:
+    """The numbers that collecting kept. Raises LessonError for a file that says something else."""
+    file = folder / IDS
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as opened:
+            rows = [tuple(map(str.strip, row)) for row in csv.reader(opened) if row]
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LessonError(f"{file} cannot be read: {error}. Mend it, or delete it and collect again.") from error
+    if rows[:1] != [IDS_HEAD] or any(len(row) != len(IDS_HEAD) for row in rows):
+        raise LessonError(f"{file} is no table of {', '.join(IDS_HEAD)}. Mend it, or delete it and collect again.")
+    return {(student, lesson, system): number for student, lesson, system, number in rows[1:]}
+
+
+def ids_text(ids: Ids) -> str:
+    """The file of these numbers."""
+    return csv_text([list(IDS_HEAD), *([*place, number] for place, number in sorted(ids.items()))])
