@@ -43,6 +43,7 @@ from .core.catalogue import abs, floor, mod, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
 from .core.progress import progress
 from .core.rooms import handed_out as _handed_out
+from .core.rooms import higher_floors as _higher_floors
 from .core.rooms import moved as _moved
 from .core.rules import Interval, operator
 from .core.version import __version__
@@ -58,6 +59,7 @@ _ROOMS = ("training", "sequential", "views", "classroom", "tensor", "interop")  
 # What is made in a room that has tools of its own, and is entered only when somebody asks for one of these names.
 _given, _, _lazily = _handed_out(__name__, {
     "classroom.notebook": "check hint predict solution working",
+    "program.program": "Program",
     "sequential.model": "Sequential",
     "tensor.base": "TensorNode",
     "tensor.build": "linear",
@@ -70,7 +72,6 @@ _given, _, _lazily = _handed_out(__name__, {
     " RMSPropTrainer SimpleSGDTrainer",
     "views.heights.altitudes": "altitudes",
     "views.drawing.draw": "draw",
-    "views.drawing.plans": "Program",  # one that can be drawn
     "views.plots.history": "History",
     "views.steps.record": "record step",
 })  # fmt: skip
@@ -84,6 +85,11 @@ def __getattr__(name: str) -> _Any:
     _moved(__name__, _ROOMS, name)
 
 
+def _draw_plan(*given: _Any, **wishes: _Any) -> _Any:
+    return _import_module(".views.drawing.plans", __name__).draw_plan(*given, **wishes)
+
+
+_higher_floors["draw_plan"] = _draw_plan  # which `Program.draw` asks for
 # `progress(items)` shows a bar; `progress()` alone, what was solved, which stands some floors above.
 progress.alone = lambda: _import_module(".classroom.notebook", __name__).progress()
 

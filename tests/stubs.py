@@ -324,7 +324,6 @@ def of_the_top():
     files["views"] = "draw step"
     del files["views.drawing.draw"]
     files["views.steps.record"] = "record"
-    files["program.program"] = files.pop("views.drawing.plans")  # where it is only imported
     text += "from . import errors as errors, " + ", ".join(f"{room} as {room}" for room in (*ROOMS, "tensor")) + "\n"
     text += "from .graph._methods import Binary, Number, Ternary, Unary, Variadic\n" + imports(files) + "\n"
     for kind, names in grouped().items():

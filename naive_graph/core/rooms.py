@@ -24,6 +24,10 @@ from .imports import Missing, door
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
+# What a lower floor asks of a higher one, which it may not import: the package's __init__ says where it is.
+higher_floors: dict[str, Callable[..., Any]] = {}
+
+
 def handed_out(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> Found:
     """A package's `__getattr__`, `__dir__` and `__all__`.
 

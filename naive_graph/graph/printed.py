@@ -31,6 +31,20 @@ class Printed(str):
         return f"{PRE}{escape(self)}</pre>"
 
 
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
+    """A table for a notebook; a row of one cell is as wide as the table.
+
+    >>> html_table(["n"], [["<1>"]])
+    '<table><thead><tr><th>n</th></tr></thead><tbody><tr><td>&lt;1&gt;</td></tr></tbody></table>'
+    """
+    caption = f"<caption style='text-align:left'>{escape(title)}</caption>" if title else ""
+    wide = f' colspan="{len(head)}"'
+    lines = ["".join(f"<td{wide if len(row) < len(head) else ''}>{escape(cell)}</td>" for cell in row) for row in rows]
+    named = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>{caption}<thead><tr>{named}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def write_formula(tables: Tables, plan: Plan, style: str = "text", most_lines: int = MOST_LINES) -> str:
     """The formula of the plan's first target, shortened in the middle beyond `most_lines`."""
     definitions, result = formula(tables, plan, style)

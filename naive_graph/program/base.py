@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
+from html import escape
 from threading import RLock
 from typing import Any, NamedTuple, NoReturn, Self
 
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
+from ..core.rooms import higher_floors
 from ..core.tables import NEVER, Lasting
 from ..engines.choice import engine_named
-from ..errors import EngineError, FeedError, NodeError, StaleNodeError
+from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
-from ..graph.printed import wrapped
+from ..graph.printed import html_table, wrapped
 from ..graph.registry import CURRENT
 from ..graph.running import complain
 from .backends import Backend, Query
@@ -25,6 +27,8 @@ from .inputs import Inputs, InputSlot, Weights
 from .weights import InArray, InGraph
 
 Feed = Mapping[PlaceHolder, Any]
+
+MOST_SHOWN = 20_000  # nodes of a graph whose passes a notebook shows unasked
 
 
 class Answer(NamedTuple):
@@ -56,7 +60,6 @@ class ProgramBase:
     """A `Program` whose outputs, wrt and inputs are nodes of the scalar graph; see there."""
 
     _unnamed: Sequence[InputSlot] = ()  # inputs that a call does not take, which have a value of their own
-    drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/drawing/plans.py, higher up, sets it
 
     def __init__(
         self, outputs: Any, wrt: Any = (), inputs: Iterable[Any] = (), engine: str | None = None, weights: Any = None
@@ -307,6 +310,17 @@ class ProgramBase:
         leaves = leaf if wrt == 1 else "weights" if self._movable else "leaves"
         return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {leaves}>"
 
+    def _repr_html_(self) -> str:
+        """What each pass left of the plan, for a notebook; of a large or opaque graph what `repr` says."""
+        try:
+            stages = {} if len(self._tables) > MOST_SHOWN else self.stages()
+        except NaiveGraphError:  # no pass runs on the reference engine, and none without what it needs
+            stages = {}
+        if not stages:
+            return f"<p>{escape(repr(self))}</p>"
+        rows = [[name, f"{len(flat):,}"] for name, flat in stages.items()]
+        return html_table(["pass", "rows"], rows, f"{repr(self)[1:-1]}: program.explain() says what each pass did")
+
     def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
         """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
 
@@ -331,10 +345,7 @@ class ProgramBase:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
-        drawer = type(self).drawer
-        if drawer is None:
-            raise EngineError("A Program is drawn by the views. Import it so: from naive_graph import Program.")
-        return drawer(answers.machine, after, **wishes)
+        return higher_floors["draw_plan"](answers.machine, after, **wishes)
 
 
 def _stages(answers: Backend) -> dict[str, Any]:

@@ -25,6 +25,7 @@ import numpy as np
 from ..core.files import path_of
 from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
 from ..graph.graph import scope
+from ..graph.printed import html_table
 from ..tensor.base import TensorNode
 from ..tensor.nodes import LeafNode
 from ..tensor.picks import reshape
@@ -279,11 +280,20 @@ class Network(Model):
             )
         return array.reshape(count, *self.output_shape)
 
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        rows = [("layer", "output", "weights", "parameters")]
+        for each in self.layers:
+            weights = ", ".join(f"{name} {written(shape)}" for name, shape in each.weight_shapes.items())
+            rows.append((repr(each.layer), written(each.output_shape), weights, f"{each.size:,}"))
+        return [*rows, ("total", "", "", f"{self.size:,}")]
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        return html_table(head, rows, f"{self!r}"[1:-1])
+
     def summary(self) -> str:
         """A row for each layer: how it is written, the shape of its results, and its number of parameters."""
-        rows = [("layer", "output", "parameters")]
-        rows += [(repr(each.layer), written(each.output_shape), f"{each.size:,}") for each in self.layers]
-        rows.append(("total", "", f"{self.size:,}"))
+        rows = [(layer, output, count) for layer, output, _, count in self._rows()]
         first, second, third = (max(map(len, column)) for column in zip(*rows))
         return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
 

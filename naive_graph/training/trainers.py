@@ -17,6 +17,7 @@ from ..core.imports import uninterrupted
 from ..core.number import listed, switch, whole
 from ..errors import ArityError, DivergedError, TrainingError
 from ..graph.nodes import Variable
+from ..graph.printed import html_table
 from ..program.update import memories_of
 from . import formulas
 from .archive import Shapes, read, write
@@ -116,6 +117,19 @@ class Trainer:
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse(f"This {type(self).__name__}", name, "trainer", self)
+
+    def _state(self) -> list[tuple[str, str]]:
+        """The settings and how far it has come, each as a name and a value."""
+        settings = {name: getattr(self, name) for name in self.takes.parameters}
+        settings |= {"edecay": self.edecay} if self.edecay else {}
+        return [*((name, f"{value}") for name, value in settings.items()), ("updates", f"{self.updates:,}")]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(f'{name} {value}' for name, value in self._state())}>"
+
+    def _repr_html_(self) -> str:
+        formula = (self.rule.__doc__ or type(self).__name__).strip().splitlines()[0]
+        return html_table(["setting", "value"], self._state(), f"{type(self).__name__}: {formula}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, self._checked(name, value))

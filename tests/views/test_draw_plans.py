@@ -246,16 +246,9 @@ def test_a_program_on_the_reference_engine_has_no_plan_to_draw():
         Program(f, engine="reference").draw()
 
 
-def test_a_program_without_the_views_says_where_to_import_it(monkeypatch):
-    _, f = minimum_problem()
-    monkeypatch.setattr(Program, "drawer", None)
-    with pytest.raises(EngineError, match=r"Import it so: from naive_graph import Program"):
-        Program(f).draw()
-
-
 def test_a_program_is_drawn_though_nobody_imported_a_drawing():
     code = (
-        "from naive_graph import Graph, Program; x = Graph.Variable(1.0);"
+        "from naive_graph import Graph; from naive_graph.program.program import Program; x = Graph.Variable(1.0);"
         "print(len(Program(x * x).draw(after='plan').scene.boxes))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

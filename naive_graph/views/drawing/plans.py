@@ -1,8 +1,4 @@
-"""What a picture of a plan shows: its rows as boxes, those that every sample has in a frame.
-
-The package hands out Program from here, so that a Program can be drawn though
-it stands on a lower floor: this file gives it its drawer.
-"""
+"""What a picture of a plan shows: its rows as boxes, those that every sample has in a frame."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from ...engines.tape.adjoint import Count
 from ...engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
 from ...engines.tape.lowering import PassResult
 from ...program.backends import CompiledBackend
-from ...program.program import Program
 from ..look import shown
 from .lettering import visible
 from .picture import Picture
@@ -35,9 +30,6 @@ def draw_plan(
     described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
     described.title = visible(title, most=120)
     return Picture(described, direction, name=f"The plan after {after}")
-
-
-Program.drawer = draw_plan
 
 
 def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: int | None = None) -> Scene:

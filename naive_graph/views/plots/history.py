@@ -11,7 +11,6 @@ import math
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from html import escape
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from ...core.files import path_of
 from ...core.number import number
 from ...errors import HistoryError
 from ...graph.nodes import Node
-from ...graph.printed import aligned
+from ...graph.printed import aligned, html_table
 from ..drawing.picture import write_whole
 
 if TYPE_CHECKING:
@@ -124,11 +123,9 @@ class History(Sequence[dict[str, float]]):
         if not self.steps:
             return f"<p>{self}</p>"
         heading, *rows = self._table()
-        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
         if len(self) > 12:
-            lines.insert(8, f'<td colspan="{len(heading)}">... {len(self) - 12:,} more</td>')
-        head = "".join(f"<th>{escape(name)}</th>" for name in heading)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{x}</tr>' for x in lines)}</tbody></table>"
+            rows.insert(8, [f"... {len(self) - 12:,} more"])
+        return html_table(heading, rows)
 
     # --- as a file ---
 
