@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_programs import PROGRAMS
 
+from naive_graph import Graph
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.solutions import solution_text
 
@@ -22,6 +24,7 @@ README = "\n".join(
 # A learner's own functions have no annotations, and neither have their lists.
 LEARNERS = '# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="var-annotated"\n'
 USERS = (Path(__file__).parent / "relied_on.py").read_text(encoding="utf-8")
+SMALL = (Path(__file__).parent / "small_programs.py").read_text(encoding="utf-8")
 
 
 def test_the_stubs_are_what_the_script_writes():
@@ -33,7 +36,7 @@ def test_the_stubs_are_what_the_script_writes():
 def users(tmp_path):
     """A folder of files that a user may write."""
     solutions = {f"{each.name.lower()}_solved.py": LEARNERS + solution_text(each) for each in EXERCISES}
-    for name, text in (solutions | {"readme.py": README, "relied_on.py": USERS}).items():
+    for name, text in (solutions | {"readme.py": README, "relied_on.py": USERS, "small.py": SMALL}).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 
@@ -58,3 +61,9 @@ def test_pyright_takes_them_too(users):
     pytest.importorskip("basedpyright")
     (users / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
     assert complaints(users, "basedpyright", ".") == ""
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_what_the_checkers_take_runs(program):
+    Graph.clear()
+    program()

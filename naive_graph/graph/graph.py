@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..core.guesses import near, refuse
 from ..core.number import switch
 from ..core.plan import plan_for
+from ..core.rules import Arithmetic
 from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
@@ -104,7 +105,7 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def forward(
-        cls, *targets: nodes.Node, feed: Mapping[nodes.PlaceHolder, float] | None = None, engine: str | None = None
+        cls, *targets: Arithmetic, feed: Mapping[nodes.PlaceHolder, float] | None = None, engine: str | None = None
     ) -> None:
         """Evaluate the whole graph, or only what the targets need, in Kahn's order.
 
@@ -163,7 +164,7 @@ class Graph(ByName, metaclass=GraphType):
         running.commit_values(tables, plan, values, fed, now)
 
     @classmethod
-    def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
+    def backward(cls, y: Arithmetic | None = None, accumulate: bool = False, engine: str | None = None) -> None:
         """Differentiate y with respect to every node that it depends on; gradients land in `node.grad`.
 
         y: any node but a Constant, or a tensor of one element (see
