@@ -26,9 +26,9 @@ from ..engines.compiled.choose import PATIENCE, SOON, choose, has_samples
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.tape.flat import Sample
-from ..engines.tape.lowering import Lowering, PassResult
-from ..engines.tape.report import report
+from ..engines.passes.ir import Sample
+from ..engines.passes.lowering import Lowering, PassResult
+from ..engines.passes.report import report
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong

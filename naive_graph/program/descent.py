@@ -25,9 +25,9 @@ from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.compiled.choose import PATIENCE, choose
 from ..engines.llvm.emit import Opaque
-from ..engines.tape.flat import NONE, Flat, PlanColumns, with_columns
-from ..engines.tape.lowering import Lowering
-from ..engines.tape.stand_ins import Rows, Stand
+from ..engines.passes.ir import NONE, Flat, PlanColumns, with_columns
+from ..engines.passes.lowering import Lowering
+from ..engines.passes.tracer import Rows, Stand
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.running import complain

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engines.tape.flat import NONE, Flat, Sample
+from ..engines.passes.ir import NONE, Flat, Sample
 from .inputs import as_slice
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import VARIABLE
-from naive_graph.engines.tape.flat import DOT, NAMES, NONE, Flat
+from naive_graph.engines.passes.ir import DOT, NAMES, NONE, Flat
 
 LINE = re.compile(r"\s*(\d+) (\w+)(.*?)(?:\(group (\d+)\))?$")
 NUMBERED = {name: kind for kind, name in NAMES.items()}

@@ -9,8 +9,8 @@ import numpy as np
 from naive_graph.core import ieee, reference
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
-from naive_graph.engines.tape.adjoint import Count
-from naive_graph.engines.tape.flat import DOT, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
+from naive_graph.engines.passes.ir import DOT, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
+from naive_graph.engines.passes.reverse_symbolic import Count
 from naive_graph.graph.registry import CURRENT
 
 EPS = 2.0**-53

@@ -9,8 +9,8 @@ from unrolled import Habit, unrolled
 import naive_graph as ng
 from naive_graph import PlaceHolder
 from naive_graph.engines.compiled.plan import CompiledPlan
-from naive_graph.engines.tape.flat import NONE, FedLeaf, Lanes
-from naive_graph.engines.tape.lowering import Lowering
+from naive_graph.engines.passes.ir import NONE, FedLeaf, Lanes
+from naive_graph.engines.passes.lowering import Lowering
 from naive_graph.graph.registry import CURRENT
 
 

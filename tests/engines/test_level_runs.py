@@ -29,12 +29,12 @@ from naive_graph.core.tables import VARIABLE
 from naive_graph.engines.compiled import runs
 from naive_graph.engines.compiled.runs import DescendingRuns, descends
 from naive_graph.engines.llvm.typed import LANES
-from naive_graph.engines.tape import backward, isomorphism
-from naive_graph.engines.tape.flat import MUL, Flat
-from naive_graph.engines.tape.isomorphism import repeats as repeats_itself
-from naive_graph.engines.tape.operators import Shape
-from naive_graph.engines.tape.powers import powers
-from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.passes import repeats, reverse_inplace
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.ir import MUL, Flat
+from naive_graph.engines.passes.operators import Shape
+from naive_graph.engines.passes.repeats import repeats as repeats_itself
+from naive_graph.engines.passes.strength_reduction import powers
 from naive_graph.errors import NumericWarning
 from naive_graph.graph.registry import CURRENT
 from naive_graph.program.dispatch import LEAST_ROWS, RunsBackend
@@ -65,7 +65,7 @@ def in_runs(output, leaves):
 def taken(output, leaves):
     """A plan that suits; one that does not has a product of many factors, and is another law's."""
     made, (flat, _) = in_runs(output, leaves), flattened(output, leaves)
-    wide = np.diff(flat.starts)[flat.kinds == MUL] > backward.MOST_ARITY
+    wide = np.diff(flat.starts)[flat.kinds == MUL] > reverse_inplace.MOST_ARITY
     assert (made is None) == wide.any()
     assume(made is not None)
     return made
@@ -103,7 +103,7 @@ def test_level_runs_keep_the_gradients_within_the_bound(seed, size):
 
 
 BACK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)
-SUITING = [rule for rule in BY_NUMBER[:BUILT_IN] if backward.suits(rule, rule.arity or 3)]
+SUITING = [rule for rule in BY_NUMBER[:BUILT_IN] if reverse_inplace.suits(rule, rule.arity or 3)]
 
 
 @pytest.mark.parametrize("rule", SUITING, ids=lambda rule: rule.name)
@@ -111,7 +111,7 @@ def test_a_row_alone_hands_on_the_bits_that_a_row_in_a_register_does(rule):
     arity = rule.arity or 3
     shape = Shape(rule.number, arity)
     index = np.arange(LANES * arity, dtype=np.int32).reshape(LANES, arity).T.copy()  # first operands, then second ones
-    code = backward.backward(shape)
+    code = reverse_inplace.backward(shape)
     ways = [BACK(code.address("back")), BACK(code.address("back_one"))]
 
     @given(st.randoms(use_true_random=True))
@@ -149,8 +149,8 @@ def test_a_second_run_gives_the_bits_of_the_first(seed, size):
 def test_long_sums_are_taken_and_long_products_are_left_to_the_passes(count):
     with Graph.scratch():
         xs = [Variable(1.0 + k / 64) for k in range(count)]
-        y = Graph.sum(xs) * Graph.prod(xs[: backward.MOST_ARITY])
-        assert (in_runs(y * Graph.prod(xs), xs) is None) == (count > backward.MOST_ARITY)
+        y = Graph.sum(xs) * Graph.prod(xs[: reverse_inplace.MOST_ARITY])
+        assert (in_runs(y * Graph.prod(xs), xs) is None) == (count > reverse_inplace.MOST_ARITY)
         made = in_runs(y, xs)
         law = Program(y, wrt=xs, engine="reference")()
         assert made.out[0] == law.value
@@ -160,7 +160,7 @@ def test_long_sums_are_taken_and_long_products_are_left_to_the_passes(count):
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_a_rule_that_does_not_respond_to_an_operand_is_left_to_the_passes(name):
     xs = [Variable(0.5), Variable(0.25), Variable(2.0)][: RULES[name].arity]
-    assert not backward.suits(RULES[name], len(xs))
+    assert not reverse_inplace.suits(RULES[name], len(xs))
     assert in_runs(RULES[name](*xs), xs) is None
 
 
@@ -169,7 +169,7 @@ def test_a_rule_that_does_not_respond_to_an_operand_is_left_to_the_passes(name):
 def test_machine_code_and_source_agree(seed, size):
     called = set()
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        for file, name in ((runs, "find_levels"), (runs, "sort_by"), (runs, "lay"), (isomorphism, "hash_rows")):
+        for file, name in ((runs, "find_levels"), (runs, "sort_by"), (runs, "lay"), (repeats, "hash_rows")):
             patch.setattr(file, name, partial(twice, getattr(file, name), called))
         nodes = grown(seed, size, TAKEN)
         in_runs(nodes[-1], [])

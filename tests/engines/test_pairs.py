@@ -14,7 +14,7 @@ from naive_graph.engines.compiled.generator import Generator
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.engines.llvm.pairs import PAIRS, partner
-from naive_graph.engines.tape.flat import DOT, LARGEST, TOTAL
+from naive_graph.engines.passes.ir import DOT, LARGEST, TOTAL
 
 NUMBERS = st.one_of(st.floats(-3, 3), st.floats(width=32), st.sampled_from([*ODD, 1e5, 0.625, 355.0, 372.5, 88.0]))
 

@@ -14,9 +14,9 @@ import naive_graph as ng
 from naive_graph import Constant, Graph, Variable
 from naive_graph.core import reference
 from naive_graph.core.sweep import Contributed, reverse
-from naive_graph.engines.tape.adjoint import adjoint
-from naive_graph.engines.tape.cse import share
-from naive_graph.engines.tape.dots import dots
+from naive_graph.engines.passes.cse import share
+from naive_graph.engines.passes.dots import dots
+from naive_graph.engines.passes.reverse_symbolic import adjoint
 
 
 def reached(plan, wanted, seeds):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Constant, Graph, Variable
-from naive_graph.engines.tape.cse import share
-from naive_graph.engines.tape.dots import dots
-from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.cse import share
+from naive_graph.engines.passes.dots import dots
 from naive_graph.graph.registry import CURRENT
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Constant, Graph, Variable
-from naive_graph.engines.tape.dots import dots
-from naive_graph.engines.tape.flat import ADD, DOT, MUL, NONE
-from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.dots import dots
+from naive_graph.engines.passes.ir import ADD, DOT, MUL, NONE
 from naive_graph.graph.registry import CURRENT
 
 

@@ -13,12 +13,12 @@ from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
-from naive_graph.engines.tape import lanes as passes
-from naive_graph.engines.tape.cse import share
-from naive_graph.engines.tape.dots import dots
-from naive_graph.engines.tape.flat import TOTAL
-from naive_graph.engines.tape.lanes import lanes
-from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.passes import roll_samples as passes
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.cse import share
+from naive_graph.engines.passes.dots import dots
+from naive_graph.engines.passes.ir import TOTAL
+from naive_graph.engines.passes.roll_samples import lanes
 from naive_graph.graph.registry import CURRENT
 
 KINDS = st.sampled_from([Constant, PlaceHolder, Variable])

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Graph
-from naive_graph.engines.tape.flat import NONE, Sample
-from naive_graph.engines.tape.lowering import PASSES, Wanted
-from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.ir import NONE, Sample
+from naive_graph.engines.passes.lowering import PASSES, Wanted
 from naive_graph.graph.registry import CURRENT
 
 KEEPING = {each.name: each for each in PASSES if each.name not in ("powers", "batch", "adjoint")}

@@ -15,9 +15,9 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.engines.llvm.fields import flattened
 from naive_graph.engines.llvm.machine import Machine
-from naive_graph.engines.tape import adjoint, cse, dots, isomorphism, lowering, rows, sections
+from naive_graph.engines.passes import build_ir, cse, dots, lowering, repeats, reverse_symbolic, stages
 
-FILES = (adjoint, isomorphism, dots, lowering, rows, sections, cse)
+FILES = (reverse_symbolic, repeats, dots, lowering, build_ir, stages, cse)
 PASSES = [(file, name) for file in FILES for name, each in vars(file).items() if isinstance(each, Machine)]
 
 

@@ -12,10 +12,10 @@ from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.compiled.runs import levels_of
-from naive_graph.engines.tape.flat import MUL, NONE, REDUCE, TOTAL
-from naive_graph.engines.tape.powers import powers
-from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.sections import sections
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.ir import MUL, NONE, REDUCE, TOTAL
+from naive_graph.engines.passes.stages import sections
+from naive_graph.engines.passes.strength_reduction import powers
 from naive_graph.graph.registry import CURRENT
 
 NORMALISED = """

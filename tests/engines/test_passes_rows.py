@@ -9,7 +9,7 @@ from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Graph, Variable
 from naive_graph.core.plan import plan_for
-from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.passes.build_ir import flat_of_tables
 from naive_graph.graph.registry import CURRENT
 
 

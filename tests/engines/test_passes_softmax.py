@@ -10,8 +10,8 @@ from taped import lowered, on_tape
 
 import naive_graph as ng
 from naive_graph import Graph, Variable
-from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.softmax import softmax
+from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.softmax import softmax
 from naive_graph.graph.registry import CURRENT
 
 NUMBERS = st.one_of(st.floats(-800, 800), st.sampled_from(ODD))

@@ -9,9 +9,9 @@ from unrolled import network
 
 from naive_graph import Graph
 from naive_graph.engines.compiled.schedule import DENSE_LEAST, Outer, operands_of, steps_of
-from naive_graph.engines.tape.flat import NONE
-from naive_graph.engines.tape.sections import sections
-from naive_graph.engines.tape.tiles import DenseTile, dense_tiles
+from naive_graph.engines.passes.ir import NONE
+from naive_graph.engines.passes.stages import sections
+from naive_graph.engines.passes.tiles import DenseTile, dense_tiles
 
 
 def rows_of(step):

@@ -17,7 +17,7 @@ from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.engines.compiled.schedule import packs_of, scheduled
 from naive_graph.engines.compiled.writer import LANES
 from naive_graph.engines.llvm.pairs import partner
-from naive_graph.engines.tape.lowering import Lowering
+from naive_graph.engines.passes.lowering import Lowering
 from naive_graph.graph.registry import CURRENT
 
 ONE = [lambda x: x.sin(), lambda x: x.tanh(), lambda x: ng.sigmoid(x), lambda x: x.cos(), lambda x: (x * x + 1.0).log()]

@@ -9,7 +9,7 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
-from naive_graph.engines.tape import lowering
+from naive_graph.engines.passes import lowering
 
 SAMPLES = 20
 DATA = [[math.sin(3.0 * k + j) for j in range(3)] for k in range(SAMPLES)]

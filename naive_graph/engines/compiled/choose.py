@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..tape.flat import Flat
+from ..passes.ir import Flat
 from .plan import CompiledPlan, Runnable
 from .runs import LevelRuns
 

@@ -24,11 +24,11 @@ from ..llvm.functions import Module, together
 from ..llvm.listing import Straight
 from ..llvm.pairs import both, partner
 from ..llvm.tracing import in_registers
-from ..tape.adjoint import Count
-from ..tape.flat import DOT, LARGEST, MUL, NONE, REDUCE, TOTAL, FedLeaf, Flat, Lanes, name_of
-from ..tape.operators import largest_of
-from ..tape.sections import Section, sections
-from ..tape.tiles import ONE, DenseTile
+from ..passes.ir import DOT, LARGEST, MUL, NONE, REDUCE, TOTAL, FedLeaf, Flat, Lanes, name_of
+from ..passes.operators import largest_of
+from ..passes.reverse_symbolic import Count
+from ..passes.stages import Section, sections
+from ..passes.tiles import ONE, DenseTile
 from .kernels import PLACE
 from .schedule import Outer, Step, operands_of, packs_of, scheduled, steps_of
 from .writer import IOTA, LANES, VECTOR, FunctionWriter

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.tables import Tables
-from ..tape.cse import share
-from ..tape.dots import dots
-from ..tape.flat import DOT, NONE, Array, Flat, name_of
-from ..tape.powers import powers
-from ..tape.rows import flat_of_tables
+from ..passes.build_ir import flat_of_tables
+from ..passes.cse import share
+from ..passes.dots import dots
+from ..passes.ir import DOT, NONE, Array, Flat, name_of
+from ..passes.strength_reduction import powers
 from .runs import LevelRuns
 
 

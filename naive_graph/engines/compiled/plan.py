@@ -15,9 +15,9 @@ import numpy as np
 
 from ...errors import StaleNodeError
 from ..llvm.compile import compiled
-from ..tape.flat import NONE, FedLeaf, Flat, Lanes
-from ..tape.sections import Section
-from ..tape.tiles import ONE, DenseTile
+from ..passes.ir import NONE, FedLeaf, Flat, Lanes
+from ..passes.stages import Section
+from ..passes.tiles import ONE, DenseTile
 from . import kernels
 from .generator import Generator
 from .schedule import Outer

@@ -5,8 +5,8 @@
 
 No code is made for a plan: the kernels of each rule are compiled once for every plan. So it runs at once, however
 large it is. `LevelRuns` runs a plan as it stands, its derivatives' rows included, with the bits of its compiled code.
-`DescendingRuns` runs a plan without them and goes back over the same runs, adjoints in place (`backward`): for plans
-that are too large to have their derivatives written down as rows.
+`DescendingRuns` runs a plan without them and goes back over the same runs, adjoints in place (`reverse_inplace`):
+for plans that are too large to have their derivatives written down as rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.typed import Floats, Ints, Longs, call_back, call_run
-from ..tape.backward import backward, suits
-from ..tape.flat import ADD, DOT, MUL, NONE, Array, FedLeaf, Flat, arrays
-from ..tape.operators import Shape
+from ..passes.ir import ADD, DOT, MUL, NONE, Array, FedLeaf, Flat, arrays
+from ..passes.operators import Shape
+from ..passes.reverse_inplace import backward, suits
 from . import kernels
 from .generator import WIDE
 from .plan import Runnable

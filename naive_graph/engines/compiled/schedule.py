@@ -12,9 +12,9 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from ..llvm.pairs import partner
-from ..tape.flat import DOT, NONE, REDUCE, Flat
-from ..tape.sections import Section
-from ..tape.tiles import ONE, dense_tiles
+from ..passes.ir import DOT, NONE, REDUCE, Flat
+from ..passes.stages import Section
+from ..passes.tiles import ONE, dense_tiles
 from .writer import LANES
 
 SHORTEST = 4  # terms of dots that are packed

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...core.rules import BY_NUMBER
 from ...core.tables import Tables
-from ...engines.tape.adjoint import Count
-from ...engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
-from ...engines.tape.lowering import PassResult
+from ...engines.passes.ir import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
+from ...engines.passes.lowering import PassResult
+from ...engines.passes.reverse_symbolic import Count
 from ...program.backends import CompiledBackend
 from ..look import shown
 from .lettering import visible

@@ -1,7 +1,7 @@
 """Squares are products.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import flat_of_tables
 >>> y = Graph.Variable(3.0) ** 2
 >>> flat, _ = flat_of_tables(y.tables, [y.row])
 >>> print(flat)
@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.rules import RULES
-from .flat import MUL, Array, Flat, arrays
+from .ir import MUL, Array, Flat, arrays
 
 POW = RULES["pow"].number
 

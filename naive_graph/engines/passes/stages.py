@@ -9,7 +9,7 @@ the ones before it computed. Most plans have the three above; one whose samples
 need a total over the samples (a normalisation, say) has more.
 
 >>> from naive_graph import Graph, mean
->>> from naive_graph.engines.tape.lowering import Lowering
+>>> from naive_graph.engines.passes.lowering import Lowering
 >>> x = Graph.PlaceHolder()
 >>> centred = x - mean(x)
 >>> loss = mean(centred * centred)
@@ -36,7 +36,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .flat import DOT, REDUCE, TOTAL, Array, Flat, PlanColumns
+from .ir import DOT, REDUCE, TOTAL, Array, Flat, PlanColumns
 
 
 class Section(NamedTuple):

@@ -4,9 +4,9 @@
                                 adjoint of y += adjoint of z * x
 
 With `sweeps` it is the reverse sweep of core/sweep.py over numbers, a third one
-beside `adjoint`, for plans too large to have their derivatives written down as
+beside `reverse_symbolic`, for plans too large to have their derivatives written down as
 rows. Of a random graph of a million nodes the first answer comes after 0.3 s and
-takes 103 MB; by way of `adjoint` and the other passes after 1.8 s, with 278 MB.
+takes 103 MB; by way of `reverse_symbolic` and the other passes after 1.8 s, with 278 MB.
 A run of 100,000 nodes takes 0.50 ms, there 0.67. Tests hold its numbers to the
 reference engine's. `back` takes eight rows at a time; `back_one` takes one,
 which is quicker where a run is short. Both leave 0 where they took an adjoint

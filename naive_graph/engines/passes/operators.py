@@ -22,7 +22,7 @@ from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
 from ..llvm.typed import LANES, VECTOR, Callee
-from .flat import LARGEST, name_of
+from .ir import LARGEST, name_of
 
 
 class Shape(NamedTuple):

@@ -1,8 +1,8 @@
 """Dots that share operands become matrices: layers.
 
 >>> from naive_graph import Graph, total
->>> from naive_graph.engines.tape.lowering import Lowering
->>> from naive_graph.engines.tape.sections import sections
+>>> from naive_graph.engines.passes.lowering import Lowering
+>>> from naive_graph.engines.passes.stages import sections
 >>> a, b, c, d = weights = [Graph.Variable(value) for value in range(4)]
 >>> x, y = Graph.PlaceHolder(), Graph.PlaceHolder()
 >>> loss = total((a * x + b * y) * (c * x + d * y))
@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from .flat import DOT, NONE, Flat
-from .sections import Section
+from .ir import DOT, NONE, Flat
+from .stages import Section
 
 ONE = -2  # an input that is 1 for every sample
 

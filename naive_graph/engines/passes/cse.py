@@ -1,7 +1,7 @@
 """Nothing is computed twice, or for nobody.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import flat_of_tables
 >>> x = Graph.Variable(2.0)
 >>> z = Graph.sum([x.sin(), x.sin()])
 >>> flat, _ = flat_of_tables(z.tables, [z.row])
@@ -28,8 +28,8 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .flat import NONE, Array, Flat, Lanes, PlanColumns, marked, moved
-from .isomorphism import descend
+from .ir import NONE, Array, Flat, Lanes, PlanColumns, marked, moved
+from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 

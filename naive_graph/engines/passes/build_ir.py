@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import Array, Flat, PlanColumns, held, marked, room
+from .ir import Array, Flat, PlanColumns, held, marked, room
 
 
 def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:

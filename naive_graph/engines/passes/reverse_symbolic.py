@@ -8,8 +8,8 @@ terms are no partials of a rule, and rows that all samples share, whose adjoints
 are sums over the samples. Tests hold the two to the same bits.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.tape.rows import flat_of_tables
->>> from naive_graph.engines.tape.cse import share
+>>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.cse import share
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = x.sin() * y
 >>> flat, _ = flat_of_tables(z.tables, [z.row])
@@ -46,9 +46,9 @@ import numpy as np
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import DOT, NONE, Array, Flat, Lanes, PlanColumns, marked, room, with_columns
-from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
-from .terms import Growing, Terms, chosen, give, guard, new_row, push, summed, wider
+from .cotangents import Growing, Terms, chosen, give, guard, new_row, push, summed, wider
+from .ir import DOT, NONE, Array, Flat, Lanes, PlanColumns, marked, room, with_columns
+from .vjp_templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 
 
 class Count(NamedTuple):

@@ -1,4 +1,4 @@
-"""From a graph to a tape: the passes, one after the other.
+"""From a graph to a plan that runs: the passes, one after the other.
 
 A pass takes a plan and what is wanted of it, and gives a plan and where the
 wanted rows are now. What each made can be looked at: `stages` keeps them, in order.
@@ -29,15 +29,15 @@ from ...core.progress import progress
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
-from .adjoint import Count, adjoint
+from .build_ir import flat_of_tables
 from .cse import share
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, marked, rewritten
-from .isomorphism import descend
-from .lanes import lanes
-from .powers import powers
-from .rows import flat_of_tables
+from .ir import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, marked, rewritten
+from .repeats import descend
+from .reverse_symbolic import Count, adjoint
+from .roll_samples import lanes
 from .softmax import softmax
+from .strength_reduction import powers
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number

@@ -8,7 +8,7 @@
 A hash of what stands below each row finds rows that come often. Those of them that
 need one another are a sample's, wherever they stand; what needs rows of one sample only
 is that sample's too; and where samples meet, they must meet in sums. All this is but a
-guess: whether the samples are the same rows in the same places, `lanes` makes sure of.
+guess: whether the samples are the same rows in the same places, `roll_samples` makes sure of.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints, Longs
-from .flat import ADD, DOT, NONE, SUB, Array, Flat, PlanColumns
+from .ir import ADD, DOT, NONE, SUB, Array, Flat, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing
 PART = 16  # a part of the plan, one in so many rows, that is worth looking at

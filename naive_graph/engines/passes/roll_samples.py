@@ -1,8 +1,8 @@
 """The samples hidden in an unrolled graph become lanes of one graph.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.tape.dots import dots
->>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.passes.dots import dots
+>>> from naive_graph.engines.passes.build_ir import flat_of_tables
 >>> w = Graph.Variable(2.0)
 >>> loss = Graph.sum([(w * x).sin() for x in range(8)])
 >>> flat, _ = flat_of_tables(loss.tables, [loss.row])
@@ -26,7 +26,7 @@
    5 dot 4
 
 A loop over samples writes the same rows again and again, with other numbers in
-them. `isomorphism` guesses which rows are whose; here each sample's are laid beside
+them. `repeats` guesses which rows are whose; here each sample's are laid beside
 the first one's, operand for operand. What is the same row in all stays one row with
 one value. What differs becomes a row with a value for each sample; a leaf holds all
 their numbers. Where samples take another one of their own rows, as `h[label]` does,
@@ -44,8 +44,8 @@ import numpy as np
 
 from ...core.tables import CONSTANT
 from .cse import needed
-from .flat import DOT, NONE, SUB, TOTAL, WHERE, Array, Flat, Lanes, Sample, rewritten
-from .isomorphism import FEWEST, SUM, compared, guesses, is_part, uses_of, whose
+from .ir import DOT, NONE, SUB, TOTAL, WHERE, Array, Flat, Lanes, Sample, rewritten
+from .repeats import FEWEST, SUM, compared, guesses, is_part, uses_of, whose
 
 MOST_GROUPS = 16
 MOST_CHOICES = 64  # rows among which samples choose

@@ -1,7 +1,7 @@
 """Sums of products become dot products.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import flat_of_tables
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = x * y + x
 >>> flat, _ = flat_of_tables(z.tables, [z.row])
@@ -26,7 +26,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .flat import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, marked, moved, room
+from .ir import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, marked, moved, room
 
 
 def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.typed import Bytes, Ints, Longs
-from .flat import DOT, MUL, NONE, REDUCE, WHERE
+from .ir import DOT, MUL, NONE, REDUCE, WHERE
 
 
 class Terms(NamedTuple):
@@ -36,7 +36,7 @@ class Growing(NamedTuple):
 
     numbers: the rows of 1, of 0, and of other constants. counts: those that say
     how many samples each group has. end: how many rows and operands there are.
-    calm: by row, whether it is a leaf whose numbers are finite (see `adjoint`).
+    calm: by row, whether it is a leaf whose numbers are finite (see `reverse_symbolic`).
     """
 
     kinds: Ints

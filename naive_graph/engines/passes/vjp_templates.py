@@ -18,8 +18,8 @@ import numpy as np
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import Opaque, compiling
 from ..llvm.typed import Bytes, Ints
-from .flat import Array
-from .stand_ins import Rows, Stand
+from .ir import Array
+from .tracer import Rows, Stand
 
 PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
 MOST_SLOPES = 1_000  # of a row, each of which is a row of as many operands

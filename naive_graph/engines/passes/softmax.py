@@ -1,7 +1,7 @@
 """A softmax computes its exponentials once.
 
 >>> from naive_graph import Graph, softmax as shares_of
->>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import flat_of_tables
 >>> p, q = shares_of([Graph.Variable(2.0), Graph.Variable(3.0)])
 >>> flat, _ = flat_of_tables(p.tables, [p.row, q.row])
 >>> print(flat)
@@ -37,7 +37,7 @@ import numpy as np
 
 from ...core.rules import RULES
 from ...core.tables import CONSTANT
-from .flat import DOT, LARGEST, MUL, NONE, SUB, Array, Flat, rewritten
+from .ir import DOT, LARGEST, MUL, NONE, SUB, Array, Flat, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))

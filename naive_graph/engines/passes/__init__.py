@@ -1,0 +1,21 @@
+"""The plan and its passes: how scalars become matrices.
+
+A plan is a list of rows as columns, rearranged by passes that change no value. Read in this order:
+
+    ir                  the columns, and `build_ir`, which fills them from the tables
+    strength_reduction  squares become products
+    dots                sums of products become dot products
+    repeats             which rows come again and again, and `roll_samples`: samples hidden in an unrolled graph
+    reverse_symbolic    the reverse sweep appends rows, by `tracer`, `vjp_templates` and `cotangents`
+    cse                 nothing is computed twice, or for nobody
+    softmax             what the shares of a softmax have in common stands there once
+    lowering            all of these, one after the other; `report` says in words what they did
+
+For who runs what is left, in `compiled/`:
+
+    stages              what varies with the sample, and what does not
+    tiles               dots that share operands: layers
+    operators           a kernel for each rule, and `reverse_inplace`: one for its derivatives
+
+Why there are sweeps here besides core/sweep.py's stands at the top of `reverse_symbolic` and of `reverse_inplace`.
+"""
