@@ -14,13 +14,13 @@ from making import finish
 from running import check_same, on_compiled_engines, run
 
 import naive_graph as ng
-from naive_graph import Constant, Graph, Variable
+from naive_graph import Constant, Graph, Program, Variable
 from naive_graph.core.beside import Beside
 from naive_graph.engines import choice
 from naive_graph.engines.choice import Setting
 from naive_graph.engines.direct.engine import KEY
 from naive_graph.engines.llvm.compile import compiled
-from naive_graph.errors import EngineError
+from naive_graph.errors import EngineError, EngineWarning
 from naive_graph.graph import jit
 
 
@@ -106,6 +106,24 @@ def test_an_unknown_engine_is_named_with_those_that_exist():
         Graph.forward(engine="turbo")
 
 
+def test_a_former_name_of_an_engine_says_once_what_it_is_called_now(monkeypatch):
+    monkeypatch.setattr(choice, "_told", set())
+    x = Variable(2.0)
+    y = x * x
+    with pytest.warns(EngineWarning, match="The engine 'tape' is called 'compiled' now"):
+        Program(y, wrt=[x], engine="tape")
+    assert Program(y, wrt=[x], engine="tape")().value == 4.0
+    with pytest.warns(EngineWarning, match="The engine 'native' is called 'compiled' now"):
+        Graph.forward(engine="native")
+
+
+@pytest.mark.parametrize("engine", choice.ENGINES)
+def test_every_engine_answers_a_program(engine):
+    x = Variable(2.0)
+    value, gradient = Program(x * x + x, wrt=[x], engine=engine)()
+    assert (value, gradient.tolist()) == (6.0, [5.0])
+
+
 @pytest.mark.parametrize(("form", "shows"), [("llvm", "fmul double"), ("assembly", "mul")])
 def test_machine_code_can_be_read(form, shows):
     x = Variable(2.0)
@@ -125,7 +143,7 @@ for _ in range(3):
     Graph.forward()
     Graph.backward(y)
 print(y.value, x.grad)
-for engine in ("compiled", "compiled"):
+for engine in ("compiled", "runs"):
     for run in (lambda: Graph.forward(engine=engine), lambda: Graph.backward(y, engine=engine)):
         try:
             run()
