@@ -215,7 +215,7 @@ def _points(results: list[Result]) -> str:
 
 
 def _of(points: float, most: float) -> str:
-    return _say(f"{points:g} of {most:g}")
+    return f"{points:g} / {most:g}"
 
 
 def _link(student: str) -> str:

@@ -336,3 +336,10 @@ def test_what_could_not_be_run_is_told_in_the_learners_line():
     assert told == "The cells cannot be run: ValueError: math domain error (line 1 of cell 2: slope = math.sqrt(-1))."
     message = graded("both_partials", "def both_partials(a, b, y):\n    return [y / b, a.no]").message
     assert "in both_partials: return [y / b, a.no]" in message and "_values" not in message
+
+
+def test_who_imports_a_file_of_their_own_is_told_that_it_is_not_looked_at():
+    cells = "from helpers import half", "def slope(f, x, h=1e-5):\n    return half(f(x + h) - f(x - h)) / h"
+    told = "raises ImportError: helpers cannot be imported here: beside the notebook no file is looked at"
+    assert told in graded("slope", *cells).message
+    assert graded("slope", cells[0], RIGHT).passed
