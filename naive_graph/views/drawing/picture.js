@@ -49,14 +49,14 @@ const enliven = (() => {
     const caption = written.filter((each) => !isOwn || each !== document.title).join(" ");
 
     function begin(id) {
-      const isWhole = stage.begin(id ?? (life && !dot ? `row-${life.steered.at()}` : end()));  // dot makes room for both
+      const isWhole = stage.begin(id ?? (life && !dot ? `row-${life.steered.at()}` : first()));  // dot makes room for both
       const more = opening.length ? "A box that holds more opens by a click, or by Enter." : "";
       tell(isWhole ? [caption, more].filter(Boolean).join(" ") : "A part is shown, so that it can be read: scroll, drag, or use the map in the corner.");
     }
-    /** What is asked for: the last result. */
-    function end() {
-      const fed = new Set(edges.map((edge) => edge.dataset.from));
-      return [...nodes.keys()].findLast((id) => !fed.has(id));
+    /** Where reading begins: the box nearest the upper left corner. */
+    function first() {
+      const near = (id) => { const [x, y] = stage.spots.get(id); return x + y; };
+      return [...nodes.keys()].filter((id) => shown(id) && stage.spots.has(id)).sort((one, other) => near(one) - near(other))[0];
     }
     const fit = () => { stage.fit(); tell(stage.readable() ? "" : "What would be too small to read is left out. + shows more of it."); };
     const move = (across, down) => view.scrollBy(across * view.clientWidth, down * view.clientHeight);

@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import DrawingError
 from ...graph.report import Report
 from ..look import LIGHT, SERIES, shown
-from .figure import Plot, finished, fitted, label_axes, our_style
+from .figure import Plot, finished, fitted, label_axes, new_plot, our_style
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 
@@ -24,7 +24,7 @@ def plot_check(report: Report, title: str = "") -> Plot:
         for each in entries
     ]
     with our_style():
-        figure = Plot(figsize=(7.6, 1.2 + 0.27 * len(entries)), layout="constrained")
+        figure = new_plot((7.6, 1.2 + 0.27 * len(entries)))
         panel: Any = figure.subplots()
         lengths = [max(each.relative_error, LEAST) for each in entries]
         colours = [LIGHT["wrong"] if each in failed else SERIES[0][0] for each in entries]

@@ -31,6 +31,7 @@ from .figure import (
     fitted,
     label_axes,
     look_of,
+    new_plot,
     our_style,
 )
 from .surface import LARGEST, Surface
@@ -129,7 +130,7 @@ class Comparison:
         """The picture, and in it the line of each walk and of its heights."""
         columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
         rows = -(-len(self.paths) // columns)
-        figure = Plot(figsize=(max(WIDE, ACROSS * columns), 1.0), layout="constrained")
+        figure = new_plot((max(WIDE, ACROSS * columns), 1.0))
         grid = figure.add_gridspec(rows + 1, columns)
         panels = [figure.add_subplot(grid[divmod(place, columns)]) for place in range(len(self.paths))]
         stage, walks = self._stage(figure, panels), []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_axes, our_style
+from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_axes, new_plot, our_style
 
 # isort: split
 from itertools import product
@@ -54,7 +54,7 @@ def cycles(
     names, writes = list(schedule.stages), []
     with our_style():
         size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
-        figure = Plot(figsize=size, layout="constrained")
+        figure = new_plot(size)
         panel = figure.subplots()
         panel.set_xlim(0.5, count + 0.5)
         panel.set_ylim(len(names) - 0.5, -1.6)

@@ -1,8 +1,9 @@
 """A matplotlib figure in our style, that shows itself in a notebook and saves itself whole.
 
 Importing this file imports matplotlib: it is imported when something is
-plotted. Figures are built without pyplot, so that nothing stays open, nothing
-shows twice in a notebook, and the same numbers give the same bytes.
+plotted. A user's rcParams and styles come before ours. Figures are built
+without pyplot, so that nothing stays open and nothing shows twice in a
+notebook; where pyplot has windows, it knows them, and `plt.show()` opens one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import io
 import math
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -45,6 +47,7 @@ WIDE = 5.2  # inches of a plot of one column: it fits the narrowest screen with 
 LOOK = {
     "figure.facecolor": LIGHT["ground"], "axes.facecolor": LIGHT["ground"], "axes.edgecolor": LIGHT["line"],
     "axes.labelcolor": LIGHT["ink"], "axes.titlecolor": LIGHT["ink"], "legend.labelcolor": LIGHT["ink"],
+    "text.color": LIGHT["ink"],
     "xtick.color": LIGHT["soft"], "ytick.color": LIGHT["soft"], "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": True, "grid.color": LIGHT["line"], "grid.alpha": 0.3, "grid.linewidth": 0.6, "axes.axisbelow": True,
     "font.size": POINT * TEXT, "axes.titlesize": POINT * TEXT, "axes.titlelocation": "left", "lines.linewidth": 1.8,
@@ -56,9 +59,12 @@ METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "p
 
 
 def look_of(place: int) -> dict[str, Any]:
-    """How the line at this place among several looks."""
+    """How the line at this place among several looks: in our colours, or in those of a user's cycle."""
+    colours = [light for light, _ in SERIES]
+    if _is_changed("axes.prop_cycle"):
+        colours = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", colours)
     return {
-        "color": SERIES[place % len(SERIES)][0], "linestyle": STYLES[place % len(STYLES)],
+        "color": colours[place % len(colours)], "linestyle": STYLES[place % len(STYLES)],
         "marker": MARKERS[place % len(MARKERS)],
     }  # fmt: skip
 
@@ -77,8 +83,20 @@ class Recorded(Protocol):
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]: ...
 
 
+NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  # backends that plt.show() opens none of
+
+
+def new_plot(size: tuple[float, float]) -> Plot:
+    """An empty figure, so many inches wide and high; pyplot knows it where it has windows to show it in."""
+    pyplot, backend = sys.modules.get("matplotlib.pyplot"), matplotlib.get_backend().lower()
+    if pyplot is None or backend in NO_WINDOWS or backend.startswith("module:"):
+        return Plot(figsize=size, layout="constrained")
+    made: Plot = pyplot.figure(FigureClass=Plot, figsize=size, layout="constrained")
+    return made
+
+
 class Plot(Figure):
-    """A figure that pyplot does not know of, so it stays open nowhere and shows once."""
+    """A figure that saves itself whole, and shows itself in a notebook."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the plot, whole or not at all, as its suffix says: .png, .svg or .pdf, if it is alive also .html."""
@@ -146,11 +164,21 @@ def _attributes(style: str) -> str:
 
 @contextmanager
 def our_style() -> Iterator[None]:
-    """Our style whatever the user's settings are, with the fonts of ours that are installed here."""
+    """Our style where the user has none: settings that were changed stay, and with one colour of theirs all of them."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     fonts = ["DejaVu Sans", *(name for name in OTHER_FONTS if name in installed)]
-    with matplotlib.style.context({**LOOK, "font.family": fonts}, after_reset=True):
+    asked = {name: value for name, value in {**LOOK, "font.family": fonts}.items() if not _is_changed(name)}
+    if any(name.endswith("color") for name in LOOK.keys() - asked.keys()):
+        asked = {name: value for name, value in asked.items() if not name.endswith("color")}
+    with matplotlib.style.context(asked):
         yield
+
+
+def _is_changed(setting: str) -> bool:
+    """Whether a user, or a style of theirs, has set it; what our own context set does not count."""
+    settings: tuple[Any, Any] = matplotlib.rcParams, matplotlib.rcParamsDefault
+    now, usual = (each[setting] for each in settings)
+    return bool(now != usual and now != LOOK.get(setting))
 
 
 @contextmanager
@@ -256,9 +284,9 @@ def finished(figure: Plot, title: str, save: Save) -> Plot:
     wrapped, size = fill(title, int(100 * figure.get_figwidth() / (0.66 * TITLE))), POINT * TITLE
     if title and figure.legends:  # matplotlib would draw a title of the figure over the legend
         figure.legends[0].set_title(wrapped, prop=font_manager.FontProperties(size=size))
-        figure.legends[0].get_title().set(parse_math=False, color=LIGHT["ink"])
+        figure.legends[0].get_title().set(parse_math=False)
     elif title:
-        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size, color=LIGHT["ink"]).set_parse_math(False)
+        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size).set_parse_math(False)
     if title:
         figure.set_figheight(figure.get_figheight() + (wrapped.count("\n") + 1) * TITLE * 1.4 / 100)
     if save is not None:

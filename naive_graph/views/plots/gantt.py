@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Save, add_legend, dressed, finished, hatched, label_axes, our_style
+from .figure import WIDE, Plot, Save, add_legend, dressed, finished, hatched, label_axes, new_plot, our_style
 
 # isort: split
 from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ def _plotted(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], title
     seconds, workers = max(bar.end for bar in bars), 1 + max(bar.worker for bar in bars)
     unit, named = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
     with our_style():
-        figure = Plot(figsize=(1.4 * WIDE, 1.0 + 0.6 * workers), layout="constrained")
+        figure = new_plot((1.4 * WIDE, 1.0 + 0.6 * workers))
         panel = figure.subplots()
         looks = draw(panel, unit)
         panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))

@@ -199,25 +199,29 @@ class History(Sequence[dict[str, float]]):
         log: bool = False,
         title: str = "",
         save: str | os.PathLike[str] | None = None,
-    ) -> Plot:
+        ax: Any = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Any:
         """Each series against the step, in a panel of its own; with other histories, theirs beside it.
 
         series: which to show; all by default. labels: what each history is
         called. log: a logarithmic axis. Steps where a series is blank are
         passed over; numbers that are not finite, or on a logarithmic axis not
-        above 0, leave a gap and a mark. Returns a matplotlib figure with a
-        `save(path)`.
+        above 0, leave a gap and a mark. figsize: in inches. Returns a matplotlib
+        figure with a `save(path)`; with ax, axes of yours, one series is drawn into
+        them, and they are returned. rcParams and styles that you set are kept.
         """
         from .plot import plot_histories
 
         for other in others:
             if not isinstance(other, History):
                 raise HistoryError(f"plot takes further histories, not {type(other).__name__} {other!r}.")
-        return plot_histories([self, *others], series, labels, log, title, save)
+        return plot_histories([self, *others], series, labels, log, title, save, ax, figsize)
 
     def plot_path(
-        self, f: Node, x: Node, y: Node | None = None, *, title: str = "", save: str | os.PathLike[str] | None = None
-    ) -> Plot:
+        self, f: Node, x: Node, y: Node | None = None, *, title: str = "", save: str | os.PathLike[str] | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Plot:  # fmt: skip
         """The walk on the graph of f: on its curve over x, or on its contours over x and y.
 
         f, x, y: nodes. A leaf's walk is the series recorded from it, or the
@@ -230,7 +234,7 @@ class History(Sequence[dict[str, float]]):
         """
         from .walk import plot_walk
 
-        return plot_walk(self, f, x, y, title, save)
+        return plot_walk(self, f, x, y, title, save, figsize)
 
     def animate(
         self, f: Node, x: Node, y: Node | None = None, *, save: str | os.PathLike[str], frames: int = 60

@@ -6,7 +6,7 @@ A page moves through its moments; where there is none, some of them stand side b
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, finished, fitted, label_axes, our_style
+from .figure import WIDE, Plot, Recorded, Save, finished, fitted, label_axes, new_plot, our_style
 
 # isort: split
 import base64
@@ -229,7 +229,7 @@ def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> M
 def _stills(plane: Plane, moments: list[Moment], most: float) -> Plot:
     """Four moments beside each other, or as many as there are."""
     places = sorted({round(part * (len(moments) - 1)) for part in STILLS})
-    figure = Plot(figsize=(WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)), layout="constrained")
+    figure = new_plot((WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)))
     panels = figure.subplots(-(-len(places) // 2), min(2, len(places)), squeeze=False, sharex=True, sharey=True)
     for place, panel in zip(places, panels.flat):
         plane.draw(panel, moments[place], most)

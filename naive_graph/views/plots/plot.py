@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import HistoryError
-from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, look_of, our_style
+from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, look_of, new_plot, our_style
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
 PANEL = 215  # pixels of a panel's width, where there are several
@@ -16,13 +16,15 @@ FEW = 30  # numbers of which each gets a mark; fewer where lines must be told ap
 
 def plot_histories(
     histories: Sequence[Recorded], series: str | Sequence[str] | None, labels: Sequence[str] | None, log: bool,
-    title: str, save: Save,
-) -> Plot:  # fmt: skip
-    """The figure that `History.plot` returns."""
+    title: str, save: Save, ax: Any = None, figsize: tuple[float, float] | None = None,
+) -> Any:  # fmt: skip
+    """The figure that `History.plot` returns, or the axes that it was given."""
     names = _chosen(histories, series)
     titles = _titles(histories, labels)
+    if ax is not None:
+        return _plot_into(ax, histories, names, titles, log, title)
     with our_style():
-        figure, panels, columns = _panels(names)
+        figure, panels, columns = _panels(names, figsize)
         drawn: dict[int, Any] = {}
         crosses: list[Any] = []
         for panel, name in zip(panels, names):
@@ -39,12 +41,33 @@ def plot_histories(
         return finished(figure, title, save)
 
 
-def _panels(names: Sequence[str]) -> tuple[Plot, list[Any], int]:
+def _plot_into(
+    ax: Any, histories: Sequence[Recorded], names: Sequence[str], titles: Sequence[str], log: bool, title: str
+) -> Any:
+    """Draw one series into axes of the user's, in their style."""
+    if len(names) != 1:
+        raise HistoryError(f"ax= takes one series, and there are {len(names)}. Say which: series={names[0]!r}.")
+    (name,) = names
+    found = [(place, history[name]) for place, history in enumerate(histories) if name in history.names]
+    _check_log(name, found, log)
+    for place, values in found:
+        _draw_line(ax, values, titles, place, log)
+        _draw_crosses(ax, values, place, log)
+    ax.set(xlabel="step", yscale="log" if log else "linear")
+    ax.set_ylabel(name).set_parse_math(False)
+    if title:
+        ax.set_title(title).set_parse_math(False)
+    if len(titles) > 1:
+        ax.legend()
+    return ax
+
+
+def _panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[Plot, list[Any], int]:
     """A panel for each series, side by side where there are many: a dozen stay on one screen."""
     columns = min(4, -(-len(names) // 4))
     rows = -(-len(names) // columns)
     size = WIDE + PANEL / 100 * (columns - 1), 0.5 + rows * min(2.4, max(1.4, 5.6 / rows))
-    figure = Plot(figsize=size, layout="constrained")
+    figure = new_plot(figsize or size)
     panels = figure.subplots(rows, columns, sharex=True, squeeze=False).flatten().tolist()
     for empty in panels[len(names) :]:
         empty.remove()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, our_style
+from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, new_plot, our_style
 
 # isort: split
 import math
@@ -22,6 +22,7 @@ from .surface import LARGEST, Surface, contour_levels, plain_range, spread, wind
 from .trail import trail_of
 
 CURVE_POINTS, GRID_POINTS = 400, 70
+SIZE = WIDE, 3.4  # inches
 DOTS = 80  # more of them would run together
 WALK, GOAL = SERIES[1][0], LIGHT["placeholder"]
 
@@ -69,9 +70,11 @@ class Stage:
         self.explain(marks, text)
 
 
-def plot_walk(history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: Save) -> Plot:
+def plot_walk(
+    history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: Save, figsize: tuple[float, float] | None
+) -> Plot:
     """The figure that `History.plot_path` returns."""
-    stage = set_stage(history, f, x, y)
+    stage = set_stage(history, f, x, y, figsize or SIZE)
     with our_style():
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
@@ -79,7 +82,7 @@ def plot_walk(history: Recorded, f: Node, x: Node, y: Node | None, title: str, s
         return finished(stage.figure, title, save)
 
 
-def set_stage(history: Recorded, f: Node, x: Node, y: Node | None) -> Stage:
+def set_stage(history: Recorded, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] = SIZE) -> Stage:
     """The curve or the contours of f around the walk, the walk not yet drawn."""
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
@@ -87,7 +90,7 @@ def set_stage(history: Recorded, f: Node, x: Node, y: Node | None) -> Stage:
         walk = walk.thinned(surface.affordable(len(walk.points), 200))
     spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
     with our_style():
-        figure = Plot(figsize=(WIDE, 3.4), layout="constrained")
+        figure = new_plot(figsize)
         stage = Stage(figure, figure.subplots(), surface, walk, spots)
         (_draw_curve if y is None else draw_contours)(stage, f.name or "f")
     return stage
