@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
-from ..look import TEXT
+from ..look import DIGITS, TEXT
 
 JOINERS = "\u200c\u200d"  # they shape the letters around them, and show nothing of their own
 MOST_LETTERS = 40
@@ -35,6 +36,15 @@ def _visible_letter(letter: str) -> str:
     if letter.isprintable() or letter in JOINERS:
         return letter
     return " " if unicodedata.category(letter) == "Zs" else "�"
+
+
+def rounded(formula: str) -> str:
+    """A formula whose numbers have five digits at most.
+
+    >>> rounded("t[i]/1.4142135623730951 + 1e-05")
+    't[i]/1.4142 + 1e-05'
+    """
+    return re.sub(r"\b\d+\.\d+(e[-+]?\d+)?", lambda found: f"{float(found[0]):.{DIGITS}g}", formula)
 
 
 def ideographs(text: str) -> int:

@@ -11,7 +11,7 @@ from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..look import shown
-from .lettering import visible
+from .lettering import rounded, visible
 
 SHORT = 24  # letters of a formula that serves as a name
 NOUNS = {"add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power"}
@@ -46,7 +46,8 @@ def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
             operands = [texts.get(each) for each in tables.operands(row)]
             if operands and None not in operands and sum(len(str(each)) for each in operands) < SHORT:
                 texts[row] = BY_NUMBER[kind](*operands)
-    return {row: visible(str(text)) for row, text in texts.items() if len(str(text)) <= SHORT}
+    written = {row: rounded(str(text)) for row, text in texts.items()}
+    return {row: visible(text) for row, text in written.items() if len(text) <= SHORT}
 
 
 def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:

@@ -23,7 +23,7 @@ from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
 from ..look import shown
 from .folding import Folder, short
-from .lettering import visible
+from .lettering import rounded, visible
 from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel, value_of
 from .scene import (
     FOLLOWED,
@@ -300,7 +300,7 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
     if not node.sources:
         return ""
     written = EquationWriter(names, TEXT)
-    return re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}")
+    return rounded(re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}"))
 
 
 def described(node: TensorNode, most: int) -> str:
