@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
+from shutil import get_terminal_size
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -14,6 +15,8 @@ Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two looks
 FEW = 20_000  # small steps, such as nodes, that take no second
+MANY = 100_000  # items that are counted in short: 7.34M
+NARROW = 80  # columns
 LOOKS = 1_000  # at the clock, at most, on the way through counted items
 
 
@@ -81,10 +84,18 @@ def _barred(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -> 
         monitor_interval = 0  # tqdm would start a thread of its own
 
     # miniters: look at the clock so often that the bar never sticks when items turn slow
-    often = {"delay": PATIENCE, "mininterval": PACE, "miniters": _between_looks(total)}
-    bar = Bar(items, desc=label or None, total=total, file=sys.stderr, **often)
+    bar = Bar(items, desc=label or None, **_settings(total), miniters=_between_looks(total))
     with bar:
         yield from bar
+
+
+def _settings(total: int | None) -> dict[str, Any]:
+    """What every bar of tqdm is given: large counts in short, in a narrow terminal no rate, so that a bar is left."""
+    settings: dict[str, Any] = {"total": total, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr}
+    settings["unit_scale"] = (total or 0) >= MANY
+    if get_terminal_size().columns < NARROW and total is not None:
+        settings["bar_format"] = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
+    return settings
 
 
 def _between_looks(total: int | None) -> int:
@@ -119,8 +130,7 @@ class ProgressBar:
 
     def __init__(self, total: int | None = None, label: str = "training") -> None:
         tqdm = _tqdm() if is_watched() else None
-        settings = {"total": total, "desc": label, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr}
-        self.bar: Any = None if tqdm is None else tqdm(**settings)
+        self.bar: Any = None if tqdm is None else tqdm(desc=label, **_settings(total))
 
     def __call__(self, **numbers: float) -> None:
         if self.bar is not None:

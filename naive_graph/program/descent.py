@@ -225,8 +225,9 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
                 bar = ProgressBar(len(history), "minimize")
             if bar is not None:
                 bar.move_to(done)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         _finish(answers, inputs, rule, way, history[:done], keep)
+        stop.add_note(f"minimize: stopped after {done:,} of {len(history):,} steps, whose weights are kept.")
         raise
     finally:
         if bar is not None:

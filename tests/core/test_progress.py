@@ -1,13 +1,14 @@
 """Progress is shown to those who watch, after a second, and never leaves half a line."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from terminals import seen_in_a_terminal
 
-from naive_graph.core.progress import is_watched, progress
+from naive_graph.core.progress import _settings, is_watched, progress
 
 IMPATIENT = (
     "from naive_graph.core import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
@@ -89,3 +90,15 @@ def test_a_long_sweep_shows_how_far_it_is(tool, run):
     seen = seen_in_a_terminal(tool, IMPATIENT, "from naive_graph.engines.choice import Setting",
                               "Setting.default = 'reference'", chain, quiet, run)  # fmt: skip
     assert run[6:].split("(")[0] in seen and "Error" not in seen
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_bar_of_large_counts_is_there_in_a_narrow_terminal(columns, monkeypatch):
+    from io import StringIO
+
+    from tqdm import tqdm
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    settings = _settings(3_000_000_000) | {"file": StringIO(), "delay": 0}
+    with tqdm(desc="minimize", ncols=columns, initial=1_500_000_000, **settings) as bar:
+        assert re.search("[█#]{5}", str(bar)) and len(str(bar)) <= columns and "3.00G" in str(bar)

@@ -203,9 +203,11 @@ def test_a_ctrl_c_keeps_what_was_reached(engine, monkeypatch):
     ways = [descent._CompiledDescent, descent._ReferenceDescent]
     for way in ways:
         monkeypatch.setattr(way, "run", interrupted(way.run))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as stopped:
         program.minimize(0.25, 1000)
     assert 0.0 < x.value <= 0.125  # three steps at least, and not all
+    (told,) = stopped.value.__notes__
+    assert "of 1,000 steps, whose weights are kept" in told
 
 
 def interrupted(run):
