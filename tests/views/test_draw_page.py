@@ -405,8 +405,15 @@ def test_what_dot_cannot_lay_out_in_a_page_is_said_and_the_short_drawing_stays(o
     assert page.locator("svg .node").count() == before
 
 
+def fan():
+    w, loss = Variable(0.5, name="w"), 0.0
+    for sample in range(60):
+        loss = loss + (w * float(sample) - 2.0) ** 2
+    return draw(loss)
+
+
 def test_a_box_of_many_that_are_alike_leads_to_the_first_and_all_are_marked(opened):
-    page = opened(chain)
+    page = opened(fan)
     box = page.locator(".node[aria-label*=' alike']").first
     first, count = box.get_attribute("id"), int(box.get_attribute("data-count"))
     box.click()
