@@ -172,9 +172,26 @@ def sigmoid_slope(a: float) -> float:
 
 
 def sech_squared(a: float) -> float:
-    """1 - tanh(a)**2, which as written is exactly 0 from a = 19 on."""
-    e = math.exp(-2.0 * abs(a))
-    return 4.0 * e / ((1.0 + e) * (1.0 + e))
+    """1 - tanh(a)**2, which as written is exactly 0 from a = 19 on.
+
+    Near 0 it is computed as written, since tanh(a)**2 is small there. Elsewhere (1 + e)**2
+    is multiplied out: squared, the rounding of 1 + e would count twice.
+    """
+    t = math.tanh(a)
+    if abs(t) < 0.5:
+        return 1.0 - t * t
+    x = 2.0 * abs(a)
+    lift = lift_of(x)
+    e = math.exp(lift - x)
+    return FOUR_OVER_EXP_4 * e if lift > 0.0 else 4.0 * e / (1.0 + e * (2.0 + e))
+
+
+FOUR_OVER_EXP_4 = 0.07326255555493671
+
+
+def lift_of(x: float) -> float:
+    """What to add to -x before exp: beyond 708, exp(-x) is subnormal and has lost digits that 4 exp(-x) has."""
+    return 4.0 if x > 700.0 else 0.0
 
 
 def softplus(a: float) -> float:

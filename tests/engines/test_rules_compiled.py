@@ -68,6 +68,29 @@ def test_a_rule_over_one_number_or_eight_is_the_references(name, arity):
     law()
 
 
+def spread(seed, count):
+    """Numbers of six ranges in turn: near 0, ordinary, where exp ends, of every size, and any bits at all."""
+    random = np.random.default_rng(seed)
+    u = random.uniform(-1.0, 1.0, count)
+    ranges = [u, 9 * u, 40 * u, 800 * u, np.copysign(np.exp(30 * np.abs(u)), random.uniform(-1, 1, count))]
+    ranges.append(random.integers(0, 2**64, count, dtype=np.uint64).view(np.float64))
+    return np.choose(random.integers(0, 6, count), ranges).tolist()
+
+
+@of_each_rule
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_rule_over_thousands_of_numbers_is_the_references(name, arity, seed):
+    columns = [spread((seed, place), 1024) for place in range(arity)]
+    check(name, columns, at_once(RULES[name], *columns))
+
+
+# What the law above found, or took an hour's search to find: 4 units, where 2 are promised.
+@pytest.mark.parametrize("x", [1.4385435421573032, -0.8830108938651815, 0.43963889885673524, 354.59569168953635])
+def test_the_slope_of_tanh_is_the_references_where_its_roundings_met(x):
+    check("sech_squared", [[x] * LANES], at_once(RULES["sech_squared"], [x] * LANES))
+
+
 @of_each_rule
 def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
     columns = [[], []]

@@ -15,7 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...core import ieee
 from .emit import Emitted
+from .tracing import in_registers
 
 PLACES, BIAS = 52, 1023  # of a float64: bits of its fraction, and where its exponent counts from
 ROUND = 1.5 * 2.0**PLACES  # adding it leaves the nearest whole number in the last bits
@@ -85,7 +87,9 @@ def cos(x: Emitted) -> Any:
 def tanh(x: Emitted) -> Any:
     """x + x**3 times a rational function near 0, else 1 - 2 e / (1 + e) for e = exp(-2 x): one division for both."""
     size, square = abs(x), x * x
-    near, e = size < 0.625, exp(-2.0 * size)
+    twice = 2.0 * size
+    lift = x.writer.call("ieee.lift_of", in_registers(ieee.lift_of), [twice])  # so that sech_squared shares e
+    near, e = size < 0.625, exp(lift - twice)
     over = select(near, polynomial(square, TANH_OVER), 2.0 * e)
     share = over / select(near, polynomial(square, TANH_UNDER), 1.0 + e)
     value = select(near, fma(size * square, share, size), 1.0 - share)
