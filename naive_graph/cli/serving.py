@@ -20,6 +20,28 @@ def browse(address: str) -> None:
 
 
 class _Files(SimpleHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self._is_allowed():
+            super().do_GET()
+
+    def do_HEAD(self) -> None:
+        if self._is_allowed():
+            super().do_HEAD()
+
+    def _is_allowed(self) -> bool:
+        """Whether this machine's own browser asks, for something in the folder; else the error is sent."""
+        host = self.headers.get("Host", "").rpartition(":")[0].lower()
+        if host not in ("127.0.0.1", "localhost"):  # a page of elsewhere whose name leads here
+            self.send_error(403, "Only this machine is answered")
+            return False
+        try:
+            inside = Path(self.translate_path(self.path)).resolve().is_relative_to(Path(self.directory).resolve())
+        except (OSError, ValueError):  # no path at all, such as one with a NUL
+            inside = False
+        if not inside:  # a link leads out of the folder
+            self.send_error(404, "File not found")
+        return inside
+
     def guess_type(self, path: str | os.PathLike[str]) -> str:
         """The kind of a file, by our own list: a machine's may lack what browsers insist on."""
         return KINDS.get(Path(path).suffix) or super().guess_type(path)
