@@ -48,12 +48,22 @@ class OperandError(NaiveGraphError, TypeError):
 
 
 class ArityError(NaiveGraphError, TypeError):
-    """An operator has too few or too many operands.
+    """An operator has too few or too many operands, or a function was called with arguments that it does not take.
 
     >>> from naive_graph import maximum
     >>> maximum(2.0)
     Traceback (most recent call last):
     naive_graph.errors.ArityError: 'maximum' takes 2 operands, not 1. Write maximum(a, b).
+    """
+
+
+class UnknownNameError(NaiveGraphError, AttributeError):
+    """Something was asked for a name that it does not have.
+
+    >>> from naive_graph import Graph
+    >>> Graph.zero_grad()
+    Traceback (most recent call last):
+    naive_graph.errors.UnknownNameError: Graph has no attribute 'zero_grad'. Write Graph.kill_grad().
     """
 
 
@@ -190,6 +200,22 @@ class UpdateWarning(RuntimeWarning):
     ...     x -= 0.1 * x.grad
     >>> print(str(told[0].message).partition(". ")[2])
     To move the Variable write x.value -= a number.
+    """
+
+
+class StaleValueWarning(RuntimeWarning):
+    """A node's value is noted that was computed before a value that it depends on changed.
+
+    >>> from warnings import catch_warnings
+    >>> from naive_graph import Graph, History, Variable
+    >>> x = Variable(3.0, name="x")
+    >>> f = x * x
+    >>> Graph.forward(f)
+    >>> x.value = 2.0
+    >>> with catch_warnings(record=True, action="always") as told:
+    ...     History().record(f=f, x=x)
+    >>> print(str(told[0].message).partition(". ")[0])
+    Series 'f': Variable 'x' has changed since the last forward
     """
 
 

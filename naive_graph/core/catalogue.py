@@ -16,6 +16,7 @@ from functools import reduce
 from typing import Any
 
 from . import ieee
+from .guesses import explains
 from .number import listed
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, define
 
@@ -238,6 +239,7 @@ OVER_A_BATCH = (total.name, mean.name)
 # fmt: on
 
 
+@explains
 def softmax(xs: Iterable[Value]) -> list[Value]:
     """exp(x) / (sum of all exp) for each x of a list: positive numbers that add up to 1.
 

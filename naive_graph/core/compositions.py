@@ -34,6 +34,7 @@ from .catalogue import (
     tanh,
     where,
 )  # fmt: skip
+from .guesses import explains
 from .number import number
 from .rules import Arithmetic, called
 
@@ -50,6 +51,8 @@ def composed(function: Callable[..., Value]) -> Callable[..., Value]:
     kinds = [[] if isinstance(each, float) else [type(each)] for each in function.__defaults__ or ()]
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     OTHERS[function.__name__] = dict(zip(reversed(names), reversed(kinds)))
+
+    function = explains(function)
 
     @wraps(function)
     def checked(*operands: Any, name: str | None = None, **named: Any) -> Value:
@@ -101,7 +104,7 @@ def elu(x: Value, alpha: float = 1.0) -> Value:
 
 
 @composed
-def selu(x: Value, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Value:
+def selu(x: Value, alpha: float = 1.6732632423543772, gamma: float = 1.0507009873554805) -> Value:
     """gamma * elu(x, alpha), which keeps a layer's mean 0 and variance 1. Source: Klambauer et al., 2017."""
     return gamma * elu(x, alpha)
 

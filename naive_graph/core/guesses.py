@@ -1,22 +1,35 @@
-"""What other libraries call things: a name that is guessed is answered by what to write here."""
+"""What other libraries call things: a name or an argument that is guessed is answered by what to write here."""
 
 from __future__ import annotations
 
+import inspect
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, Never, NoReturn, ParamSpec, TypeVar
 
+from ..errors import ArityError, UnknownNameError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Kind = TypeVar("Kind", bound=type)
 MOST = 10_000  # names that are compared
-OWNERS = {"": "package", "Graph.": "graph", "node.": "node", "trainer.": "trainer", "tensor.": "tensor"}
+OWNERS = {
+    "": "package", "Graph.": "graph", "node.": "node", "trainer.": "trainer", "tensor.": "tensor",
+    "program.": "program", "model.": "model", "parameter.": "parameter", "history.": "history",
+    "picture.": "picture", "walk.": "walk", "builder.": "builder",
+}  # fmt: skip
 
 
 @cache
 def guesses(owner: str) -> dict[str, str]:
-    """What to write for each name that is guessed of an owner, as guesses.toml has it; of "numpy", what is said.
+    """What to write for each name that is guessed of an owner, as guesses.toml has it.
+
+    owner: one of OWNERS; "argument" for names of arguments; of "numpy", what is said.
 
     >>> guesses("node")["zero_grad"]
     'Graph.kill_grad()'
@@ -28,15 +41,120 @@ def guesses(owner: str) -> dict[str, str]:
 def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") -> str:
     """What is said of the name that is nearest to a wrong one; nothing if none is near.
 
-    >>> near("lgo", ["log", "sin"]), near("cosine", ["log"])
-    (" Did you mean 'log'?", '')
+    A name that the wrong one begins with is near as well, for operators are often abbreviations.
+
+    >>> near("lgo", ["log", "sin"]), near("cosine", ["sin", "cos"]), near("loss", ["sin"])
+    (" Did you mean 'log'?", " Did you mean 'cos'?", '')
     """
-    found = get_close_matches(str(name), list(islice(known, MOST)), 1)
+    text, names = str(name), list(islice(known, MOST))
+    begins = sorted((each for each in names if len(each) > 2 and text.startswith(each)), key=len)[-1:]
+    found = get_close_matches(text, names, 1, 0.7) or begins or get_close_matches(text, names, 1)
     return says.format(found[0]) if found else ""
 
 
 def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
-    """Raise AttributeError for a name that is not there, with what to write, if somebody elsewhere calls it so."""
+    """Raise UnknownNameError for a name that is not there, with what to write, if somebody elsewhere calls it so."""
     hint = f" Write {guesses(owner)[name]}." if name in guesses(owner) else ""
     # Without the object, Python adds no name of its own, which might be one of ours that begins with _.
-    raise AttributeError(f"{who} has no attribute {name!r}.{hint}", name=name, obj=None if hint else of)
+    raise UnknownNameError(f"{who} has no attribute {name!r}.{hint}", name=name, obj=None if hint else of)
+
+
+# --- calls that do not fit ----------------------------------------------------
+
+
+def misfit(function: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> ArityError:
+    """The error for a call of the function with arguments that it does not take: what is wrong, and what to write.
+
+    >>> def draw(what, direction="LR"): ...
+    >>> print(misfit(draw, (), {"filename": "a.svg"}))
+    draw: it takes no filename=. Write draw(f).save("graph.svg"), or history.plot().save("history.svg").
+    """
+    if isinstance(function, MethodType):
+        given, function = (function.__self__, *given), function.__func__
+    signature, who = inspect.signature(function), function.__qualname__
+    of, _, method = who.rpartition(".")
+    skipped = int(bool(of) and "<locals>" not in of)  # of a method: what it is of comes first
+    parameters = list(signature.parameters.values())[skipped:]
+    if skipped:
+        kind = (given[0] if isinstance(given[0], type) else type(given[0])).__name__
+        calls = {"__init__": kind, "__new__": kind, "__call__": kind.lower()}
+        who = calls.get(method, f"{kind}.{method}")
+    parameters = [each for each in parameters if each.annotation not in ("Never", "None", Never)]  # takes nothing
+    signature = signature.replace(parameters=[*signature.parameters.values()][:skipped] + parameters)
+    of_a_class = bool(given) and isinstance(given[0], type)
+    usage = f"{who if of_a_class else who.rpartition('.')[2]}({', '.join(map(_written, parameters))})"
+    known, hints = {each.name for each in parameters}, guesses("argument")
+    unknown = next((each for each in named if each not in known), None)
+    if unknown is not None:
+        hint = f" Write {hints[unknown]}." if unknown in hints else near(unknown, known, " Did you mean {}=?")
+        return ArityError(f"{who}: it takes no {unknown}=.{hint or f' Write {usage}.'}")
+    try:
+        signature.bind(*given, **named)
+        error = "its arguments do not fit"
+    except TypeError as wrong:
+        error = str(wrong)
+    several = " Several of a kind go in one list: [a, b]." if error.startswith("too many") and parameters else ""
+    return ArityError(f"{who}: {error}. Write {usage}.{several}")
+
+
+def _written(parameter: inspect.Parameter) -> str:
+    """A parameter as it stands in a call."""
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return f"**{parameter.name}"
+    return parameter.name if parameter.default is parameter.empty else f"{parameter.name}=..."
+
+
+def explains(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which answers a call that does not fit with an ArityError that says how it is called.
+
+    >>> explains(near)("lgo")
+    Traceback (most recent call last):
+    naive_graph.errors.ArityError: near: missing a required argument: 'known'. Write near(name, known, says=...).
+    """
+
+    @wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*given, **named)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # from inside
+            raise misfit(function, given, named) from None
+
+    return call
+
+
+def explain_calls(kind: Kind) -> Kind:
+    """Let all public methods of a class explain calls that do not fit, and the call of the class as well.
+
+    What takes any named argument, or is wrapped, explains itself.
+    """
+    for name, thing in list(vars(kind).items()):
+        if name.startswith("_") and name not in ("__init__", "__new__", "__call__"):
+            continue
+        wrapper = type(thing) if isinstance(thing, (classmethod, staticmethod)) else None
+        function = thing.__func__ if wrapper else thing
+        if not isinstance(function, FunctionType):
+            continue
+        answers = getattr(function, "__wrapped__", None) or function.__code__.co_flags & inspect.CO_VARKEYWORDS
+        if not answers:
+            setattr(kind, name, wrapper(explains(function)) if wrapper else explains(function))
+    return kind
+
+
+class Suggesting:
+    """The base of what a learner holds: a wrong name, or a call that does not fit, is answered by what to write."""
+
+    __slots__ = ()
+    _owner: ClassVar[str] = ""  # of names that are guessed
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        explain_calls(cls)
+
+    if not TYPE_CHECKING:  # so that checkers see what is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse(f"This {type(self).__name__}", name, self._owner, self)

@@ -124,6 +124,8 @@ def _refusal(value: object, who: str) -> str:
         return f"{article} {value}. Use its parts: z.real and z.imag."
     if value is None:
         return f"{article}. Does a function before it forget to return?"
+    if mend := getattr(type(value), "in_expressions", ""):  # of a Model's Parameter
+        return f"{article}. {mend}."
     if hasattr(value, "shape") or hasattr(value, "__len__"):
         return f"{article}. A node is a single number: make one node for each element."
     return f"{article}. Convert it first: float(value)."

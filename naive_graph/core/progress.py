@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from ..errors import OperandError
+from .guesses import explain_calls
 
 Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
@@ -120,6 +121,9 @@ def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[I
         if shown:
             stream.write(f"\r{head}{done:,}{of}\n")
             stream.flush()
+
+
+explain_calls(Progress)
 
 
 class ProgressBar:

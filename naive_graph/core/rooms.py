@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
+from types import FunctionType
 from typing import Any, NoReturn
 
-from ..errors import MissingToolError
-from .guesses import guesses
+from ..errors import MissingToolError, UnknownNameError
+from .guesses import explain_calls, explains, guesses
 from .imports import Missing, door
 
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -62,22 +63,32 @@ def public(package: str) -> dict[str, Any]:
 def _from(package: str, file: str, name: str) -> Any:
     try:
         with door():
-            return getattr(import_module(f".{file}", package), name)
+            room = import_module(f".{file}", package)
+            thing = getattr(room, name)
+            if isinstance(thing, FunctionType) and not hasattr(thing, "__wrapped__"):
+                setattr(room, name, explains(thing))
+            elif isinstance(thing, type):
+                for kind in thing.__mro__:
+                    if kind.__module__.startswith(package):
+                        explain_calls(kind)
+            return getattr(room, name)
     except MissingToolError as error:  # said when the name is used, so that `import *` works without any tool
         return Missing(name, str(error))
 
 
 def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
-    """Raises AttributeError for a name that the package does not have, and says which of its rooms has it."""
-    said = f"{package} has no {name!r}."
-    for room in () if name.startswith("_") else rooms:
+    """Raises UnknownNameError for a name that the package does not have, and says what to write, or which room has it.
+
+    `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
+    """
+    said, hint = f"{package} has no {name!r}.", guesses("package").get(name)
+    if hint is not None:
+        said = f"{said} Write {hint}."
+    for room in () if name.startswith("_") or hint else rooms:
         with suppress(MissingToolError):
             if name in dir(import_module(f".{room}", package)):
-                said = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
-                if sys._getframe(2).f_code.co_name == "_handle_fromlist":
-                    raise ImportError(said, name=package)  # `from naive_graph import name` hides the other error
+                hint = said = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
                 break
-    else:
-        if name in guesses("package"):
-            raise AttributeError(f"{said} Write {guesses('package')[name]}.", name=name)
-    raise AttributeError(said, name=name, obj=sys.modules[package])
+    if hint and sys._getframe(2).f_code.co_name == "_handle_fromlist":
+        raise ImportError(said, name=package)
+    raise UnknownNameError(said, name=name, obj=None if hint else sys.modules[package])

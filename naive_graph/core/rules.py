@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
-from .guesses import near, refuse
+from .guesses import explain_calls, explains, misfit, near, refuse
 from .number import listed, number, truth
 from .numpy_protocol import COMPARISONS, METHODS, compared, refusal, rule_for
 from .reserved_names import TAKEN
@@ -35,6 +35,7 @@ class Interval(NamedTuple):
     high: float = math.inf
 
 
+explain_calls(Interval)
 OF_A_LIST = {
     "total": "total(x) adds up the samples of a batch. The sum of a list is Graph.sum([x, y]), or add([x, y]).",
     "mean": "mean(x) is over the samples of a batch. The mean of a list is Graph.sum([x, y]) / 2.0.",
@@ -69,7 +70,9 @@ class Rule:
     onnx: str | None = None
     tensorflow: tuple[str, ...] = ()
 
-    def __call__(self, *operands: Any, name: str | None = None) -> Any:
+    def __call__(self, *operands: Any, name: str | None = None, **unknown: Never) -> Any:
+        if unknown:
+            raise ArityError(f"'{self.name}' takes no {next(iter(unknown))}=. Write {self.usage()}.")
         if name is not None:
             return called(self, operands, name, self.name)
         for operand in operands:
@@ -191,6 +194,7 @@ def define(
     return rule
 
 
+@explains
 def operator(
     name: str,
     value: Callable[..., float],
@@ -382,6 +386,16 @@ class Arithmetic:
 
     __rxor__ = __xor__
 
+    def __and__(self, other: Any) -> NoReturn:
+        raise OperandError(
+            "Of comparisons write a product for `and`, as (x > 0) * (x < 1), maximum for `or`, 1.0 - (x > 0) for `not`."
+        )
+
+    __rand__ = __or__ = __ror__ = __and__
+
+    def __invert__(self) -> Any:
+        return self & self
+
     def __floordiv__(self, other: Any) -> NoReturn:
         raise OperandError(
             "A graph has no //: it goes in steps, whose slope is 0 or does not exist. "
@@ -411,7 +425,9 @@ def _is_array(thing: Any) -> bool:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    def method(self: Any, *others: Any) -> Any:
+    def method(self: Any, *others: Any, **unknown: Never) -> Any:
+        if unknown:
+            raise misfit(method, (self, *others), unknown)
         return RULES[name](self, *others)
 
     method.operator = name  # type: ignore[attr-defined]

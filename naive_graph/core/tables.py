@@ -291,6 +291,13 @@ class Tables:
         if self.unset:
             self.unset.discard(row)
 
+    def keep_computed(self, row: int, value: float) -> None:
+        """Set an operator's value, which was computed at once: what is written from now on is later."""
+        with self.lock:
+            self.grow_values()
+            now, self.clock = self.clock, self.clock + 1
+            self._values[row], self._stamps[row] = value, now
+
     def write_at(self, rows: Sequence[int], values: Any) -> None:
         """Set the values of many leaves from an array of NumPy's."""
         import numpy as np

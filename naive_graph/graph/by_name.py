@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
+from ..core.guesses import explain_calls, explains
 from ..core.number import listed, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..errors import ArityError, NodeError, OperatorNameError
 from .nodes import IN_NAIVE, Constant, Node, build, rows_of
 
 
+@explains
 def unary_function_frame(node: Any, operator: str) -> Any:
     """Apply the operator of that name to one operand.
 
@@ -28,6 +30,7 @@ def unary_function_frame(node: Any, operator: str) -> Any:
     return _applied(_frame(operator, 1), node)
 
 
+@explains
 def binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
     """Apply the operator of that name to two operands.
 
@@ -40,6 +43,7 @@ def binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
     return _applied(_frame(operator, 2), node1, node2)
 
 
+@explains
 def commutable_binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
     """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three.
 
@@ -142,11 +146,13 @@ def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
     return build(RULES[operator], operands) if operands else Constant(nothing)
 
 
-def _method_of(rule: Rule) -> Any:
+def method_of(rule: Rule) -> Any:
+    """The rule as a class method of `Graph`."""
+
     def method(cls: type[ByName], *operands: Any) -> Any:
         return _applied(rule, *operands)
 
-    method.__name__ = rule.name
+    method.__name__, method.__qualname__ = rule.name, f"Graph.{rule.name}"
     method.__doc__ = f"{rule.usage()}, as the function naive_graph.{rule.name}."
     return classmethod(method)
 
@@ -156,10 +162,12 @@ def _method_composed(composition: Callable[..., Any]) -> Any:
         return composition(_operand(x), *properties, **named)
 
     method.__name__, method.__doc__ = composition.__name__, composition.__doc__
+    method.__qualname__ = f"Graph.{composition.__name__}"
     return classmethod(method)
 
 
 for _rule in [rule for rule in RULES.values() if not rule.helper]:
-    setattr(ByName, _rule.name, _method_of(_rule))
+    setattr(ByName, _rule.name, method_of(_rule))
 for _name, _composition in COMPOSITIONS.items():
     setattr(ByName, _name, _method_composed(_composition))
+explain_calls(ByName)

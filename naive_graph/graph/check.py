@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
+from ..core.guesses import explains
 from ..core.number import listed, number
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
@@ -28,6 +29,7 @@ from .registry import CURRENT, handle, let_go
 from .report import KINK_REACH, CheckOptions, Report, across, require_finite
 
 
+@explains
 def gradcheck(
     loss: Any,
     eps: float = 1e-5,
@@ -95,6 +97,7 @@ def _checked(losses: Sequence[int], wishes: CheckOptions) -> Report:
     return report
 
 
+@explains
 def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     """Check one operator at some points: its arity, that it is pure, and its derivatives.
 

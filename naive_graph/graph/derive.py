@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
+from ..core.guesses import explains
 from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
@@ -26,6 +27,7 @@ from .registry import CURRENT
 NOTHING: Mapping[int, float] = {}
 
 
+@explains
 def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     """The derivatives of y as new nodes: one for each node of `wrt`, or one alone for one alone.
 
@@ -74,6 +76,7 @@ def derived_expressions(
     return expressions, [0.0 if step is None else adjoints[step] for step in steps]
 
 
+@explains
 def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     """The derivatives of the outputs with respect to one leaf x, as new nodes. Forward mode.
 
@@ -98,6 +101,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     return nodes[0] if one else nodes
 
 
+@explains
 def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     """The slope of y as its leaves move at the given speeds: forward mode, as a number.
 
@@ -119,6 +123,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
         return slope_of(duals[plan.targets[0]])
 
 
+@explains
 def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     """The matrix of dy/dx: a row for each y, a column for each x. One reverse sweep for each row.
 
@@ -140,6 +145,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     return [[0.0 if step is None else row[step] for step in steps] for row in rows]
 
 
+@explains
 def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     """The matrix of second derivatives of y with respect to leaves xs.
 

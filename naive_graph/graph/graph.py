@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Never
 
-from ..core.guesses import near, refuse
+from ..core.guesses import explain_calls, explains, misfit, near, refuse
 from ..core.number import switch
 from ..core.plan import plan_for
-from ..core.rules import Arithmetic
+from ..core.rules import RULES, Arithmetic
 from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes, running
-from .by_name import ByName
+from .by_name import ByName, method_of
 from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT, cut_back, handle
 
@@ -70,7 +70,9 @@ class GraphType(type):
 
     if not TYPE_CHECKING:  # so that checkers see what is not there
 
-        def __getattr__(cls, name: str) -> NoReturn:
+        def __getattr__(cls, name: str) -> Any:
+            if name in RULES and not RULES[name].helper:  # an operator of the learner's own
+                return method_of(RULES[name]).__get__(None, cls)
             refuse("Graph", name, "graph", cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
@@ -84,6 +86,7 @@ class GraphType(type):
         return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
 
 
+@explain_calls
 class Graph(ByName, metaclass=GraphType):
     """The scalar graph, and everything that can be done with the whole of it. No instance is needed, or different."""
 
@@ -95,6 +98,9 @@ class Graph(ByName, metaclass=GraphType):
     PlaceHolder = nodes.PlaceHolder
     Operator = nodes.Operator
 
+    def __init__(self) -> None:
+        """No instance is needed."""
+
     def __getattr__(self, name: str) -> Any:
         return getattr(Graph, name)  # what the class answers, as `node_list`
 
@@ -105,8 +111,9 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def forward(
-        cls, *targets: Arithmetic, feed: Mapping[nodes.PlaceHolder, float] | None = None, engine: str | None = None
-    ) -> None:
+        cls, *targets: Arithmetic, feed: Mapping[nodes.PlaceHolder, float] | None = None, engine: str | None = None,
+        **unknown: Never,
+    ) -> None:  # fmt: skip
         """Evaluate the whole graph, or only what the targets need, in Kahn's order.
 
         feed: numbers for PlaceHolders; each stays until it is fed again.
@@ -123,6 +130,8 @@ class Graph(ByName, metaclass=GraphType):
         >>> y.value
         9.0
         """
+        if unknown:
+            raise misfit(cls.forward, targets, unknown)
         tables = CURRENT.tables
         quick = tables.kept("quick")
         plain = quick is not None and feed is None and engine is None and not WATCHERS
@@ -164,7 +173,9 @@ class Graph(ByName, metaclass=GraphType):
         running.commit_values(tables, plan, values, fed, now)
 
     @classmethod
-    def backward(cls, y: Arithmetic | None = None, accumulate: bool = False, engine: str | None = None) -> None:
+    def backward(
+        cls, y: Arithmetic | None = None, accumulate: bool = False, engine: str | None = None, **unknown: Never
+    ) -> None:
         """Differentiate y with respect to every node that it depends on; gradients land in `node.grad`.
 
         y: any node but a Constant, or a tensor of one element (see
@@ -183,6 +194,8 @@ class Graph(ByName, metaclass=GraphType):
         >>> x.grad
         6.0
         """
+        if unknown:
+            raise misfit(cls.backward, (y,), unknown)
         tables = CURRENT.tables
         quick = tables.kept("quick")
         if quick is not None and accumulate is False and engine is None and not WATCHERS and quick.backward(y):
@@ -279,9 +292,15 @@ class Graph(ByName, metaclass=GraphType):
     def renew(cls, immediate_compute: bool = False, check_validity: bool = False) -> None:
         """Start the next graph: as clear, with a new `Graph.version`. One call for each sample.
 
-        immediate_compute: tensors are computed as they are written, until the next
-        renew or clear. check_validity: they then raise NumericError for NaN and
-        infinity.
+        immediate_compute: nodes and tensors are computed as they are written, until the
+        next renew or clear; what depends on a PlaceHolder that was not fed waits for
+        Graph.forward(). check_validity: they then raise NumericError for NaN and infinity.
+
+        >>> from naive_graph import Graph, Variable
+        >>> Graph.renew(immediate_compute=True)
+        >>> (Variable(1.0) + 2).value
+        3.0
+        >>> Graph.renew()
         """
         immediate_compute = switch(immediate_compute, "immediate_compute")
         if switch(check_validity, "check_validity") and not immediate_compute:
@@ -344,6 +363,7 @@ naive_Graph = Graph
 
 
 @contextmanager
+@explains
 def scope(name: str) -> Iterator[Scope]:
     """Mark the nodes made inside: drawings fold them into one box of that name.
 

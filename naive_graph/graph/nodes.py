@@ -11,10 +11,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeGuard, TypeVar
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Never, NoReturn, ParamSpec, TypeGuard, TypeVar
 
 from ..core.catalogue import UNARY
-from ..core.guesses import guesses
+from ..core.guesses import explain_calls, explains, guesses, misfit
 from ..core.number import listed, number
 from ..core.numpy_protocol import refusal
 from ..core.origin import Origin
@@ -35,7 +36,16 @@ from ..core.tables import (
     Tables,
     row_of,
 )  # fmt: skip
-from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError, UpdateWarning
+from ..errors import (
+    ArityError,
+    ForeignNodeError,
+    NodeError,
+    NumberError,
+    NumericError,
+    OperandError,
+    StaleNodeError,
+    UpdateWarning,
+)
 from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
 from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
 
@@ -46,6 +56,8 @@ _getframe, _new = sys._getframe, object.__new__  # found quickly
 
 def _steady(question: Callable[P, R]) -> Callable[P, R]:
     """A question of a node in which nobody else cuts the graph back or clears it: another thread waits."""
+
+    question = explains(question)
 
     @wraps(question)
     def ask(*given: P.args, **named: P.kwargs) -> R:
@@ -77,7 +89,21 @@ else:
 
 
 class Node(_Methods):
-    """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
+    """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator.
+
+    Comparisons: `a > b`, `a < b`, `a >= b` and `a <= b` are nodes, whose value is 1.0 or 0.0,
+    so they can be multiplied and chosen by: `where(a > b, a, b)`. A node has no truth value:
+    `if a > b:`, `a < b < c`, `and`, `or` and `not` are refused. Ask the numbers instead,
+    `if a.value > b.value:`. `a == b` and `a != b` ask whether a and b are one and the same
+    node, True or False, as sets and dictionaries of nodes need it: `3 * (a == b)` is 0 or 3,
+    and `x == 2.0` is always False. Whether the values are equal is `equal(a, b)`, a node, or
+    `a.value == b.value`.
+
+    Values: `value` is None until `Graph.forward()` has computed it, and `grad` is None until
+    `Graph.backward(y)`. What Python says of None beside a number (`unsupported operand
+    type(s) ... 'NoneType'`) means that this call was left out. Both are those of the last
+    run. `grad` is a number, not a function: the derivative of f by x is `gradients(f, x)`.
+    """
 
     __slots__ = ("__weakref__", "_home", "_row")
     _owner = "node"
@@ -303,25 +329,58 @@ class Node(_Methods):
         )
 
     def __float__(self) -> NoReturn:
+        later = "" if self.value is not None else ", once Graph.forward() has computed it"
         raise OperandError(
             "A node is not a number, and turning it into one would cut the graph. "
-            "Use naive_graph's functions (naive_graph.sin, not math.sin), or node.value for the number."
+            f"Use naive_graph's functions (naive_graph.sin, not math.sin), or node.value for the number{later}."
         )
 
     __int__ = __index__ = __float__
 
-    def __copy__(self) -> Node:
-        return self  # a row has one node
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise OperandError(
+            "Python's round gives a number, and would cut the graph. Write round(node.value, 2) for the number, or "
+            "naive_graph.tensor.round(x), whose slope is 0, for a node."
+        )
 
-    def __deepcopy__(self, memo: Any) -> Node:
-        return self
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Arithmetic) and not isinstance(other, Node):
+            return NotImplemented  # a tensor says what it takes
+        raise OperandError(refusal("matmul", type(self).__name__))
+
+    __rmatmul__ = __matmul__
+
+    def __getitem__(self, place: object) -> NoReturn:
+        raise OperandError(
+            "A node is a single number, and has no entries. Write x for the number itself; entries are those of a list "
+            "of nodes, [x, y][0], or of a tensor, LeafNode.parameter([1.0, 2.0])[0]."
+        )
+
+    def __setitem__(self, place: object, value: object) -> None:
+        self[place]
+
+    def __copy__(self) -> NoReturn:
+        raise NodeError(
+            "A node cannot be copied: it is a row of this process's graph, and its copy would be the node itself. Keep "
+            "its value, best = x.value, and set it again, x.value = best; or make another node, Variable(x.value)."
+        )
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__copy__()
 
     def __reduce__(self) -> NoReturn:
         raise NodeError("A node cannot be pickled: it is a row of this process's graph. Save its value instead.")
 
     def __format__(self, spec: str) -> str:
-        value = self.value if spec else None
-        return format(value, spec) if value is not None else str(self)
+        if not spec:
+            return str(self)
+        if self.value is None:
+            label = self.tables.label(self._row)
+            raise NodeError(f"{label} is not computed yet, so it has no digits. Call Graph.forward() first.")
+        return format(self.value, spec)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in NOT_SET]
 
     def __repr__(self) -> str:
         with self._home.lock:  # nobody clears or cuts the graph meanwhile
@@ -349,6 +408,8 @@ class Node(_Methods):
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__
+        with self._home.lock:  # who is about to clear the graph has put another in its place already
+            pass
         if self._home.closed:
             raise StaleNodeError(f"This {kind} belongs to a graph that {self._home.closed}. Build it again.")
         raise ForeignNodeError(
@@ -383,6 +444,25 @@ def _refuse_assignment(name: str) -> Callable[[Any, object], None]:
     return refuse
 
 
+class _NotSet:
+    """A name that other libraries set, `x.data = 5`: it is refused as it is when it is read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, node: Any, kind: type) -> Any:
+        if node is None:
+            return self
+        raise AttributeError(self.name)  # so that the node's __getattr__ is asked, which says what to write
+
+    def __set__(self, node: Node, value: object) -> None:
+        getattr(node, self.name)
+
+
+NOT_SET = ("data", "requires_grad", "val", "gradient", "item", "numpy")
+for _name in NOT_SET:
+    setattr(Node, _name, _NotSet(_name))
+
 _EXACT = 2**53  # up to here every int is a float
 
 
@@ -393,10 +473,12 @@ def _infix(rule: Rule) -> Any:
     """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
     number, associative = rule.number, rule.associative
 
-    def operator(self: Node, other: Any) -> Any:
+    def operator(self: Node, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            raise ArityError("'pow' takes 2 operands, not 3. For the remainder write mod(x ** 2, 5), or x ** 2 % 5.")
         home = CURRENT.tables
         page = home.fresh  # first: who cuts the graph back marks its nodes, and then begins another page
-        if self._home is not home:
+        if self._home is not home or home.computes_at_once:
             return rule(self, other)
         left, right, count = self._row, BEFORE, 2
         if isinstance(other, Node):
@@ -450,10 +532,13 @@ def _method(rule: Rule) -> Any:
     """The rule as a method of nodes."""
     number = rule.number
 
-    def method(self: Node) -> Any:
+    def method(self: Node, *more: Never, name: None = None) -> Any:
+        if more or name is not None:
+            rule.check_arity(1 + len(more))
+            raise misfit(method, (self,), {"name": name})
         home = CURRENT.tables
         page, row, frame = home.fresh, self._row, _getframe(1)  # the page first, as above
-        if self._home is not home:
+        if self._home is not home or home.computes_at_once:
             return rule(self)
         code = frame.f_code
         if code is not home.code_now:
@@ -494,7 +579,9 @@ class Constant(Node):
 
     __slots__ = ()
 
-    def __init__(self, value: float, name: str | None = None) -> None:
+    def __init__(self, value: float = _NONE_YET, name: str | None = None, *more: Never, **unknown: Never) -> None:
+        if unknown or more or value is _NONE_YET:
+            raise misfit(Constant.__init__, (self, value, name, *more), unknown)
         register(self, CONSTANT, number(value, "A Constant"), name)
 
     def _set(self, value: object) -> None:
@@ -507,7 +594,9 @@ class Variable(Node):
 
     __slots__ = ()
 
-    def __init__(self, value: Any = _NONE_YET, name: str | None = None) -> None:
+    def __init__(self, value: Any = _NONE_YET, name: str | None = None, *more: Never, **unknown: Never) -> None:
+        if unknown or more:
+            raise misfit(Variable.__init__, (self, value, name, *more), unknown)
         if value is _NONE_YET:
             register(self, VARIABLE, 0.0, name)
             leave_unset(self)
@@ -537,7 +626,9 @@ class PlaceHolder(Node):
     __slots__ = ()
     value = Variable.value
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, *more: Never, **unknown: Never) -> None:
+        if unknown or more:
+            raise misfit(PlaceHolder.__init__, (self, name, *more), unknown)
         register(self, PLACEHOLDER, 0.0, name)
 
 
@@ -627,6 +718,9 @@ def is_leaf_variable(node: object) -> bool:
     return isinstance(node, Variable) and not isinstance(node, Operator)
 
 
+for _kind in (Node, Constant, Variable, PlaceHolder, Operator):
+    explain_calls(_kind)
+
 KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, OPERATOR: Operator})
 
 
@@ -640,9 +734,23 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
         while True:  # until nobody has cut the graph back meanwhile
             cuts, checked = home.cuts, [_checked(operand, rule, home) for operand in operands]
             rule.check_arity(len(checked))
+            value = _value_now(home, rule, checked) if home.computes_at_once else None
             node: Operator | None = grow(home, rule, checked, cuts)
             if node is not None:
+                if value is not None:
+                    home.keep_computed(node._row, value)
                 return node
+
+
+def _value_now(home: Tables, rule: Rule, operands: Iterable[int | float]) -> float | None:
+    """What the rule gives of the operands' present values, for renew(immediate_compute=True); None if one has none."""
+    values = [each if type(each) is float else home.value(int(each)) for each in operands]
+    if None in values:
+        return None
+    value = float(rule(*values))
+    if home.checks_validity and not isfinite(value):
+        raise NumericError(f"'{rule.name}' of {', '.join(map(repr, values))} is {value!r}. Mend its operands.")
+    return value
 
 
 def _checked(operand: Any, rule: Rule, home: Tables) -> int | float:

@@ -12,7 +12,7 @@ from typing import Any
 from ..core import culprit
 from ..core.number import number
 from ..core.origin import learners_level
-from ..core.plan import Plan, check_set
+from ..core.plan import Plan, check_set, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 from ..errors import FeedError, NodeError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
@@ -117,6 +117,20 @@ def check_fresh(tables: Tables, plan: Plan) -> None:
             )
     if tables.redrawn > evaluated:
         raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
+
+
+def why_stale(node: Node) -> str:
+    """Why an operator's value is not that of its leaves as they are; nothing if it is, or was never computed."""
+    tables, row = node.tables, node.row
+    with tables.lock:
+        evaluated = tables.stamp(row)
+        if tables.operators[row] < 0 or evaluated == NEVER or max(tables.written, tables.redrawn) <= evaluated:
+            return ""
+        try:
+            check_fresh(tables, plan_for(tables, [row]))
+        except StaleGraphError as error:
+            return f"{str(error).partition('. ')[0]}."
+    return ""
 
 
 def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:

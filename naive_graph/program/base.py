@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from html import escape
 from threading import RLock
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Never, NoReturn, Self
 
+from ..core.guesses import Suggesting, misfit
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
 from ..core.rooms import higher_floors
@@ -56,9 +57,10 @@ class Answer(NamedTuple):
 _answer = tuple.__new__  # an Answer of a pair, quicker than its own class makes it
 
 
-class ProgramBase:
+class ProgramBase(Suggesting):
     """A `Program` whose outputs, wrt and inputs are nodes of the scalar graph; see there."""
 
+    _owner = "program"
     _unnamed: Sequence[InputSlot] = ()  # inputs that a call does not take, which have a value of their own
 
     def __init__(
@@ -108,7 +110,7 @@ class ProgramBase:
 
     # --- asking ---
 
-    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
+    def __call__(self, *inputs: Any, feed: Feed | None = None, **unknown: Never) -> Answer:
         """The values, and the derivatives, as they are now.
 
         inputs: for each of the Program's inputs a number, or an array of B; for
@@ -117,6 +119,8 @@ class ProgramBase:
         it has. Raises PlaceHolderError if it has none, FeedError if an array
         has another shape or batches differ in length.
         """
+        if unknown:
+            raise misfit(self.__call__, inputs, unknown)
         if feed is None:
             tables, path = self._tables, self._fast_path
             with tables.lock:

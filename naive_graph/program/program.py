@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from ..core.guesses import explains
 from ..graph.nodes import is_tensor
 from .base import ProgramBase
 
@@ -69,6 +70,7 @@ class Program(ProgramBase):
     Answer(value=11.0, gradient=[array([3., 4.])])
     """
 
+    @explains
     def __new__(cls, outputs: Any, wrt: Any = (), inputs: Any = (), *more: Any, **named: Any) -> Program:
         """A Program; of tensors, one that unfolds them first."""
         listed = (part if isinstance(part, (list, tuple)) else [part] for part in (outputs, wrt, inputs))

@@ -14,10 +14,11 @@ before each call. So the numbers are those of `tensor.eval()` and `tensor.backwa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Never, NoReturn
 
 import numpy as np
 
+from ..core.guesses import misfit
 from ..core.rules import Arithmetic
 from ..errors import FeedError, NodeError
 from ..graph.nodes import Node, is_leaf_variable
@@ -76,8 +77,10 @@ class OfTensors(ProgramBase):
 
     # --- asking ---
 
-    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
+    def __call__(self, *inputs: Any, feed: Feed | None = None, **unknown: Never) -> Answer:
         """The values and the derivatives, in the tensors' shapes."""
+        if unknown:
+            raise misfit(self.__call__, inputs, unknown)
         values, rows = self._flat(inputs, feed)
         found = [_shaped(values[part], shape) for part, shape in self._values]
         slopes = [self._sloped(rows[part], shape) for part, shape in self._values] if self.wrt else [[] for _ in found]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
+from ..core.guesses import explain_calls, explains, refuse
 from ..core.number import listed
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
@@ -104,7 +105,7 @@ class TensorNode(_Methods):
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
         if name not in own and "_run" in own and not hasattr(type(self), name) and _is_ours(type(self)):
-            raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.", name=name, obj=self)
+            refuse(f"This {type(self).__name__}", name, self._owner, self)
         object.__setattr__(self, name, value)
 
     @property
@@ -182,6 +183,8 @@ class TensorNode(_Methods):
         return self.__copy__()
 
 
+explain_calls(TensorNode)
+
 # --- shared by all ---
 
 
@@ -191,7 +194,7 @@ def _is_ours(kind: type) -> bool:
 
 def method(function: Method) -> Method:
     """Make a function of a tensor node a method of tensor nodes as well."""
-    setattr(TensorNode, function.__name__, function)
+    setattr(TensorNode, function.__name__, explains(function))
     return function
 
 

@@ -1,7 +1,9 @@
 """The scalar graph: handles, tables, evaluation, staleness, starting again."""
 
+import copy
 import gc
 import math
+import pickle
 
 import pytest
 from graphs import snapshot
@@ -77,11 +79,12 @@ def test_a_composition_belongs_to_the_line_that_called_it():
     assert all(node.origin.line == y.origin.line for node in Graph.node_list)
 
 
-def test_copies_of_a_node_are_the_node():
-    import copy
-
+@pytest.mark.parametrize("copy_of", [copy.copy, copy.deepcopy, lambda x: copy.deepcopy([x]), pickle.dumps])
+def test_a_node_is_not_copied_so_no_copy_follows_the_training(copy_of):
     x = Variable(1.0)
-    assert copy.copy(x) is x and copy.deepcopy([x])[0] is x
+    for node in (x, x * x, PlaceHolder(), Constant(1.0)):
+        with pytest.raises(NodeError, match="row of this process's graph"):
+            copy_of(node)
 
 
 def test_node_list_is_a_view_with_slices():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.number import endless, floats
+from ...core.rules import Arithmetic
 from ...errors import NumberError
 
 Array = Any  # of NumPy, torch, JAX or Dask
@@ -27,7 +28,13 @@ def as_array(value: object, who: str) -> Array:
     except ValueError:
         raise NumberError(f"{who} takes an array, and this nested list is ragged: {_shortened(value)}") from None
     if array.dtype.kind not in "iuf":
-        raise NumberError(f"{who} takes an array of real numbers, not {array.dtype.name}: {_shortened(value)}")
+        mend = getattr(type(value), "in_expressions", "")  # of a Model's Parameter
+        if array.dtype == bool:
+            mend = "Write mask.astype(float) for ones and zeros"
+        if array.dtype == object and any(isinstance(each, Arithmetic) for each in array.flat):
+            mend = "Of nodes write LeafNode.of([x, y])"
+        said = f"{who} takes an array of real numbers, not {array.dtype.name}: {_shortened(value)}"
+        raise NumberError(f"{said}. {mend}." if mend else said)
     return np.asarray(floats(array, who))
 
 
@@ -70,5 +77,8 @@ def _library(value: object) -> str:
 
 
 def _shortened(value: object) -> str:
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to print ints of over 4,300 digits
+        return "numbers of thousands of digits"
     return text if len(text) <= 60 else f"{text[:56]}..."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from ...core.guesses import near
+from ...core.guesses import explains, near
 from ...core.rules import Rule
 from ...errors import NodeError, OperandError
 from ..arithmetic import broadcast
@@ -157,7 +157,7 @@ SPELT: dict[str, Callable[..., Any]] = {
     "logsumexp": reduce_logsumexp, "flatten": flatten,
     **{each.__name__: each for each in (arg, args, inner, larg, outputs, rarg, broadcast, equation, equations)},
 }  # fmt: skip
-FUNCTIONS = {name: each if isinstance(each, Row) else asked_of_a_tensor(each) for name, each in SPELT.items()}
+FUNCTIONS = {name: each if isinstance(each, Row) else explains(asked_of_a_tensor(each)) for name, each in SPELT.items()}
 
 for _name, _function in SPELT.items():
     setattr(TensorNode, _name, method_of(_function, _name) if isinstance(_function, Row) else _function)

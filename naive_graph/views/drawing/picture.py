@@ -16,6 +16,7 @@ from typing import Any
 
 from ...core import files
 from ...core.files import path_of
+from ...core.guesses import Suggesting
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..look import LEAST, SMALL, page_style
 from ..pieces import packed, page_of_its_own
@@ -32,7 +33,7 @@ NARROW = 700  # pixels, of a notebook's column
 FORMS = (".svg", ".png", ".pdf", ".dot", ".html")
 
 
-class Picture:
+class Picture(Suggesting):
     """What `draw` returns. It shows itself in a notebook; `.svg`, `.png`, `.pdf`, `.dot`, `.html`; `.save(path)`.
 
     >>> from naive_graph import Variable, draw
@@ -40,6 +41,8 @@ class Picture:
     >>> isinstance(picture, Picture), picture.dot.partition("{")[0]
     (True, 'digraph naive_graph ')
     """
+
+    _owner = "picture"
 
     def __init__(
         self, scene: Scene, direction: str | None = None, whole: Scene | None = None, name: str = "",

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ...core.guesses import Suggesting
 from ...errors import DrawingError, MissingToolError
 from ...graph.graph import Graph
 from ..drawing.engine import packed_code
@@ -52,8 +53,10 @@ def altitudes(model: Any, data: Any = None, labels: Any = None) -> AltitudesPage
         return AltitudesPage(Altitudes(subject), Picture(drawn))
 
 
-class AltitudesPage:
+class AltitudesPage(Suggesting):
     """What `altitudes` returns: it shows itself in a notebook; `.html`; `.save(path)`."""
+
+    _owner = "walk"
 
     def __init__(self, packed: Altitudes, still: Picture) -> None:
         self.still = still  # for pages that run no script

@@ -21,7 +21,7 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
@@ -115,6 +115,13 @@ class Plot(Figure):
         with our_style(), quiet_about_glyphs():
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return _themed(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
+
+    def show(self, *_: object, **__: object) -> NoReturn:
+        """A plot has no window, unlike matplotlib's."""
+        raise HistoryError(
+            "A plot shows itself in a notebook, as the last line of a cell. In a script write "
+            'plot.save("plot.svg"), or .png, and open that file.'
+        )
 
     trail: Living | None = None  # of a walk or a film: what makes it alive in a page
     told = ""  # the plot in words, where more can be said than what its axes are

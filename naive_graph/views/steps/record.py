@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.arithmetics.dual import DualNumber
+from ...core.guesses import explains
 from ...core.plan import Plan, plan_for
 from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
@@ -133,6 +134,7 @@ class Recorder:
 
 
 @contextmanager
+@explains
 def record() -> Iterator[Steps]:
     """Keep every step of the `Graph.forward` and `Graph.backward` calls inside.
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...core.guesses import Suggesting
 from ...errors import NodeError
 from ..drawing.picture import file_of, write_whole
 from ..stepper.page import page
@@ -22,8 +23,10 @@ class Walked(Protocol):
     def walk(self, title: str = "") -> PackedWalk: ...
 
 
-class Shown:
+class Shown(Suggesting):
     """What every walk can do."""
+
+    _owner = "walk"
 
     def save(self: Walked, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
