@@ -8,6 +8,7 @@ scalars       what a trainer moves: Variables, or a Model's parameters
 formulas      seven ways downhill, a formula each
 trainers      the trainers that apply them
 loop          `fit`
+recurrent     recurrent layers one step after another
 surfaces, race    several trainers from one start
 """
 
@@ -19,6 +20,7 @@ __getattr__, __dir__, __all__ = handed_out(
         "loop": "fit",
         "model": "Model lookup parameter",
         "parameters": "LookupParameter Parameter",
+        "recurrent": "GRUBuilder LSTMBuilder SimpleRNNBuilder",
         "trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"
         " SimpleSGDTrainer",
     },

@@ -25,6 +25,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from ..core.files import path_of
+from ..core.guesses import Suggesting
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
 from ..tensor.versions import Watch
@@ -37,7 +38,7 @@ Kind = TypeVar("Kind", bound=Parameter)
 FACTOR = between(SMALLEST_FACTOR, 1.0, f"number from {SMALLEST_FACTOR} to 1")
 
 
-class Model(Decaying):
+class Model(Suggesting, Decaying):
     """The weights of a network, and nothing about how they are learned.
 
     seed: where the random numbers of the initialisers start.
@@ -49,6 +50,8 @@ class Model(Decaying):
     >>> b.values.tolist(), len(model.values)
     ([0.5, 0.5], 6)
     """
+
+    _owner = "model"
 
     def __init__(self, seed: int | None = None) -> None:
         if seed is not None and not (type(seed) is int and seed >= 0):
@@ -119,6 +122,16 @@ class Model(Decaying):
 
     def __iter__(self) -> Iterator[Parameter]:
         return iter(self.parameters)
+
+    def reset_gradient(self) -> None:
+        """Set the gradient of every parameter to zero, as an update does: what was refused is forgotten."""
+        for each in self.parameters:
+            each.clear_gradient()
+
+    def scale_gradient(self, factor: float) -> None:
+        """Multiply the gradient of every parameter by a factor."""
+        for each in self.parameters:
+            each.scale_gradient(factor)
 
     # --- on disk ---
 

@@ -7,11 +7,13 @@ from ..tensor.evaluation.arrays import as_array
 
 # isort: split
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..core.guesses import Suggesting
+from ..core.number import number
+from ..errors import OperandError, ShapeError
 from ..tensor.base import size_of
 from ..tensor.versions import Watch
 
@@ -25,7 +27,7 @@ class Owner(Protocol):
     gradients: Any
 
 
-class Parameter:
+class Parameter(Suggesting):
     """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays.
 
     >>> from naive_graph.training import Model, parameter
@@ -37,6 +39,8 @@ class Parameter:
     """
 
     __slots__ = ("end", "model", "name", "shape", "start", "updated", "watch")
+    _owner = "parameter"
+    in_expressions = "Bring a Parameter into the expression first: parameter(p), of naive_graph.training"
     factor = 1.0  # by what the weights are to be multiplied that are held; only a table has another
 
     def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
@@ -104,11 +108,23 @@ class Parameter:
     def clear_gradient(self) -> None:
         self.g[...] = 0.0
 
+    def scale_gradient(self, factor: float) -> None:
+        """Multiply the gradient by a factor."""
+        self.g[...] *= number(factor, "scale_gradient's factor")
+
     def zeros(self) -> Any:
         return np.zeros(self.shape)
 
     def __repr__(self) -> str:
         return f"<{self.label} {self.shape}>"
+
+    def _refused(self, *others: object) -> NoReturn:
+        raise OperandError(f"{self.in_expressions}. For the numbers that it holds write p.values.")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refused
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __getitem__ = __float__ = _refused
+    __gt__ = __lt__ = __ge__ = __le__ = _refused
+    __array_ufunc__ = None
 
 
 class LookupParameter(Parameter):

@@ -116,7 +116,10 @@ class Scalars(Decaying):
             raise TrainingError("There is nothing to train. Give a Model, or Variables: AdamTrainer([x, y]).")
         for node in chosen:
             if not is_leaf_variable(node):
-                raise TrainingError(f"A trainer moves Variables or a Model's parameters, not {node!r}.")
+                raise TrainingError(
+                    f"A trainer moves Variables, or all parameters of a Model, not {node!r:.80}. Of tensors: "
+                    "model = Model(), p = model.add_parameters(shape), the leaf parameter(p), and AdamTrainer(model)."
+                )
         if len(set(rows_of(chosen, "A trainer"))) < len(chosen):
             raise TrainingError("A Variable stands twice in the list. Name each one once.")
         self.parameters = [ScalarWeight(node) for node in chosen]

@@ -6,13 +6,13 @@ import inspect
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 from ..core.files import path_of
-from ..core.guesses import guesses, refuse
+from ..core.guesses import Suggesting, explains, guesses, refuse
 from ..core.imports import uninterrupted
 from ..core.number import listed, switch, whole
 from ..errors import ArityError, DivergedError, TrainingError
@@ -31,11 +31,12 @@ FINITE = between(-LARGEST, LARGEST, "finite number")
 POSITIVE = between(math.ulp(0.0), LARGEST, "finite number above 0")
 NOT_NEGATIVE = between(0.0, LARGEST, "finite number of at least 0")
 BELOW_1 = between(0.0, math.nextafter(1.0, 0.0), "number of at least 0 and below 1")
+THRESHOLD = between(-LARGEST, math.inf, "number")
 CHECKS: dict[str, Callable[[Any, str], Any]] = {  # a trainer's numbers, which are checked whenever they are set
     **dict.fromkeys(("learning_rate", "eps", "mom", "gamma", "edecay", "epoch"), NOT_NEGATIVE),
     **dict.fromkeys(("first_rate", "learning_rate_min", "learning_rate_max", "step_size"), POSITIVE),
     **dict.fromkeys(("beta_1", "beta_2"), BELOW_1), "rho": SHARE,
-    "clip_threshold": between(-LARGEST, math.inf, "number"),
+    "clip_threshold": lambda value, name: None if value is None else THRESHOLD(value, name) or None,
     **dict.fromkeys(("clips", "updates", "it"), whole), **dict.fromkeys(("sparse_updates", "lazy_decay"), switch),
 }  # fmt: skip
 
@@ -50,13 +51,16 @@ class Change(NamedTuple):
     new: tuple[Any, ...]
 
 
-class Trainer:
+class Trainer(Suggesting):
     """A formula, applied to all weights of a model. `update()` makes one step downhill.
 
     A trainer is its formula: `class AdamTrainer(Trainer, rule=formulas.adam)`
     takes the formula's settings, in their order, and remembers what it remembers.
 
-    model: a Model, or a list of Variables. sparse_updates: whether a lookup
+    model: a Model, or a list of Variables. clip_threshold: the length to which a
+    longer gradient, of all weights together, is shortened (its direction stays); None
+    uses every gradient as it is. DyNet's trainers shorten to 5 if nothing else is
+    said: clip_threshold=5.0 does what they do. sparse_updates: whether a lookup
     table moves only the rows that have a gradient. lazy_decay: whether weight
     decay of such a table is one factor for all its rows, not a pass over them;
     an array taken from `table.values` is then good until the next update.
@@ -71,6 +75,7 @@ class Trainer:
     1.0
     """
 
+    _owner = "trainer"
     rule: ClassVar[Callable[..., tuple[Any, ...]]]
     memories: ClassVar[int]  # how many numbers the formula remembers of each weight
     counts: ClassVar[bool]  # whether it asks for the number of the step
@@ -87,10 +92,14 @@ class Trainer:
             plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
             cls.takes = inspect.Signature([each.replace(name=cls.called[each.name], kind=plain) for each in taken])
         if "__init__" not in vars(cls):  # say which settings they are
-            own = [own[0], *cls.takes.parameters.values(), own[2]]
+            own = [own[0], *cls.takes.parameters.values(), *own[2:4]]
         cls.__signature__ = inspect.Signature(own)
+        super().__init_subclass__()
 
-    def __init__(self, model: Any, *settings: float, edecay: float = 0.0, **named: float) -> None:
+    @explains
+    def __init__(
+        self, model: Any, *settings: float, edecay: float = 0.0, clip_threshold: float | None = None, **named: float
+    ) -> None:
         if hasattr(model, "minimize"):
             raise TrainingError(
                 "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
@@ -100,23 +109,19 @@ class Trainer:
         try:
             given = self.takes.bind(*settings, **named)
         except TypeError as error:
+            hint = next((f" Write {guesses('argument')[each]}." for each in named if each in guesses("argument")), "")
             raise ArityError(
-                f"{type(self).__name__}: {error}. Its settings: {', '.join(self.takes.parameters)}."
+                f"{type(self).__name__}: {error}.{hint} Its settings: {', '.join(self.takes.parameters)}."
             ) from None
         given.apply_defaults()
         for name, value in given.arguments.items():
             setattr(self, name, value)
         self.learning_rate = self.first_rate = POSITIVE(given.arguments.get("learning_rate", 1.0), "learning_rate")
         self.edecay, self.epoch = edecay, 0.0
-        self.clip_threshold, self.clips, self.updates = 5.0, 0, 0
+        self.clip_threshold, self.clips, self.updates = clip_threshold, 0, 0
         self.sparse_updates, self.lazy_decay = True, False
         self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
         self.average: Average | None = None
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            refuse(f"This {type(self).__name__}", name, "trainer", self)
 
     def _state(self) -> list[tuple[str, str]]:
         """The settings and how far it has come, each as a name and a value."""
@@ -147,10 +152,10 @@ class Trainer:
     # --- one step ---
 
     def update(self, scale: float = 1.0) -> None:
-        """One step: measure the gradient, shorten it if it is long, move, clear it, decay.
+        """One step: measure the gradient, shorten it if it is too long, move, clear it, decay.
 
-        scale: a factor for every gradient. Raises DivergedError, and changes
-        nothing, if the gradient is not finite.
+        scale: a factor for every gradient. Raises DivergedError if the gradient or a new
+        weight is not finite: weights and memory stay as they are, and the gradient is cleared.
         """
         scale = FINITE(scale, "update's scale")
         if self.average is not None and self.average.swapped:
@@ -159,16 +164,14 @@ class Trainer:
         touched = [(place, weight, weight.touched(self.sparse_updates)) for place, weight in weights]
         parts = [part for part in touched if part[2] is not False]
         slopes = [weight.slope(_looked_at(where)) for _, weight, where in parts]
-        norm = _norm(slopes)
-        factor, clipped = scale, self.clip_threshold > 0 and abs(scale) * norm > self.clip_threshold
-        if clipped:
-            factor = scale * (self.clip_threshold / (abs(scale) * norm))
-        with _quiet():  # what overflows is refused below
-            changes = [self._change(*part, slope, factor) for part, slope in zip(parts, slopes)]
+        try:
+            changes, clipped = self._changes(parts, slopes, scale)
+        except DivergedError:  # a Model's gradients add up: what is refused would be in every later one
+            self._clear_gradients()
+            raise
         for change in changes:
             self._commit(*change)
-        for weight in self.model.parameters:
-            weight.clear_gradient()
+        self._clear_gradients()
         counters = vars(self)  # which need no check here
         counters["clips"] += clipped
         counters["updates"] += 1
@@ -176,6 +179,22 @@ class Trainer:
         self._after()
         if self.average is not None:
             self.average.note([weight.read(None) for weight in self.model.parameters])
+
+    def _changes(
+        self, parts: Sequence[tuple[int, Movable, Any]], slopes: Sequence[Any], scale: float
+    ) -> tuple[list[Change], bool]:
+        """What an update would write, and whether the gradient was shortened. Raises DivergedError."""
+        norm = _norm(slopes)
+        threshold = self.clip_threshold or 0.0
+        factor, clipped = scale, 0.0 < threshold < abs(scale) * norm
+        if clipped:
+            factor = scale * (threshold / (abs(scale) * norm))
+        with _quiet():  # what overflows is refused below
+            return [self._change(*part, slope, factor) for part, slope in zip(parts, slopes)], clipped
+
+    def _clear_gradients(self) -> None:
+        for weight in self.model.parameters:
+            weight.clear_gradient()
 
     def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
         """The new weight and the new memory."""
@@ -233,8 +252,8 @@ class Trainer:
 
     # --- settings ---
 
-    def set_clip_threshold(self, threshold: float) -> None:
-        """The longest gradient that is used as it is; 0 or less uses every one as it is."""
+    def set_clip_threshold(self, threshold: float | None) -> None:
+        """The longest gradient that is used as it is; None, or 0 or less, uses every one as it is."""
         self.clip_threshold = threshold
 
     def restart(self, lr: float | None = None) -> None:
@@ -286,7 +305,8 @@ class Trainer:
 
     def settings(self) -> dict[str, Any]:
         """The trainer's settings and counters: all its numbers but those that it remembers of weights."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, (bool, int, float))}
+        numbers = {name: value for name, value in vars(self).items() if isinstance(value, (bool, int, float))}
+        return {**numbers, "clip_threshold": self.clip_threshold or 0.0}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write settings, counters and memory as .npz: with the model's own file, all that a run needs to go on.
@@ -333,7 +353,8 @@ class Trainer:
         if settings.keys() != {"more", *mine} or not isinstance(about, dict) or about.keys() != {"average", "frozen"}:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
         for name in mine:
-            if not isinstance(self._checked(name, settings[name]), (int, float)):
+            self._checked(name, settings[name])
+            if not isinstance(settings[name], (int, float)):
                 raise TrainingError(f"The file's {name} is {settings[name]!r:.60}, and no number.")
         beta, count, swapped = about["average"] or (None, 0, False)
         if beta is not None:
@@ -389,10 +410,10 @@ class CyclicalSGDTrainer(SimpleSGDTrainer):
 
     def __init__(
         self, model: Any, learning_rate_min: float = 0.01, learning_rate_max: float = 0.1,
-        step_size: float = 2000, gamma: float = 1.0, *, edecay: float = 0.0,
+        step_size: float = 2000, gamma: float = 1.0, *, edecay: float = 0.0, clip_threshold: float | None = None,
     ) -> None:  # fmt: skip
         self.learning_rate_min = learning_rate_min
-        super().__init__(model, learning_rate_min, edecay=edecay)
+        super().__init__(model, learning_rate_min, edecay=edecay, clip_threshold=clip_threshold)
         self.learning_rate_max, self.step_size, self.gamma, self.it = learning_rate_max, step_size, gamma, 0
 
     def _after(self) -> None:
@@ -438,11 +459,11 @@ class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
 
     def __init__(
         self, model: Any, learning_rate: float | None = None, eps: float | None = None, rho: float | None = None,
-        *, legacy: bool = False, edecay: float = 0.0,
+        *, legacy: bool = False, edecay: float = 0.0, clip_threshold: float | None = None,
     ) -> None:  # fmt: skip
         usual = (0.001, 1e-8, 0.9) if switch(legacy, "legacy") else (0.1, 1e-20, 0.95)
         chosen = (preset if given is None else given for given, preset in zip((learning_rate, eps, rho), usual))
-        super().__init__(model, *chosen, edecay=edecay)
+        super().__init__(model, *chosen, edecay=edecay, clip_threshold=clip_threshold)
 
 
 class AdamTrainer(Trainer, rule=formulas.adam):
@@ -469,8 +490,8 @@ def _norm(slopes: Iterable[Any]) -> float:
     norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
     if not math.isfinite(norm):
         raise DivergedError(
-            "The gradient is not finite, so this update was not made. Take a smaller learning_rate, "
-            'or find where it began: Graph.on_invalid = "raise".'
+            "The gradient is not finite, so this update was not made, and the gradient was cleared. "
+            'Take a smaller learning_rate, or find where it began: Graph.on_invalid = "raise".'
         )
     return norm
 
@@ -485,7 +506,8 @@ def _check_finite(weight: Any) -> None:
     """Raise DivergedError if a new weight is no finite number."""
     if not (math.isfinite(weight) if isinstance(weight, float) else bool((abs(weight) < math.inf).all())):
         raise DivergedError(
-            "An update would make a weight infinite or not a number, so it was not made. Take a smaller learning_rate."
+            "An update would make a weight infinite or not a number, so it was not made, and the gradient was cleared. "
+            "Take a smaller learning_rate."
         )
 
 

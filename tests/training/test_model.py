@@ -203,7 +203,7 @@ def test_variables_decay_alike_either_way():
             Graph.backward(f)
             trainer.update()
             ends.append(x.value)
-        assert ends[0] == ends[1] == (3.0 - 0.1 * 5.0) * (1 - 0.1)
+        assert ends[0] == ends[1] == (3.0 - 0.1 * 6.0) * (1 - 0.1)  # 6 as it is: nothing is clipped
 
 
 # --- initialisers ----------------------------------------------------------------

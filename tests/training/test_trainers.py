@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from naive_graph import Graph, Variable
+from naive_graph import Graph, Model, Program, Variable
 from naive_graph.errors import DivergedError, TrainingError
-from naive_graph.training import trainers
+from naive_graph.training import lookup, parameter, trainers
 from naive_graph.training.trainers import (
     AdadeltaTrainer,
     AdagradTrainer,
@@ -53,6 +53,7 @@ GOLDEN = {
         (0.693513417767, -0.541392300009, 1.51678389628), (0.727410816, -0.709632, 1.68543936)]),
 }  # fmt: skip
 TARGET = (1.0, -2.0, 3.0)
+SEVEN = list(dict.fromkeys(kind for kind, *_ in GOLDEN.values()))
 
 
 @pytest.fixture(autouse=True)
@@ -78,8 +79,8 @@ def trained(name, clip=True):
     weights, f = bowl()
     trainer = kind(weights, **settings)
     trainer.model.weight_decay_lambda = decay
-    if not clip:
-        trainer.set_clip_threshold(0)
+    if clip:
+        trainer.set_clip_threshold(5.0)
     return weights, f, trainer, table
 
 
@@ -106,6 +107,55 @@ def test_a_cyclical_rate_starts_low_twice():
         rates.append(trainer.learning_rate)
         step(f, trainer)
     assert rates == pytest.approx([0.01, 0.01, 0.055, 0.1, 0.055, 0.01])
+
+
+def descended(trainer_of, steps=3):
+    x = Variable(30.0)
+    f = (x - 7.0) ** 2
+    step(f, trainer_of([x]), steps)
+    return x.value
+
+
+def test_nothing_is_clipped_unless_it_is_asked_for_so_trainer_and_program_agree():
+    x = Variable(30.0)
+    Program((x - 7.0) ** 2, wrt=[x]).minimize(0.1, steps=3)
+    assert descended(lambda xs: SimpleSGDTrainer(xs, 0.1)) == x.value == pytest.approx(18.776)
+    assert descended(lambda xs: SimpleSGDTrainer(xs, 0.1, clip_threshold=5.0)) == 28.5
+
+
+@pytest.mark.parametrize("kind", SEVEN)
+def test_every_trainer_takes_a_threshold_and_has_none(kind):
+    xs = [Variable(1.0)]
+    assert kind(xs).clip_threshold is None and kind(xs, clip_threshold=2.0).clip_threshold == 2.0
+    assert "clip_threshold" in inspect.signature(kind).parameters
+    assert "DyNet" in Trainer.__doc__ and "clip_threshold=5.0" in Trainer.__doc__
+
+
+@pytest.mark.parametrize("kind", SEVEN)
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_a_refused_update_leaves_no_trace_in_the_next(kind, wrong):
+    ends = []
+    for refused in (False, True):
+        model = Model(seed=1)
+        w, trainer = model.add_parameters(3), kind(model)
+        if refused:
+            w.g[...] = [1.0, wrong, 1.0]
+            with pytest.raises(DivergedError, match="cleared"):
+                trainer.update()
+        (parameter(w) * [1.0, 2.0, 3.0]).sum().backward()
+        trainer.update()
+        ends.append(w.values.tolist())
+    assert ends[0] == ends[1]
+
+
+def test_a_models_gradient_is_forgotten_when_it_is_reset():
+    model = Model(seed=1)
+    w, table = model.add_parameters(3), model.add_lookup_parameters((4, 2))
+    (parameter(w) * math.nan).sum().backward()
+    lookup(table, 1).sum().backward()
+    model.reset_gradient()
+    assert not model.gradients.any() and not table.non_zero_grads
+    SimpleSGDTrainer(model).update()
 
 
 def test_an_update_clears_the_gradient_and_counts():
@@ -202,7 +252,7 @@ def test_a_trainer_is_its_formula(tmp_path):
 
 
 @pytest.mark.parametrize("make, says", [
-    (SimpleSGDTrainer, "(model: Any, learning_rate: Any = 0.1, *, edecay: float = 0.0)"),
+    (SimpleSGDTrainer, "(model: Any, learning_rate: Any = 0.1, *, edecay: float = 0.0, clip_threshold: float | None"),
     (AdamTrainer, "learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, eps: Any = 1e-08, *, edecay"),
     (CyclicalSGDTrainer, "learning_rate_min: float = 0.01, learning_rate_max: float = 0.1, step_size: float = 2000"),
     (DraggedTrainer, "learning_rate=0.5, drag=0.25, *, edecay"),

@@ -1,6 +1,7 @@
 """Histories: what is recorded is what is read back, in text and in files."""
 
 import copy
+import csv
 import math
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from walks import recorded, walk_downhill, walk_in_the_plane
 
 from naive_graph import Graph, History, Variable
-from naive_graph.errors import HistoryError, NumberError
+from naive_graph.errors import HistoryError, NumberError, StaleValueWarning
 
 # SPEC B3, as printed there: step, f, x.
 GOLDEN_LOG = [
@@ -102,6 +103,37 @@ def test_a_node_is_recorded_by_its_present_value():
     history.record(x=x)
     x.value = 3.0
     assert history["x"] == [2.0]
+
+
+def moved(x):
+    x.value = 2.0
+
+
+@pytest.mark.parametrize("move", [moved, lambda x: Graph.forward(x * 2.0)])
+@pytest.mark.parametrize("named", ["f", "g", "fx"])
+def test_an_old_value_beside_a_new_one_is_told_of(move, named):
+    with Graph.scratch():
+        x, y = Variable(3.0, name="x"), Variable(1.0)
+        f, g = x * x, y + 1.0
+        Graph.forward()
+        move(x)
+        nodes, history = {"f": {"f": f}, "g": {"g": g}, "fx": {"f": f, "x": x}}[named], History()
+        if move is moved and "f" in nodes:
+            with pytest.warns(StaleValueWarning, match=r"'f': Variable 'x' has changed since the last forward"):
+                history.record(**nodes)
+        else:
+            history.record(**nodes)
+        assert history[0] == {name: node.value for name, node in nodes.items()}
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1", "-1", "@x", "'=x", "'x", "plain", "a=b"])
+def test_a_name_is_no_formula_to_a_spreadsheet_and_reads_back(name, tmp_path):
+    history = History()
+    history.record(**{name: 1.0})
+    path = history.to_csv(tmp_path / "history.csv")
+    with open(path, newline="", encoding="utf-8") as file:
+        heading = next(csv.reader(file))
+    assert heading[1][0] not in "=+-@" and History.from_csv(path).names == [name]
 
 
 @pytest.mark.parametrize("kind", [int, Fraction, Decimal])

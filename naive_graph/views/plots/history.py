@@ -9,6 +9,7 @@ import csv
 import io
 import math
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
@@ -16,10 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.files import path_of
+from ...core.guesses import Suggesting
 from ...core.number import number
-from ...errors import HistoryError
+from ...core.origin import learners_level
+from ...errors import HistoryError, StaleValueWarning
 from ...graph.nodes import Node
 from ...graph.printed import aligned, html_table
+from ...graph.running import why_stale
 from ..drawing.picture import write_whole
 
 if TYPE_CHECKING:
@@ -27,9 +31,10 @@ if TYPE_CHECKING:
     from .figure import Plot
 
 MOST_ENTRIES = 1000  # of an array that become series
+COMPUTED = ("=", "+", "-", "@", "\t", "\r", "'")  # as what begins so, spreadsheets compute a cell; ' makes it a text
 
 
-class History(Sequence[dict[str, float]]):
+class History(Suggesting, Sequence[dict[str, float]]):
     """A row of numbers for each step.
 
     >>> history = History()
@@ -44,6 +49,8 @@ class History(Sequence[dict[str, float]]):
 
     A series may be left out at some steps; it is blank there.
     """
+
+    _owner = "history"
 
     def __init__(self) -> None:
         self.steps: list[dict[str, float]] = []
@@ -64,6 +71,13 @@ class History(Sequence[dict[str, float]]):
         for name, value in series.items():
             if isinstance(value, Node):
                 self._nodes[name] = weakref.ref(value)
+                if why := why_stale(value):
+                    warnings.warn(
+                        f"Series {name!r}: {why} What was noted is the value of that run. Record before the update, "
+                        "or call Graph.forward() after it.",
+                        StaleValueWarning,
+                        stacklevel=learners_level(),
+                    )
         for each in self._followers.values():
             each.follow(self.steps)
 
@@ -133,7 +147,7 @@ class History(Sequence[dict[str, float]]):
         """Write a line for each step, every float so that it reads back the same. Whole or not at all."""
         text, names = io.StringIO(), self.names
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", *names])
+        writer.writerow(["step", *(f"'{name}" if name.startswith(COMPUTED) else name for name in names)])
         writer.writerows([at, *(step.get(name) for name in names)] for at, step in enumerate(self.steps))
         write_whole(path_of(path, HistoryError), text.getvalue().encode())
         return path_of(path, HistoryError)
@@ -147,7 +161,8 @@ class History(Sequence[dict[str, float]]):
         """
         heading, *lines = _read_table(path_of(path, HistoryError))
         first = 1 if heading[0] == "step" else 0
-        names, history = heading[first:], cls()
+        names = [name[1:] if name[0:1] == "'" and name[1:].startswith(COMPUTED) else name for name in heading[first:]]
+        history = cls()
         if len(set(names)) < len(names) or "" in names:
             raise HistoryError(f"{path}: each column needs a name of its own. The first line has: {', '.join(names)}.")
         for at, cells in enumerate(lines, 2):
