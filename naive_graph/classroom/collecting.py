@@ -72,7 +72,8 @@ def _collected(
     course: Course, archive: ZipFile, beside: Path, wished: str, renew: bool, tell: Callable[[str], Any]
 ) -> bool:
     taken, others = submissions(archive)
-    newest, whole, moves = _newest(course, taken, wished), not others, []
+    newest, moves = _newest(course, taken, wished), []
+    whole = {each.student for each in others} <= {each.student for each in taken}
     for each in others:
         tell(f"not taken: {each.student}: {each.file} is no notebook")
     if not newest:

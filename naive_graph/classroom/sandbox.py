@@ -83,19 +83,14 @@ def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
     rights = KEPT_RIGHTS if os.geteuid() == 0 else KEPT_RIGHTS[:1]
     command += [] if os.geteuid() == 0 else ["--unshare-user"]
     command += [word for right in rights for word in ("--cap-add", right)]
-    for place in SYSTEM:
+    shown = _folders()
+    for place in (*SYSTEM, *DEVICES, *shown):
+        parents = list(Path(place).parents)[-2::-1]  # bubblewrap would make them for their owner alone
+        command += [word for parent in parents for word in ("--dir", str(parent))]
         if os.path.islink(place):
             command += ["--symlink", os.readlink(place), place]
         else:
-            command += ["--ro-bind-try", place, place]
-    command += ["--dir", "/dev"]
-    for place in DEVICES:
-        command += ["--dev-bind", place, place]
-    shown = _folders()
-    for place in shown:
-        parents = list(Path(place).parents)[-2::-1]  # bubblewrap would make them for their owner alone
-        command += [word for parent in parents for word in ("--dir", str(parent))]
-        command += ["--ro-bind", place, place]
+            command += ["--dev-bind" if place in DEVICES else "--ro-bind-try", place, place]
     for place in hide:
         if os.path.exists(place) and any(f"{place}/".startswith(f"{each}/") for each in (*SYSTEM, *shown)):
             command += (

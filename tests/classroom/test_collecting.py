@@ -159,6 +159,8 @@ def test_what_is_no_notebook_is_named_with_who_handed_it_in(course, collect):
     assert code == 1 and answers(course) == {"Ada": RIGHT}
     for each in "Bob: b.pdf", "Eve: onlinetext.html", "zoe: all.zip":
         assert f"not taken: {each} is no notebook" in told
+    code, told = collect((f"Ada_1_{MOODLE}/a.ipynb", RIGHT), (f"Ada_1_{MOODLE}/note.txt", b""))
+    assert code == 0 and "not taken: Ada: note.txt is no notebook" in told
 
 
 def test_no_link_in_the_folder_is_followed(course, collect, tmp_path):
