@@ -225,7 +225,8 @@ def refresh(outputs: Iterable[TensorNode]) -> None:
 
 def _made_of(node: TensorNode) -> Sequence[TensorNode]:
     """The sources, if they are written down already: a repeated cell's are made when they are asked for."""
-    return vars(node).get("sources", node.behind)  # type: ignore[no-any-return]
+    own = vars(node)
+    return own["sources"] if "sources" in own else node.behind
 
 
 def _is_fresh(node: TensorNode) -> bool:
