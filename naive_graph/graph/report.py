@@ -104,6 +104,28 @@ class Report(Tally):
     def leave_out(self, parameter: str) -> None:
         self._count(parameter, Tally(masked=1))
 
+    def check(
+        self,
+        parameter: str,
+        leaf: str,
+        derivatives: dict[str, float],
+        loss: Callable[[float], float],
+        is_near_kink: bool,
+        wishes: CheckOptions,
+    ) -> None:
+        """One entry: its derivative in each mode beside finite differences; at a kink it is left out.
+
+        loss: the loss with the entry moved by a distance. Raises NumericError for what is not finite.
+        """
+        slopes = across(loss, wishes) if is_near_kink else ()
+        if slopes is None:
+            return self.leave_out(parameter)
+        for mode, derivative in derivatives.items():
+            require_finite(f"The {mode} derivative along {leaf}", derivative)
+        difference = (loss(wishes.eps) - loss(-wishes.eps)) / (2.0 * wishes.eps)
+        require_finite(f"The loss near {leaf}", difference)
+        self.compare(parameter, leaf, derivatives, [difference, *slopes], wishes)
+
     def compare(
         self,
         parameter: str,

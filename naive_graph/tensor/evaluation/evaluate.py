@@ -225,8 +225,7 @@ def refresh(outputs: Iterable[TensorNode]) -> None:
 
 def _made_of(node: TensorNode) -> Sequence[TensorNode]:
     """The sources, if they are written down already: a repeated cell's are made when they are asked for."""
-    own = vars(node)
-    return own["sources"] if "sources" in own else node.behind
+    return node.sources if "sources" in vars(node) else node.behind
 
 
 def _is_fresh(node: TensorNode) -> bool:

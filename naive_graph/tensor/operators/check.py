@@ -11,6 +11,7 @@ import numpy as np
 from ...core.number import listed
 from ...core.records import around
 from ...errors import GradientCheckError, NaiveGraphError, OperandError
+from ...graph.check import gradcheck
 from ...graph.graph import Graph
 from ..base import TensorNode
 from ..differentiate import ancestors
@@ -20,7 +21,7 @@ from .examples import Example, numbers
 from .row import Row
 from .table import TABLE
 
-STEP = 2e-3  # of a finite difference, which is extrapolated once
+MOST_ENTRIES = 3  # of an operand that are moved, for finite differences
 MOST_OFF = 1e-6
 
 
@@ -171,34 +172,16 @@ def is_pure(row: Row, example: Example) -> None:
     _said(len(Graph.node_list) == before, "it drew scalar nodes")
 
 
-def _directions(leaf: LeafNode) -> list[Any]:
-    return [numbers(leaf.shape, seed, (-1.0, 1.0)) for seed in (11, 12, 13)[: max(1, min(3, leaf.size))]]
-
-
-def _difference(leaf: LeafNode, along: Any, value: Callable[[], Any]) -> Any:
-    """The slope of a value along a direction, from two central differences, extrapolated."""
-    start, slopes = leaf.value, []
-    for step in (STEP, STEP / 2):
-        ends = []
-        for sign in (1.0, -1.0):
-            leaf.value = start + sign * step * along
-            ends.append(np.array(value()))
-        slopes.append((ends[0] - ends[1]) / (2 * step))
-    leaf.value = start
-    return (4 * slopes[1] - slopes[0]) / 3
-
-
 def differentiates_in_reverse(row: Row, example: Example) -> None:
-    """backward() on arrays, and gradients as nodes, agree with differences; each has its operand's shape."""
+    """Derivatives agree with differences of the loss, in every mode; each has its operand's shape."""
     case = ExampleCall(row, example)
-    loss = case.loss()
-    loss.backward()
-    found = [np.array(leaf.gradient()) for leaf in case.leaves]
-    nodes = loss.gradients(case.leaves) if case.leaves else []
-    for leaf, array, node in zip(case.leaves, found, nodes):
-        _close(array, node.forward(), "backward() beside gradients()", 1e-9)
-        for along in _directions(leaf):
-            _close((array * along).sum(), _difference(leaf, along, loss.forward), "the derivative")
+    _check_gradients(case, case.loss())
+
+
+def _check_gradients(case: ExampleCall, loss: TensorNode) -> None:
+    """Check a loss with respect to the operands that may move."""
+    fixed = [each for each in ancestors([loss]) if isinstance(each, LeafNode) and each not in case.leaves]
+    gradcheck(loss, skip=fixed, max_per_param=MOST_ENTRIES).require()
 
 
 def differentiates_forward(row: Row, example: Example) -> None:
@@ -215,12 +198,7 @@ def differentiates_twice(row: Row, example: Example) -> None:
     loss = case.loss()
     for leaf in case.leaves:
         slope = loss.gradients(leaf)
-        weighted = (slope * numbers(slope.shape, 5, (0.5, 1.5))).sum()
-        for other, second in zip(case.leaves, weighted.gradients(case.leaves)):
-            for along in _directions(other)[:1]:
-                _close(
-                    (second.forward() * along).sum(), _difference(other, along, weighted.forward), "second order", 1e-5
-                )
+        _check_gradients(case, (slope * numbers(slope.shape, 5, (0.5, 1.5))).sum())
 
 
 def lowers(row: Row, example: Example) -> None:
