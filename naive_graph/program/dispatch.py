@@ -46,7 +46,7 @@ class RunsBackend(CodeBackend):
     @cached_property
     def machine(self) -> CompiledBackend | None:
         """The backend with all passes, to be looked at or for `minimize`; None if the plan is too large for them."""
-        return CompiledBackend(self.question) if self.passes.build_ir <= MOST_ROWS else None
+        return CompiledBackend(self.question) if self.tape.rows <= MOST_ROWS else None
 
     def source(self, inputs: Inputs) -> Any:
         column = super().source(inputs)
@@ -59,7 +59,7 @@ class RunsBackend(CodeBackend):
     def explain(self, times: bool = True) -> str:
         why = (
             "No term of a sum comes again and again"
-            if self.passes.build_ir <= MOST_ROWS
+            if self.tape.rows <= MOST_ROWS
             else "It is too large for the passes"
         )
         return "\n".join([f"{why}, so the plan is run as it stands, there and back.", *self.tape.explain()])

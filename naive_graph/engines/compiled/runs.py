@@ -75,7 +75,7 @@ def levels_of(flat: Flat, leaves: Array, one: int = NONE, zero: int = NONE) -> L
     bases = np.concatenate([[0], np.cumsum(lengths * arities[of_run] + headed[of_run])])
     runs = np.stack([of_run, first + begins, lengths, bases[:-1]], 1).astype(np.int32).ravel()
     index = np.zeros(int(bases[-1]) + LANES, np.int32)
-    lay(len(begins), first, runs, headed.astype(np.int32), order, starts, operands, place, index)
+    lay(len(begins), first, runs, headed.astype(np.int32), order, OperandColumns(starts, operands), place, index)
     return Levels(place, runs, index, shapes)
 
 
@@ -143,21 +143,28 @@ def sort_by(many: int, key: Ints, size: int, counts: Ints, before: Ints, order: 
         counts[key[row]] += 1
 
 
+class OperandColumns(NamedTuple):
+    """Row i's operands are operands[starts[i]:starts[i + 1]]."""
+
+    starts: Ints
+    operands: Ints
+
+
 @machine
 def lay(
-    count: int, first: int, runs: Ints, headed: Ints, rows: Ints, starts: Ints, operands: Ints, place: Ints, index: Ints
+    count: int, first: int, runs: Ints, headed: Ints, rows: Ints, of: OperandColumns, place: Ints, index: Ints
 ) -> None:
     """Write the index: of each run's operands in turn, where those of all its rows went."""
     for run in range(count):
         begin, many = runs[4 * run + 1] - first, runs[4 * run + 2]
-        arity = starts[rows[begin] + 1] - starts[rows[begin]]
+        arity = of.starts[rows[begin] + 1] - of.starts[rows[begin]]
         at = runs[4 * run + 3]
         if headed[runs[4 * run]] == 1:
             index[at] = arity
             at += 1
         for k in range(arity):
             for i in range(many):
-                index[at + k * many + i] = place[operands[starts[rows[begin + i]] + k]]
+                index[at + k * many + i] = place[of.operands[of.starts[rows[begin + i]] + k]]
 
 
 @machine
@@ -191,8 +198,10 @@ def hand_down(values: Floats, adjoints: Floats, index: Ints, base: int, to: int,
 
 
 class RunTable(NamedTuple):
-    """The runs, how many numbers they are, and what they work on."""
+    """Where leaves' values come from, and how many; the runs, and how many numbers they are; what they work on."""
 
+    loads: Ints
+    loaded: int
     runs: Ints
     size: int
     table: Longs
@@ -200,78 +209,53 @@ class RunTable(NamedTuple):
     values: Floats
 
 
-def along(of: RunTable) -> None:
+class HandedOut(NamedTuple):
+    """Which rows are wanted, how many, and where their numbers go; behind them whether all are finite."""
+
+    wanted: Ints
+    many: int
+    out: Floats
+
+
+def along(source: Floats, of: RunTable) -> None:
     """All values."""
+    for at in range(of.loaded):
+        of.values[at] = source[of.loads[at]]
     for at in range(0, of.size, 4):
-        way = 1 if of.runs[at + 2] == 1 else 0
-        call_run(
-            of.table, WAYS * of.runs[at] + way, of.values, of.index, of.runs[at + 3], of.runs[at + 1], of.runs[at + 2]
-        )
+        way = WAYS * of.runs[at] + (1 if of.runs[at + 2] == 1 else 0)
+        call_run(of.table, way, of.values, of.index, of.runs[at + 3], of.runs[at + 1], of.runs[at + 2])
 
 
 @machine
-def run(
-    source: Floats,
-    out: Floats,
-    loads: Ints,
-    loaded: int,
-    of: RunTable,
-    wanted: Ints,
-    many: int,
-    moved: Ints,
-    moves: int,
-) -> None:
-    """Load what leaves hold, run, and hand out. moved: where wanted rows behind the first go then."""
-    for at in range(loaded):
-        of.values[at] = source[loads[at]]
-    along(of)
+def run(source: Floats, of: RunTable, handed: HandedOut, moved: Ints, moves: int) -> None:
+    """Run, and hand out. moved: where wanted rows behind the first go then."""
+    along(source, of)
     amiss = 0.0
-    for at in range(many):
-        out[at] = of.values[wanted[at]]
-        amiss += out[at] - out[at]
+    for at in range(handed.many):
+        handed.out[at] = of.values[handed.wanted[at]]
+        amiss += handed.out[at] - handed.out[at]
     for at in range(moves):
-        of.values[moved[at]] = out[at + 1]
-    out[many] = amiss
+        of.values[moved[at]] = handed.out[at + 1]
+    handed.out[handed.many] = amiss
 
 
 @machine
-def there_and_back(
-    source: Floats,
-    out: Floats,
-    loads: Ints,
-    loaded: int,
-    of: RunTable,
-    wanted: Ints,
-    many: int,
-    adjoints: Floats,
-    leaves: int,
-) -> None:
+def there_and_back(source: Floats, of: RunTable, handed: HandedOut, adjoints: Floats, leaves: int) -> None:
     """All values; then, from the first wanted row back, all adjoints, of which those of the others are handed out."""
-    for at in range(loaded):
-        of.values[at] = source[loads[at]]
-    along(of)
-    out[0] = of.values[wanted[0]]
-    amiss = out[0] - out[0]
-    if many > 1:
+    along(source, of)
+    handed.out[0] = of.values[handed.wanted[0]]
+    amiss = handed.out[0] - handed.out[0]
+    if handed.many > 1:
         for at in range(leaves):
             adjoints[at] = 0.0
-        adjoints[wanted[0]] = 1.0
+        adjoints[handed.wanted[0]] = 1.0
         for at in range(of.size - 4, -4, -4):
-            way = 3 if of.runs[at + 2] == 1 else 2
-            call_back(
-                of.table,
-                WAYS * of.runs[at] + way,
-                of.values,
-                adjoints,
-                of.index,
-                of.runs[at + 3],
-                of.runs[at + 1],
-                of.runs[at + 2],
-            )
-        for at in range(1, many):
-            out[at] = adjoints[wanted[at]]
-            amiss += out[at] - out[at]
-    out[many] = amiss
+            way = WAYS * of.runs[at] + (3 if of.runs[at + 2] == 1 else 2)
+            call_back(of.table, way, of.values, adjoints, of.index, of.runs[at + 3], of.runs[at + 1], of.runs[at + 2])
+        for at in range(1, handed.many):
+            handed.out[at] = adjoints[handed.wanted[at]]
+            amiss += handed.out[at] - handed.out[at]
+    handed.out[handed.many] = amiss
 
 
 def _addresses(shape: tuple[int, int, bool], back: bool) -> tuple[int, ...]:
@@ -330,8 +314,9 @@ class LevelRuns(Runnable):
         rows, numbers = np.array([*self.begun], np.int64), np.array([*self.begun.values()])
         self.scalars[self.made.place[rows]] = numbers
         self.out = np.zeros(self.many + 1)
-        of = RunTable(self.made.runs, self.made.runs.size, self.table, self.made.index, self.scalars)
-        self.arguments = packed(0, self.out, self.loads, self.loaded, of, self.wanted, self.many, *self._more())
+        runs = self.made.runs
+        of = RunTable(self.loads, self.loaded, runs, runs.size, self.table, self.made.index, self.scalars)
+        self.arguments = packed(0, of, HandedOut(self.wanted, self.many, self.out), *self._more())
         self.packed = self.arguments.ctypes.data
 
     def _more(self) -> tuple[Any, ...]:
