@@ -102,6 +102,19 @@ class StaleNodeError(NaiveGraphError, RuntimeError):
     """
 
 
+class ReentrantCallError(NaiveGraphError, RuntimeError):
+    """A signal handler, a finalizer or an operator's function asked the graph in the middle of another call.
+
+    >>> from naive_graph import Graph, Variable, operator, operators
+    >>> x = Variable(2.0)
+    >>> asking = operator("asking_example", lambda a: a * len(Graph.node_list), [None])
+    >>> Graph.forward(asking(x), engine="reference")
+    Traceback (most recent call last):
+    naive_graph.errors.ReentrantCallError: Graph.forward is at work on the graph, and was interrupted by ...
+    >>> operators().forget("asking_example")
+    """
+
+
 class ForeignNodeError(NaiveGraphError, RuntimeError):
     """A node is used in a graph that it does not belong to.
 

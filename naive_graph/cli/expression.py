@@ -23,7 +23,7 @@ from ..core.compositions import COMPOSITIONS
 from ..core.rules import RULES, Rule
 from ..errors import ExpressionError, NaiveGraphError
 from ..graph.nodes import Constant, Node, Variable
-from ..graph.registry import CURRENT, cut_back
+from ..graph.registry import CURRENT
 
 MOST_CHARACTERS, MOST_LOCATED = 100_000, 2_000
 WRITTEN = "the expression"  # as a file that it stands in
@@ -73,7 +73,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     try:
         return ExpressionReader(text, dict(values or {})).read(tree)
     except BaseException:
-        cut_back(home, mark, "was cut back: the expression could not be read")
+        home.cut(mark, "was cut back: the expression could not be read")
         raise
 
 

@@ -7,6 +7,7 @@
     compositions    functions that are made of those: activations and the like
     records    what the tables speak of: marks, blocks, scopes
     origin     the line of Python that made a node
+    lock       who may ask and change the graph, and when
     tables     the graph: a table of nodes and a table of edges
     plan       who goes first: Kahn's sort
     sweep      the walk forwards and the walk backwards, as events

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
 from .progress import FEW, many
 from .rules import BY_NUMBER, Rule
-from .tables import CONSTANT, PLACEHOLDER, Lasting, Tables, live
+from .tables import CONSTANT, PLACEHOLDER, Tables, live
 
 # A row that a merged one took over: the absorber, the row, the absorber's operands, and how many of them, the first
 # ones, are the row's.
@@ -133,8 +133,7 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
         cache = tables.cache
         if key not in cache:
             whole = cache.get(("plan",))
-            with Lasting(tables):
-                cache[key] = whole if whole is not None and whole.serves(targets) else Plan(tables, targets)
+            cache[key] = whole if whole is not None and whole.serves(targets) else Plan(tables, targets)
         plan: Plan = cache[key]
         return plan
 

@@ -6,43 +6,38 @@
               2  sub     -1.0      .
 
 A fact has one home: neighbours and degrees are questions asked of the edge
-table. The columns are packed arrays, so a node costs about 50 bytes. Values,
-stamps and gradients are grown when somebody writes them.
+table. The columns are packed arrays, so a node costs some 60 bytes.
+
+To build is one step: a new node joins the list of those that wait, with its operands.
+So it needs no lock, may be done anywhere at any time, and a Ctrl-C comes before that step
+or after it. Whoever looks at a column first writes those that wait behind the last row.
+The new rows count once `size` says so: what a Ctrl-C leaves behind it is not there. The
+list keeps new nodes alive until they have rows, and from there on whoever holds them.
 
 Merging `(a + b) + c` into one sum of three makes a new row that *absorbs* the
 row of `a + b`: its first edge comes from ~row, which stands for "every operand
 of that row", so that no edge is stored twice and the absorbed row stays as it
 was.
 
-A new row is one append to a list, the fresh page: nothing that a signal handler,
-a finalizer or another thread does can come in the middle of it. Its entries move
-into the columns when somebody looks. A full page is turned: then where its rows
-were written is packed too, and its nodes are held weakly from there on.
-
-What is promised to whoever works on the columns, in machine code or by NumPy: a
-column of which he has a view (a `memoryview`, an array of `np.frombuffer`) stays
-where it is and as long as it is, whatever is built meanwhile. Rows are appended in
-place as long as there is no view; where there is one, a longer copy takes the
-column's place. So take the view first, then the address and the sizes from it, and
-keep it as long as they are used. What is written through a view counts only if the
-column still is the tables' own. `held` gives views of one moment. Whoever works for
-long takes `lock`: other threads that want the columns to change wait, a signal's
-handler and a finalizer do not.
+A column of which somebody has a view (a `memoryview`, an array of `np.frombuffer`)
+stays where it is and as long as it is: a longer copy takes its place. All but building
+requires `lock`; see core/lock.py.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right, insort_left, insort_right
+from bisect import bisect_right, insort_left, insort_right
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import accumulate, compress, count
-from threading import RLock
+from operator import attrgetter
+from sys import getrefcount
 from types import CodeType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 from weakref import ref
 
-from ..errors import NaiveGraphError, StaleNodeError
+from ..errors import StaleNodeError
+from .lock import GUARD, LOCK
 from .origin import Origin
 from .records import Mark as Mark
 from .records import RowBlock as RowBlock
@@ -54,22 +49,21 @@ CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
 LEAF_KINDS = {CONSTANT: "Constant", VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}
 MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 NEVER = 0  # the stamp of a value that was not computed
-# An entry of the fresh page: operator, two sources (or a leaf's value and ONE, or a list and MANY), degree, code,
-# instruction, node. Before the first entry stands its row.
-WIDTH = 7
-FULL = 1000 * WIDTH
-# As a second source: there is none; the row before this one; the first is a list, in which 2.0 is the second before.
-ONE, BEFORE, MANY = -1, -2, -3
-COLUMNS = ("_operators", "_in_degrees", "_sources", "_targets", "_values", "_stamps", "_instructions", "grads")
-WHOLE = slice(None)
+WIDTH = 7  # items of a node that waits
+FULL = 1000 * WIDTH  # items that may wait for their rows
+# In place of an operand's row: there is none; the row before this one; it was cut away.
+NO_ROW, ROW_BEFORE, CUT = -1, -2, -3
+ROW = attrgetter("_row")
+NODE_COLUMNS = ("_operators", "_in_degrees", "_values", "_stamps", "_instructions")
+EDGE_COLUMNS = ("_sources", "_targets")
 
 
-def looked_at(name: str, settled: str = "_operators") -> Any:
-    """A column under its public name: before it is handed out, the rows that it lacks move into it."""
+def flushed_column(name: str) -> Any:
+    """A column under its public name: before it is handed out, the nodes that wait are written into it."""
 
     def column(tables: Tables) -> Any:
-        if len(getattr(tables, settled)) < len(tables):
-            (tables.settle if settled == "_operators" else tables.turn)()
+        if tables.waiting or tables.torn:
+            tables.flush()
         return getattr(tables, name)
 
     def replace(tables: Tables, column: Any) -> None:
@@ -81,21 +75,26 @@ def looked_at(name: str, settled: str = "_operators") -> Any:
 class Tables:
     """One graph's nodes and edges."""
 
-    operators: array[int] = looked_at("_operators")
-    in_degrees: array[int] = looked_at("_in_degrees")
-    sources: array[int] = looked_at("_sources")
-    targets: array[int] = looked_at("_targets")
-    values: array[float] = looked_at("_values")
-    stamps: array[int] = looked_at("_stamps")
-    cache: dict[Any, Any] = looked_at("_cache")
-    codes: list[tuple[int, CodeType | None]] = looked_at("_codes", "_instructions")
-    instructions: array[int] = looked_at("_instructions", "_instructions")
+    operators: array[int] = flushed_column("_operators")
+    in_degrees: array[int] = flushed_column("_in_degrees")
+    sources: array[int] = flushed_column("_sources")
+    targets: array[int] = flushed_column("_targets")
+    values: array[float] = flushed_column("_values")
+    stamps: array[int] = flushed_column("_stamps")
+    cache: dict[Any, Any] = flushed_column("_cache")
+    codes: list[tuple[int, CodeType | None]] = flushed_column("_codes")
+    instructions: array[int] = flushed_column("_instructions")
+
+    # As `written_rows`, for rows of two operands at most: machine code, once that is there.
+    write_quickly: ClassVar[Callable[..., NewRows | None] | None] = None
 
     def __init__(self) -> None:
-        self.fresh: list[Any] = [0]
-        self.bulk: Bulk | None = None  # many rows, numbered before those of the fresh page, that no column has yet
-        self.settlings = 0  # how often rows were moved into the columns
-        self.cuts = 0  # how often rows were taken away
+        self.lock = LOCK
+        self.waiting: list[Any] = []  # new nodes, WIDTH items each, as `WaitingNodes` has them
+        self.named: list[tuple[Any, str]] = []  # nodes that wait, and their names
+        self.size = 0, 0  # rows and edges
+        self.torn = False  # whether a column may be longer than that
+        self.unnoted: tuple[int, Sequence[Any]] = 0, ()  # the first of the rows that were just given, and their nodes
         self._operators = array("h")  # a rule's number, or a leaf kind
         self._in_degrees = array("i")
         self._sources = array("i")
@@ -124,216 +123,276 @@ class Tables:
         self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
         self.most_handles = 1000  # at which the dead ones are swept out
         self.checkpoints: list[Mark] = []
-        self.lock = RLock()
 
     def __len__(self) -> int:
-        fresh = self.fresh
-        return int(fresh[0]) + len(fresh) // WIDTH
+        if self.waiting or self.torn:
+            self.flush()
+        return self.size[0]
 
     # --- growing ---
 
-    def add_row(self, operator: int, sources: Iterable[int], in_degree: int, code: CodeType, instruction: int) -> int:
-        """Append one node with its edges."""
-        own = list(sources)
-        entry = (operator, own, MANY, in_degree, code, instruction, None)
-        fresh = self.fresh
-        fresh += entry
-        if len(fresh) > FULL:
-            self.turn()
-        return row_of(fresh, own)
+    def flush_if_free(self) -> None:
+        """Write those that wait, unless the graph is in use: whoever builds never waits for it."""
+        if LOCK._is_owned():  # type: ignore[attr-defined]
+            if GUARD.holder is None:
+                self.flush()
+            return
+        acquired = False
+        try:
+            acquired = LOCK.acquire(blocking=False)
+            if acquired:
+                self.flush()
+        finally:
+            if acquired or LOCK._is_owned():  # type: ignore[attr-defined]  # a Ctrl-C may come before it is noted
+                LOCK.release()
+
+    def flush(self) -> None:
+        """Give the nodes that wait their rows, and write them into the columns."""
+        with LOCK, GUARD:
+            self._trim()
+            while self.waiting and not self.closed:
+                new = self.waiting[:]  # a copy: somebody may append meanwhile
+                if self._write_waiting(WaitingNodes(*[new[place::WIDTH] for place in range(WIDTH)])):
+                    break
+                self._drop_what_was_cut(new)
+            new = []  # who is held now is held by others
+            self.note_handles()
+
+    def _write_waiting(self, new: WaitingNodes) -> bool:
+        """Write new nodes into the columns; False if an operand was cut away meanwhile."""
+        columns = self._rows_of(new)
+        if columns is None:
+            return False
+        self.names.update([(node._row, name) for node, name in self.named if node._row is not None])
+        if any(columns.stamps):
+            self.written = self.clock
+        nodes, waited = (self.size[0], new.nodes), WIDTH * len(new.nodes)
+        self._append(columns, array("i", new.instructions), self._codes_of(new.codes), nodes, waited)
+        return True
+
+    def _rows_of(self, new: WaitingNodes) -> NewRows | None:
+        """New nodes as columns; None if an operand was cut away meanwhile. Each gets its row."""
+        first = self.size[0]
+        for row, node in enumerate(new.nodes, first):
+            if node is not None:
+                node._row = row
+        many: dict[int, Sequence[Any]] = {}
+        unset: set[int] = set()
+        try:
+            values = array("d", new.values)
+        except TypeError:
+            values = array("d", bytes(8 * len(new.values)))
+            for row, value in enumerate(new.values, first):
+                if type(value) is float:
+                    values[row - first] = value
+                elif value is None:
+                    unset.add(row)
+                else:
+                    many[row] = [each if type(each) in (int, float) else each._row for each in value]
+        self.unset.update([row for row in unset if new.operators[row - first] == VARIABLE])
+        lefts, rights = array("i", map(ROW, new.lefts)), array("i", map(ROW, new.rights))
+        operators = array("h", new.operators)
+        columns = None
+        if Tables.write_quickly is not None and not many and not unset:
+            columns = Tables.write_quickly(self, operators, lefts, rights, values)
+        return columns or self.written_rows(operators, lefts, rights, values, many, unset)
+
+    def written_rows(
+        self, operators: array[int], lefts: array[int], rights: array[int], values: array[float],
+        many: dict[int, Sequence[Any]], unset: set[int],
+    ) -> NewRows | None:  # fmt: skip
+        """The columns of new rows. many: operands of some; a float says how many rows before the row one is."""
+        first, now, known, degrees = self.size[0], self.clock, self._operators, self._in_degrees
+        counts: list[int] = []
+        sources: list[int] = []
+        targets: list[int] = []
+        stamps = array("q", bytes(8 * len(operators)))
+        for row, operator, left, right in zip(count(first), operators, lefts, rights):
+            degree = 0
+            if operator < 0:
+                if operator != PLACEHOLDER and row not in unset:
+                    stamps[row - first] = now
+            elif row in many:
+                own = [row - int(each) if type(each) is float else each for each in many[row]]
+                if CUT in own:
+                    return None
+                degree = len(own)
+                sources += own
+                targets += [row] * degree
+            else:
+                if left == CUT or right == CUT:
+                    return None
+                degree = 1
+                if right != NO_ROW:
+                    degree = 2
+                    if right == ROW_BEFORE:
+                        right = row - 1
+                    if BY_NUMBER[operator].associative and left != right:  # only the left: a + (b + c) has other bits
+                        if left < first:
+                            kind, below = known[left], degrees[left]
+                        else:
+                            kind, below = operators[left - first], counts[left - first]
+                        if kind == operator and 2 <= below < MOST_MERGED:
+                            left, degree = ~left, below + 1
+                sources.append(left)
+                targets.append(row)
+                if right != NO_ROW:
+                    sources.append(right)
+                    targets.append(row)
+            counts.append(degree)
+        return NewRows(operators, array("i", counts), array("i", sources), array("i", targets), values, stamps)
+
+    def _codes_of(self, codes: Sequence[CodeType]) -> list[tuple[int, CodeType]]:
+        """From which row on each code made the new ones."""
+        last, found = self._codes[-1][1], []
+        for row, code in enumerate(codes, self.size[0]):
+            if code is not last:
+                found.append((row, code))
+                last = code
+        return found
+
+    def _drop_what_was_cut(self, new: list[Any]) -> None:
+        """Nodes over rows that were cut away while they waited are cut away too."""
+        kept: list[Any] = []
+        for place in range(0, len(new), WIDTH):
+            entry = new[place : place + WIDTH]
+            _, left, right, value, _, _, node = entry
+            operands = [each for each in value if type(each) not in (int, float)] if type(value) is tuple else []
+            gone = [each._home for each in (left, right, *operands) if each._row == CUT]
+            if gone:
+                node._home, node._row = gone[0], CUT
+            else:
+                kept += entry
+        self.waiting[: len(new)] = kept
+
+    def add_row(self, operator: int, sources: Iterable[int], code: CodeType, instruction: int) -> int:
+        """Append one row without a node, and without a value."""
+        value = tuple(sources) if operator >= 0 else None
+        self.waiting += (operator, NOTHING, NOTHING, value, code, instruction, None)
+        return len(self) - 1
 
     def add_rows(self, new: Bulk, check: Callable[[], Any] = list) -> int:
-        """Append many nodes with their edges at once; returns the first row.
+        """Append many rows with their edges at once; returns the first row.
 
         They are numbered anew if somebody else has built meanwhile. check: raises if the rows that they begin from
         are no longer there.
         """
-        with self.lock:
-            while True:
-                cuts = self.cuts
-                check()
-                self.turn()
-                fresh, first = self.fresh, len(self._operators)
-                empty, page = [first], [first + len(new.columns.operators)]
-                # Nothing is called and nothing made, as in `_extend`.
-                if self.fresh is fresh and fresh == empty and self.cuts == cuts:
-                    self.bulk, self.fresh = new, page
-                    break
-            self.settle()
+        with LOCK, GUARD:
+            self.flush()
+            check()
+            first = len(self._operators)
+            codes, instructions = new.written(first)
+            if new.columns.values:
+                self.written = self.clock
+            self._append(new.columns.moved(new.base, first), instructions, codes, (0, ()), 0)
             return first
 
-    def settle(self, unpack: Callable[[list[list[Any]], int, int], Unpacked] | None = None) -> None:
-        """Move what was appended since into the columns. unpack: what does it quicker than `unpacked`."""
-        with self.lock:
-            while True:  # until no signal's handler has come in between and done the same
-                fresh, settlings, bulk = self.fresh, self.settlings, self.bulk
-                base, end = len(self._operators), len(fresh)
-                first = 1 + WIDTH * (base - fresh[0])
-                if bulk is None and first == end and self.fresh is fresh:
-                    return
-                if settlings == self.settlings and self.fresh is fresh:
-                    if bulk is not None:
-                        columns = bulk.columns.moved(bulk.base, base)
-                    else:
-                        new = [fresh[first + place : end : WIDTH] for place in range(4)]
-                        columns = (unpack or unpacked)(new, base, self.clock)
-                    self._extend(base, settlings, fresh, columns)
-
-    def _extend(self, base: int, settlings: int, fresh: list[Any], new: Unpacked) -> None:
-        """Write the columns, unless they were written since."""
-        self._cache = {}  # and with it the views that were kept there
-        if new.values:
-            self._fill(base)
-        edges, bulk = len(self._targets), self.bulk
-        # Edges that one that was interrupted left. A handler may cut them away meanwhile: then nothing is written.
-        while (last := self._targets[edges - 1 : edges]) and last[0] >= base:
-            edges -= 1
-        if bulk is not None:
-            codes, instructions = bulk.written(base)
-            made = slice(self._codes_before(base), None)
-        rows, drawn, before = slice(base, None), slice(edges, None), self._cache
-        cache: dict[Any, Any] = {}
-        try:
-            # From here on nothing is called and nothing made: Python looks for no signal and collects no garbage.
-            if settlings == self.settlings and self.fresh is fresh and self.bulk is bulk:
-                self.settlings += 1
-                if new.values:
-                    self.written = self.clock
-                    self._values[rows], self._stamps[rows] = new.values, new.stamps
-                self._sources[drawn], self._targets[drawn] = new.sources, new.targets
-                self._in_degrees[rows] = new.in_degrees
-                if bulk is not None:
-                    self._codes[made], self._instructions[rows] = codes, instructions
-                self._operators[rows], self.bulk, self._cache = new.operators, None, cache
-        except BufferError:
-            self._move()
+    def _append(
+        self, new: NewRows, instructions: array[int], codes: list[Any], nodes: tuple[int, Sequence[Any]], waited: int
+    ) -> None:
+        """Write rows behind the last one; then let them count. waited: how many items of `waiting` they were."""
+        size = self.size[0] + len(new.operators), self.size[1] + len(new.sources)
+        blank = bytes(0 if new.values else 8 * len(new.operators))
+        before, self._cache = self._cache, {}  # and with it views that were kept there
+        self.torn = True
+        self._extend("_operators", new.operators)
+        self._extend("_in_degrees", new.in_degrees)
+        self._extend("_sources", new.sources)
+        self._extend("_targets", new.targets)
+        self._extend("_values", new.values or array("d", blank))
+        self._extend("_stamps", new.stamps or array("q", blank))
+        self._extend("_instructions", instructions)
+        self._codes += codes
+        done, named = slice(waited), self.named
+        those = slice(len(named))
+        still = [each for each in named[those] if each[0]._row is None]
+        # Nothing is called from here on, so Python looks for no signal: all of it happens, or nothing.
+        self.size, self.torn, self.unnoted = size, False, nodes
+        del self.waiting[done]
+        named[those] = still
         del before  # not earlier: what is in it may have finalizers
 
-    def _move(self) -> None:
-        """Put copies in the place of the columns: somebody has a view of one, and keeps what he sees."""
-        own = self.__dict__
-        for name in COLUMNS:
-            cache: dict[Any, Any] = {}
-            copy = own[name][:]
-            copy[WHOLE] = own[name]  # what was written meanwhile, too; from here on nothing is called
-            own[name], own["_cache"] = copy, cache
+    def _extend(self, name: str, new: array[Any]) -> None:
+        column = getattr(self, name)
+        try:
+            column.extend(new)
+        except BufferError:  # somebody has a view of it, and keeps what he sees
+            column = column[:]
+            column.extend(new)
+            setattr(self, name, column)
 
-    def turn(self) -> None:
-        """Begin a fresh page; who made the rows of the old one, and which nodes they have, is packed."""
-        with self.lock:
-            self.settle()
-            fresh, first, rows = self.fresh, self.fresh[0], len(self._operators)
-            end = 1 + WIDTH * (rows - first)
-            before = self._codes_before(first)
-            codes, last = [], next((code for _, code in self._codes[before - 1 : before]), None)
-            for row, code in enumerate(fresh[5:end:WIDTH], first):
-                if code is not last:
-                    codes.append((row, code))
-                    last = code
-            if len(self.handles) >= self.most_handles:
-                self.sweep_handles()
-            for row, node in enumerate(fresh[7:end:WIDTH], first):
-                if node is not None:
-                    self.handles[row] = ref(node)
-            instructions, page = array("i", fresh[6:end:WIDTH]), [rows]
-            made, packed, turned = slice(before, None), slice(first, None), slice(1, end + 1)
-            # From here on nothing is called and nothing made, as above.
-            if self.fresh is fresh:  # else a signal's handler has turned it meanwhile
-                self._codes[made], self._instructions[packed] = codes, instructions
-                page += fresh  # with what was appended meanwhile
-                del page[turned]
-                self.fresh = page
+    def _trim(self) -> None:
+        """Cut off what does not count: a Ctrl-C left it half written."""
+        rows, edges = self.size
+        while self._codes[-1][0] >= rows and len(self._codes) > 1:
+            self._codes.pop()
+        if self.torn:
+            self._cache = {}
+            for names, count in ((NODE_COLUMNS, rows), (EDGE_COLUMNS, edges), (("grads",), rows)):
+                for name in names:
+                    try:
+                        del getattr(self, name)[count:]
+                    except BufferError:
+                        setattr(self, name, getattr(self, name)[:count])
+            self.torn = False
+        self.note_handles()
 
-    def _codes_before(self, row: int) -> int:
-        """How many entries say who made the rows before this one."""
-        while True:
-            with suppress(IndexError):  # a handler has cut the graph back while these were looked through
-                return bisect_left(self._codes, row, 1, key=_first)
-
-    def sweep_handles(self) -> None:
-        """Drop the references to nodes that nobody holds any more."""
-        for row, reference in self.handles.copy().items():  # a signal's handler or a finalizer may add meanwhile
-            found = self.handles.pop(row, None) if reference() is None else None
-            if found is not None and found is not reference:  # made anew
-                self.handles[row] = found
-        self.most_handles = 2 * len(self.handles) + 1000
+    def note_handles(self) -> None:
+        """Keep a weak reference to each new node that somebody holds."""
+        first, nodes = self.unnoted
+        if nodes:
+            for row, references in enumerate(count_references(nodes), first):
+                if references > OURS_ALONE and nodes[row - first] is not None:
+                    self.handles[row] = ref(nodes[row - first])
+            self.unnoted = 0, ()
+        if len(self.handles) >= self.most_handles:
+            self.handles = {row: reference for row, reference in self.handles.items() if reference() is not None}
+            self.most_handles = 2 * len(self.handles) + 1000
 
     def add_edge(self, source: int, target: int) -> None:
         """Draw one more edge by hand."""
-        with self.lock:
-            while True:
-                self.settle()
-                cache: dict[Any, Any] = {}
-                settlings = self.settlings
-                one, other = array("i", [source]), array("i", [target])
-                drawn, degree = slice(len(self._sources), None), self._in_degrees[target] + 1
-                self._cache = {}
-                try:  # nothing is called and nothing made, as above
-                    if settlings == self.settlings:
-                        self.settlings += 1
-                        self.redrawn, self.drawings, self._cache = self.clock, self.drawings + 1, cache
-                        self._sources[drawn], self._targets[drawn], self._in_degrees[target] = one, other, degree
-                        return
-                except BufferError:
-                    self._move()
+        self.flush()
+        ends = array("i", [source]), array("i", [target])
+        degree, size = self._in_degrees[target] + 1, (self.size[0], self.size[1] + 1)
+        before, self._cache = self._cache, {}
+        self.torn = True
+        self._extend("_sources", ends[0])
+        self._extend("_targets", ends[1])
+        # Nothing is called from here on, as above.
+        self.size, self.torn, self._in_degrees[target] = size, False, degree
+        self.redrawn, self.drawings = self.clock, self.drawings + 1
+        del before
 
     def write(self, row: int, value: float) -> None:
         """Set a leaf's value. What was computed from the old one is stale until the next forward."""
-        rows = len(self)
-        if len(self._operators) < rows or len(self._values) < rows or len(self._stamps) < rows:
-            self.grow_values()
-        clock, stamps = self.clock, self._stamps
-        if stamps[row] != NEVER:
-            stamps[row] = clock  # before the value too: a new value must never pass for the old
-        self.written = clock
-        self._values[row] = value
-        stamps[row] = clock
+        self.written = clock = self.clock
+        self._values[row], self._stamps[row] = value, clock
         if self.unset:
             self.unset.discard(row)
 
     def keep_computed(self, row: int, value: float) -> None:
         """Set an operator's value, which was computed at once: what is written from now on is later."""
-        with self.lock:
-            self.grow_values()
-            now, self.clock = self.clock, self.clock + 1
-            self._values[row], self._stamps[row] = value, now
+        now, self.clock = self.clock, self.clock + 1
+        self._values[row], self._stamps[row] = value, now
+
+    def leave_unset(self, row: int) -> None:
+        """Take a Variable's value away."""
+        self.written = self.clock
+        self._stamps[row] = NEVER
+        self.unset.add(row)
 
     def write_at(self, rows: Sequence[int], values: Any) -> None:
         """Set the values of many leaves from an array of NumPy's."""
         import numpy as np
 
-        with self.lock:
-            self.grow_values()
-            self._put("_stamps", rows, self.clock, np.int64)  # before the values too, as in `write`
+        with LOCK, GUARD:
+            self.flush()
+            stamps, column = np.frombuffer(self._stamps, np.int64), np.frombuffer(self._values)
+            stamps[rows] = self.clock  # before the values: a new value must never pass for the old
             self.written = self.clock
-            self._put("_values", rows, values, np.float64)
-            self._put("_stamps", rows, self.clock, np.int64)
+            column[rows] = values
             if self.unset:
                 self.unset.difference_update(np.arange(len(self))[rows].tolist())
-
-    def _put(self, name: str, rows: Sequence[int], values: Any, kind: Any) -> None:
-        import numpy as np
-
-        column = None
-        while column is not getattr(self, name):  # until no handler's rows have moved it meanwhile
-            column = getattr(self, name)
-            np.frombuffer(column, kind)[rows] = values
-
-    def grow_values(self) -> None:
-        """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
-        self.settle()
-        self._fill(len(self._operators))
-
-    def _fill(self, rows: int) -> None:
-        for name in ("_stamps", "_values"):  # each by its own length, should an interrupt part them
-            self._lengthen(name, rows)
-
-    def _lengthen(self, name: str, rows: int) -> None:
-        while (missing := rows - len(getattr(self, name))) > 0:
-            try:
-                getattr(self, name).frombytes(bytes(8 * missing))
-            except BufferError:
-                self._move()
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
@@ -341,7 +400,7 @@ class Tables:
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
-        self._lengthen("grads", len(self))
+        self._extend("grads", array("d", bytes(8 * (len(self) - len(self.grads)))))
 
     def enter(self, scope: Scope | None) -> None:
         """From the next row on, nodes are made in this scope."""
@@ -358,123 +417,80 @@ class Tables:
     # --- shrinking ---
 
     def mark(self) -> Mark:
-        while True:
-            cache = self.cache
-            found = Mark(len(self._operators), len(self._sources), len(self.scopes))
-            if self._cache is cache:
-                return found
+        return Mark(len(self), self.size[1], len(self.scopes))
 
-    def cut(self, mark: Mark, page: list[Any] | None = None) -> list[Any]:
-        """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done.
-
-        page: the fresh page; if it is not empty, nothing is cut. Gives the nodes that stood on the fresh page.
-        """
-        with self.lock:
-            self.settle()
-            cuts = self.cuts
+    def cut(self, mark: Mark, reason: str) -> None:
+        """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done."""
+        with LOCK, GUARD:
+            self.flush()
             redrawn = {target for target in self._targets[mark.edges :] if target < mark.rows}
-            before = self.fresh
+            gone = Tables()
+            gone.closed = reason
             try:
-                self._cut(mark, redrawn, page)
+                self._cut(mark, redrawn, gone)
             except BaseException:
-                if self.cuts != cuts:
-                    self._cut(mark, redrawn)
+                self._cut(mark, redrawn, gone)  # twice is once
                 raise
-            gone = before[1 + WIDTH * max(0, mark.rows - before[0]) :]  # only now: others built until it was cut
-            return [node for node in gone[WIDTH - 1 :: WIDTH] if node is not None]
 
-    def _shorten(self, mark: Mark, only: list[Any] | None = None) -> bool:
-        """Cut the columns and the fresh page; whether they were. only: as `cut` has it. Twice is once."""
-        cache: dict[Any, Any] = {}
-        rows, drawn, before = slice(mark.rows, None), slice(mark.edges, None), self._cache
-        fresh = self.fresh
-        page = fresh[: 1 + WIDTH * (mark.rows - fresh[0])] if mark.rows >= fresh[0] else [mark.rows]
-        empty = [len(self._operators)]
-        try:  # nothing is called and nothing made, as above
-            if only is not None and not (self.fresh is only and only == empty):
-                return False
-            self.cuts += 1
-            self.settlings += 1
-            self.fresh, self.bulk, self._cache = page, None, cache
-            del self._sources[drawn], self._targets[drawn], self._operators[rows], self._in_degrees[rows]
-            del self._instructions[rows], self._values[rows], self._stamps[rows], self.grads[rows]
-        except BufferError:
-            self._move()
-            return self._shorten(mark)
-        del before
-        return True
-
-    def _cut(self, mark: Mark, redrawn: set[int], only: list[Any] | None = None) -> None:
-        """`redrawn`: rows that lose edges drawn by hand."""
+    def _cut(self, mark: Mark, redrawn: set[int], gone: Tables) -> None:
+        """redrawn: rows that lose edges drawn by hand. gone: what the nodes that are cut away belong to from now on."""
         rows = mark.rows
-        keys: list[tuple[dict[Any, Any], Any]] = [
-            *((self.names, row) for row in list(self.names) if row >= rows),
-            *((self.handles, row) for row in list(self.handles) if row >= rows),
-            *((self.counters, key) for key in list(self.counters) if key[1] >= rows),
-            *((self.unfolded, key) for key, found in self.unfolded.copy().items() if found.end > rows),
-        ]  # a copy is made in one step; a list of items is not, for each item may wake the collector
-        gone = [(known, key, known.get(key)) for known, key in keys]
-        self.unset.difference_update([row for row in list(self.unset) if row >= rows])
-        self._cache = {}
-        if not self._shorten(mark, only):
-            return
-        for known, key, value in gone:
-            if known.get(key) is value:  # else it is a new row's, which a handler has made meanwhile
-                known.pop(key, None)
+        for row in [row for row in self.handles if row >= rows]:
+            node = self.handles[row]()
+            if node is not None:
+                node._home, node._row = gone, CUT
+            del self.handles[row]
+        self.torn, self.size = True, (rows, mark.edges)
+        self._trim()
+        for row in [row for row in self.names if row >= rows]:
+            del self.names[row]
+        for key in [key for key in self.counters if key[1] >= rows]:
+            del self.counters[key]
+        for key in [key for key, found in self.unfolded.items() if found.end > rows]:
+            del self.unfolded[key]
+        self.unset.difference_update([row for row in self.unset if row >= rows])
         del self.scopes[mark.scopes :]
         while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
             self.blocks.pop()
-        while self._codes[-1][0] >= rows and len(self._codes) > 1:
-            self._codes.pop()
         for row in redrawn:
             self._in_degrees[row] = len(self.operands(row))
+        if redrawn:
             self.redrawn = self.clock
             self.drawings += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
         self._cache = {}
 
-    def close(self, reason: str) -> None:
-        """Free the columns; nodes that still point here say why they cannot be used."""
-        blank = Tables()
-        blank.closed, blank.lock = reason, self.lock
-        blank.__dict__.update(dict.fromkeys(COLUMNS, Gone(reason)))
-        self.__dict__ = blank.__dict__  # at once: a Ctrl-C comes before it or after it, whatever the size
+    def close(self, reason: str) -> dict[str, Any]:
+        """Let the columns go; nodes that still point here say why they cannot be used.
 
-    def explain(self, error: Exception, cuts: int) -> None:
-        """Raise StaleNodeError if an error may come of that the graph was cleared, or cut back since so many cuts."""
-        if not isinstance(error, NaiveGraphError):
-            len(self._operators)  # those of a graph that was cleared say so
-            if self.cuts != cuts:
-                raise StaleNodeError("The graph was cut back while it was worked on. Build anew what was cut.")
+        Returns what is to be freed, outside the lock, as finalizers among it may ask.
+        """
+        blank = Tables()
+        blank.closed = reason
+        blank.__dict__.update(dict.fromkeys((*NODE_COLUMNS, *EDGE_COLUMNS, "grads"), ClearedColumn(reason)))
+        before, self.__dict__ = self.__dict__, blank.__dict__  # at once: a Ctrl-C comes before it or after it
+        return before
 
     # --- asking ---
 
     def held(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
-        """Operators, in-degrees, sources and targets of one moment, and a view of each, which holds it."""
-        while True:
-            cache = self.cache
-            columns = self._operators, self._in_degrees, self._sources, self._targets
-            views = tuple([memoryview(each) for each in columns])
-            if self._cache is cache:
-                return columns, views
+        """Operators, in-degrees, sources and targets, and a view of each, which holds it where it is."""
+        columns = self.operators, self._in_degrees, self._sources, self._targets
+        return columns, tuple([memoryview(each) for each in columns])
 
     def value(self, row: int) -> float | None:
-        known = row < len(self.stamps) and self.stamps[row] != NEVER
-        return self.values[row] if known else None
+        return self.values[row] if self.stamps[row] != NEVER else None
 
     def stamp(self, row: int) -> int:
-        return self.stamps[row] if row < len(self.stamps) else NEVER
+        return self.stamps[row]
 
     def grad(self, row: int) -> float | None:
         known = row < len(self.grads) and self.operators[row] != CONSTANT
         return self.grads[row] if known else None
 
     def origin(self, row: int) -> Origin:
-        fresh, place = self.fresh, WIDTH * (row - self.fresh[0])
-        if place >= 0:
-            return Origin(fresh[place + 5], fresh[place + 6])
-        code = self._codes[bisect_right(self._codes, row, key=_first) - 1][1]
+        code = self.codes[bisect_right(self._codes, row, key=_first) - 1][1]
         assert code is not None  # every row was made by somebody
         return Origin(code, self._instructions[row])
 
@@ -498,10 +514,7 @@ class Tables:
     def block(self, row: int) -> RowBlock | None:
         """The block that the row was appended with, if it was."""
         place = bisect_right(self.blocks, row, key=_first) - 1
-        try:
-            found = self.blocks[place] if place >= 0 else None
-        except IndexError:  # a handler has cleared the graph since the line above
-            return None
+        found = self.blocks[place] if place >= 0 else None
         return found if found is not None and row < found.first + found.size else None
 
     def scope(self, row: int) -> Scope | None:
@@ -524,7 +537,7 @@ class Tables:
         return list(targets[starts[row] : starts[row + 1]])
 
     def columns(self) -> tuple[list[int], ...]:
-        """Operators, in-degrees, sources and targets of one moment, whatever a signal's handler builds meanwhile."""
+        """Operators, in-degrees, sources and targets."""
         return tuple([view.tolist() for view in self.held()[1]])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -568,11 +581,11 @@ class Tables:
 
     def kept(self, key: Any) -> Any:
         """What was derived, if the tables are as they were; None if not."""
-        return self._cache.get(key) if len(self._operators) == len(self) else None
+        return None if self.waiting or self.torn else self._cache.get(key)
 
     def _derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` works out from the tables, kept until they change."""
-        with self.lock:
+        with LOCK:
             cache = self.cache  # what changes the tables begins another
             if name not in cache:
                 cache[name] = make()
@@ -587,8 +600,8 @@ def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearra
     return found
 
 
-class Gone:
-    """A column of a graph that is no more: whoever was at work on it, and looks at it, hears why."""
+class ClearedColumn:
+    """A column of a graph that is no more: whoever looks at it hears why."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -599,7 +612,34 @@ class Gone:
     __len__ = __iter__ = __getitem__ = __setitem__ = __delitem__ = _refuse
 
 
-class Unpacked(NamedTuple):
+class WaitingNodes(NamedTuple):
+    """Nodes that wait for their rows: a sequence for each of these.
+
+    lefts, rights: operands, or NOTHING, or BEFORE for the entry before, a number. values: of leaves; None of a
+    Variable without one; 0.0 of operators, or a tuple of many operands (nodes, rows, or how many rows before, a float).
+    nodes: None for a number.
+    """
+
+    operators: Sequence[int]
+    lefts: Sequence[Any]
+    rights: Sequence[Any]
+    values: Sequence[Any]
+    codes: Sequence[CodeType]
+    instructions: Sequence[int]
+    nodes: Sequence[Any]
+
+
+class NoOperand:
+    """Stands where a waiting node has no operand, or one that is no node."""
+
+    def __init__(self, row: int) -> None:
+        self._row = row
+
+
+NOTHING, BEFORE = NoOperand(NO_ROW), NoOperand(ROW_BEFORE)
+
+
+class NewRows(NamedTuple):
     """New rows as columns; values and stamps are empty where none is a leaf with a value."""
 
     operators: array[int]
@@ -609,7 +649,7 @@ class Unpacked(NamedTuple):
     values: array[float]
     stamps: array[int]
 
-    def moved(self, base: int, to: int) -> Unpacked:
+    def moved(self, base: int, to: int) -> NewRows:
         """The same with the rows that were numbered from `base` on numbered from `to` on."""
         by, last = to - base, ~base
         if not by:
@@ -624,7 +664,7 @@ class Bulk(NamedTuple):
     base: the first one's row, as the columns have it. origins: from which row on each line of Python made them.
     """
 
-    columns: Unpacked
+    columns: NewRows
     base: int
     origins: Sequence[tuple[int, Origin]]
 
@@ -638,45 +678,16 @@ class Bulk(NamedTuple):
         return codes, instructions
 
 
-def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
-    """Entries of the fresh page as columns. new: the first four of each. base: the first one's row."""
-    operators, size = array("h", new[0]), len(new[0])
-    sources: list[int] = []
-    targets: list[int] = []
-    values, stamps = array("d"), array("q")
-    for row, operator, left, right in zip(count(base), *new[:3]):
-        if right >= 0:
-            sources.append(left)  # one by one: quicker than a pair at once
-            sources.append(right)
-            targets.append(row)
-            targets.append(row)
-        elif right == ONE:
-            if operator >= 0:
-                sources.append(left)
-                targets.append(row)
-            elif operator != PLACEHOLDER:
-                if not values:
-                    values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
-                values[row - base], stamps[row - base] = left, now
-        elif right == BEFORE:
-            sources += (left, row - 1)
-            targets += (row, row)
-        else:
-            sources += [row - int(each) if type(each) is float else each for each in left]  # 1.0: the row before
-            targets += [row] * len(left)
-    return Unpacked(operators, array("i", new[3]), array("i", sources), array("i", targets), values, stamps)
-
-
 def _numbered(keys: Sequence[int], size: int) -> tuple[array[int], array[int]]:
     return packed(keys, range(len(keys)), size)
 
 
-def row_of(fresh: list[Any], token: Any) -> int:
-    """The row whose entry has this very node, or this list of sources: nearly always the last one."""
-    place = next(place for place in range(len(fresh) - 1, 0, -1) if fresh[place] is token)
-    return int(fresh[0]) + (place - 1) // WIDTH
+def count_references(nodes: Sequence[Any]) -> list[int]:
+    """How many references there are to each, those of this very look among them."""
+    return [getrefcount(node) for node in nodes]
 
 
+OURS_ALONE = count_references([object()])[0]  # where nobody else has one
 ZERO = array("d", [0.0])
 
 
@@ -695,19 +706,3 @@ def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[
         counts[key + 1] += 1
     places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
     return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))
-
-
-class Lasting:
-    """What goes wrong inside because somebody cleared the graph meanwhile, or cut it back, says so in our own words."""
-
-    __slots__ = ("cuts", "tables")
-
-    def __init__(self, tables: Tables) -> None:
-        self.tables, self.cuts = tables, tables.cuts
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
-            self.tables.explain(error, self.cuts)

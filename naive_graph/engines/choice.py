@@ -80,7 +80,6 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
             tables.cache[RUN] = before + len(tables)
             return None
     engine = _direct()
-    engine.settle(tables)
     tables.cache[RUN] = before + len(tables)
     return engine
 

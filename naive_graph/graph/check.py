@@ -16,11 +16,12 @@ from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
+from ..core.lock import GUARD
 from ..core.number import listed, number
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
-from ..core.tables import Lasting, Tables
+from ..core.tables import Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values
 from .graph import Graph
@@ -78,17 +79,20 @@ def gradcheck(
 
 def _checked(losses: Sequence[int], wishes: CheckOptions) -> Report:
     tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         question = _Question(tables, plan_for(tables, losses), wishes.eps)
         leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
         leaves = _sampled(question, leaves, wishes)
+        nodes = [handle(tables, question.plan.rows[step]) for step in leaves]
+    masked = [wishes.mask is not None and wishes.mask(node) for node in nodes]  # a learner's function, which may ask
+    with tables.lock, GUARD:
         report = Report()
         modes = question.derivatives(leaves)
         for place, step in enumerate(leaves):
-            node, label = handle(tables, question.plan.rows[step]), question.label(step)
+            label = question.label(step)
             parameter = label.partition("[")[0]
             found = {mode: derivatives[place] for mode, derivatives in modes.items()}
-            if wishes.mask is not None and wishes.mask(node):
+            if masked[place]:
                 report.leave_out(parameter)
             else:
                 report.check(parameter, label, found, partial(question.at, step), question.near_kink(step), wishes)

@@ -14,11 +14,12 @@ from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
+from ..core.lock import GUARD
 from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
 from ..core.reference import differentiate, evaluate
-from ..core.tables import NEVER, Lasting, Tables
+from ..core.tables import NEVER, Tables
 from ..errors import NodeError, PlaceHolderError
 from .expressions import Expressions
 from .nodes import Constant, Node, is_tensor, rows_of
@@ -44,7 +45,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
     tables = CURRENT.tables
-    with tables.lock, Lasting(tables), collected_later():
+    with tables.lock, GUARD, collected_later():
         plan, steps = _plan(tables, [y], chosen, "gradients")
         expressions, answers = derived_expressions(tables, plan, steps, lambda: rows_of([y, *chosen], "gradients"))
         nodes = expressions.to_nodes(answers)
@@ -90,7 +91,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     one = isinstance(outputs, Node)
     chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
     tables = CURRENT.tables
-    with tables.lock, Lasting(tables), collected_later():
+    with tables.lock, GUARD, collected_later():
         plan, (start,) = _plan(tables, chosen, [x], "tangents")
         expressions = Expressions(tables, lambda: rows_of([x, *chosen], "tangents"))
         duals = _moving(tables, plan, {start: 1.0}, _existing(expressions, plan))
@@ -116,7 +117,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
         raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
     speeds = [number(speed, "A direction") for speed in directions.values()]
     tables = CURRENT.tables
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], list(directions), "tangent")
         duals = _moving(tables, plan, dict(zip(steps, speeds)), leaf_values(tables, plan))
         evaluate(plan, duals)
@@ -136,7 +137,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     """
     ys, xs = listed(ys, "jacobian", "two lists of nodes"), listed(xs, "jacobian", "two lists of nodes")
     tables = CURRENT.tables
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         plan, steps = _plan(tables, ys, xs, "jacobian")
         values = leaf_values(tables, plan)
     evaluate(plan, values)
@@ -159,7 +160,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     """
     xs = listed(xs, "hessian", "a node and a list of leaves")
     tables = CURRENT.tables
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], xs, "hessian")
         values = leaf_values(tables, plan)
     wanted = plan.leads_from(step for step in steps if step is not None)
@@ -231,7 +232,6 @@ def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str)
 
 def leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING) -> list[float]:
     """The leaves' present values by step, or what they are fed by row; operators' are to be computed."""
-    tables.grow_values()
     check_set(tables, plan.rows)
     for row in (plan.rows[step] for step in plan.placeholders()):
         if row not in fed and tables.stamp(row) == NEVER:

@@ -18,9 +18,9 @@ from ..core.number import number
 from ..core.origin import Origin, learners_frame
 from ..core.progress import many
 from ..core.rules import Arithmetic, Rule
-from ..core.tables import CONSTANT, Bulk, Tables, Unpacked
+from ..core.tables import CONSTANT, MOST_MERGED, Bulk, NewRows, Tables
 from .nodes import Constant, Node
-from .registry import handle, let_go, merges
+from .registry import handle, let_go
 from .simplify import LAWS
 
 
@@ -135,7 +135,7 @@ class Expressions:
                 own.append(row - 1 if type(each) is float else each.row)
             left, count = own[0] - first, len(own)
             if rule.associative and count == 2 and left >= 0 and kinds[left] == rule.number:
-                if merges(degrees[left], *own):
+                if own[0] != own[1] and 2 <= degrees[left] < MOST_MERGED:
                     own[0], count = ~own[0], 1 + degrees[left]
             kinds.append(rule.number)
             degrees.append(count)
@@ -147,7 +147,7 @@ class Expressions:
         values, stamps = array("d", room), array("q", room)
         for place, value in numbers:
             values[place], stamps[place] = value, tables.clock
-        new, frame = Unpacked(kinds, degrees, sources, targets, values, stamps), learners_frame()
+        new, frame = NewRows(kinds, degrees, sources, targets, values, stamps), learners_frame()
         bulk = Bulk(new, first, [(first, Origin(frame.f_code, frame.f_lasti))])
         moved = tables.add_rows(bulk, self.check) - first
         for expression in planned if moved else ():  # somebody else has built meanwhile

@@ -12,6 +12,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Never
 
 from ..core.guesses import explain_calls, explains, misfit, near, refuse
+from ..core.lock import GUARD, LOCK
 from ..core.number import switch
 from ..core.plan import plan_for
 from ..core.rules import RULES, Arithmetic
@@ -21,7 +22,7 @@ from ..errors import EngineError, NodeError, ThreadError
 from . import nodes, running
 from .by_name import ByName, method_of
 from .nodes import Constant, Node, is_tensor, rows_of
-from .registry import CURRENT, cut_back, handle
+from .registry import CURRENT, handle
 
 MOST_SHOWN = 3_000  # nodes of which machine code is shown, which take LLVM half a second
 ON_INVALID = ("warn", "raise", "ignore")
@@ -34,12 +35,14 @@ class NodeList(Sequence[Node]):
         self._tables = tables
 
     def __len__(self) -> int:
-        return len(self._tables)
+        with LOCK, GUARD:
+            return len(self._tables)
 
     def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [handle(self._tables, row) for row in range(*place.indices(len(self)))]
-        return handle(self._tables, range(len(self))[place])
+        with LOCK, GUARD:
+            if isinstance(place, slice):
+                return [handle(self._tables, row) for row in range(*place.indices(len(self)))]
+            return handle(self._tables, range(len(self))[place])
 
     def __repr__(self) -> str:
         shown = [str(node) for node in self[:20]]
@@ -82,8 +85,9 @@ class GraphType(type):
         super().__setattr__(name, value)
 
     def __repr__(cls) -> str:
-        tables = CURRENT.tables
-        return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
+        with LOCK, GUARD:
+            tables = CURRENT.tables
+            return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
 
 
 @explain_calls
@@ -132,11 +136,6 @@ class Graph(ByName, metaclass=GraphType):
         """
         if unknown:
             raise misfit(cls.forward, targets, unknown)
-        tables = CURRENT.tables
-        quick = tables.kept("quick")
-        plain = quick is not None and feed is None and engine is None and not WATCHERS
-        if plain and quick.serves(targets) and quick.forward():
-            return
         if tensors := [each for each in targets if is_tensor(each)]:  # they evaluate themselves, a floor above
             running.check_plain(feed=feed, engine=engine)
             if nodes := [each for each in targets if not is_tensor(each)]:
@@ -144,27 +143,26 @@ class Graph(ByName, metaclass=GraphType):
             for each in tensors:
                 each.forward()
             return
-        cuts = tables.cuts
-        with tables.lock:  # from here on nobody else cuts the rows away
-            try:
-                rows = rows_of(targets, "Graph.forward")
-                fed = running.checked_feed({} if feed is None else feed)
-                direct, tell = without_plan(engine, tables), running.teller(cls.on_invalid)
-                if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
-                    cls._forward(tables, rows, fed, engine)
-            except Exception as error:
-                tables.explain(error, cuts)
-                raise
+        with LOCK, GUARD:
+            tables = CURRENT.tables
+            quick = tables.kept("quick")
+            plain = quick is not None and feed is None and engine is None and not WATCHERS
+            if plain and quick.serves(targets) and quick.forward():
+                return
+            rows = rows_of(targets, "Graph.forward")
+            fed = running.checked_feed({} if feed is None else feed)
+            direct, tell = without_plan(engine, tables), running.teller(cls.on_invalid)
+            if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
+                cls._forward(tables, rows, fed, engine)
 
     @classmethod
     def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
         """By the reference engine."""
         plan = plan_for(tables, rows)
         running.check_ready(tables, plan, fed)
-        tables.grow_values()
         now = tables.clock
-        tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
-        column = tables.values[:]
+        tables.clock = now + 1
+        column = tables.values
         values = [column[row] for row in plan.rows]
         if fed:
             values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
@@ -196,10 +194,6 @@ class Graph(ByName, metaclass=GraphType):
         """
         if unknown:
             raise misfit(cls.backward, (y,), unknown)
-        tables = CURRENT.tables
-        quick = tables.kept("quick")
-        if quick is not None and accumulate is False and engine is None and not WATCHERS and quick.backward(y):
-            return
         if is_tensor(y):  # it differentiates itself, a floor above
             running.check_plain(accumulate=accumulate, engine=engine)
             y.backward()
@@ -207,14 +201,12 @@ class Graph(ByName, metaclass=GraphType):
         accumulate = accumulate is not False and switch(accumulate, "accumulate")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
-        cuts = tables.cuts
-        with tables.lock:
-            try:
-                rows = rows_of([] if y is None else [y], "Graph.backward")
-                cls._backward(tables, rows, accumulate, engine)
-            except Exception as error:
-                tables.explain(error, cuts)
-                raise
+        with LOCK, GUARD:
+            tables = CURRENT.tables
+            quick = tables.kept("quick")
+            if quick is not None and not accumulate and engine is None and not WATCHERS and quick.backward(y):
+                return
+            cls._backward(tables, rows_of([] if y is None else [y], "Graph.backward"), accumulate, engine)
 
     @classmethod
     def _backward(cls, tables: Tables, rows: Sequence[int], accumulate: bool, engine: str | None) -> None:
@@ -234,8 +226,8 @@ class Graph(ByName, metaclass=GraphType):
         plan = plan_for(tables, rows)
         if not rows and results is None:
             running.check_results(tables, [plan.rows[step] for step in plan.targets])
-        column = tables.values[:]
-        running.check_fresh(tables, plan)  # after the copy: what a handler writes before it is seen
+        running.check_fresh(tables, plan)
+        column = tables.values
         values = [column[row] for row in plan.rows]
         seeds = dict.fromkeys(plan.targets, 1.0)
         adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
@@ -245,7 +237,8 @@ class Graph(ByName, metaclass=GraphType):
     @classmethod
     def kill_grad(cls) -> None:
         """Set every gradient to 0.0; a Constant has none to set."""
-        CURRENT.tables.clear_grads()
+        with LOCK, GUARD:
+            CURRENT.tables.clear_grads()
 
     @classmethod
     def machine_code(cls, y: nodes.Node, form: str = "llvm") -> str:
@@ -268,8 +261,8 @@ class Graph(ByName, metaclass=GraphType):
         """
         if not isinstance(form, str) or form not in ("llvm", "assembly"):
             raise NodeError(f'Machine code is shown in the form "llvm" or "assembly", not {form!r}.')
-        tables = CURRENT.tables
-        with tables.lock:
+        with LOCK, GUARD:
+            tables = CURRENT.tables
             plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
         if not is_short(plan, MOST_SHOWN):
             raise NodeError(
@@ -316,8 +309,8 @@ class Graph(ByName, metaclass=GraphType):
     @classmethod
     def checkpoint(cls) -> None:
         """Mark this place; the next revert comes back to it."""
-        tables = CURRENT.tables
-        with tables.lock:
+        with LOCK, GUARD:
+            tables = CURRENT.tables
             tables.checkpoints.append(tables.mark())
 
     @classmethod
@@ -326,11 +319,11 @@ class Graph(ByName, metaclass=GraphType):
 
         Whoever built since then: what a signal's handler or another thread made is cut back too.
         """
-        tables = CURRENT.tables
-        with tables.lock:
+        with LOCK, GUARD:
+            tables = CURRENT.tables
             if tables.checkpoints:
                 mark = tables.checkpoints[-1]
-                cut_back(tables, mark, "was cut back by revert()")
+                tables.cut(mark, "was cut back by revert()")
                 tables.checkpoints.pop()
 
     @classmethod
@@ -347,15 +340,15 @@ class Graph(ByName, metaclass=GraphType):
         """
         inner, me, before = Tables(), get_ident(), None
         try:
-            with CURRENT.lock:
+            with LOCK, GUARD:
                 if CURRENT.scratch_thread not in (None, me):
                     raise ThreadError("Another thread is inside Graph.scratch(). Wait for it to leave.")
                 before, CURRENT.tables, CURRENT.scratch_thread = (CURRENT.tables, CURRENT.scratch_thread), inner, me
             yield
         finally:
             if before is not None:
-                gone, (CURRENT.tables, CURRENT.scratch_thread) = CURRENT.tables, before
-                with gone.lock:
+                with LOCK:  # without the guard: whoever entered it must get out
+                    gone, (CURRENT.tables, CURRENT.scratch_thread) = CURRENT.tables, before
                     gone.close("was a scratch graph, which has ended")
 
 
@@ -391,9 +384,8 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def _replace(tables: Tables, reason: str) -> None:
-    while True:
+    with LOCK, GUARD:
         old = CURRENT.tables
-        with old.lock:  # whoever computes there in another thread is done with it first
-            if CURRENT.tables is old:
-                CURRENT.tables = tables
-                return old.close(reason)
+        CURRENT.tables = tables
+        freed = old.close(reason)
+    del freed  # outside: finalizers among it may ask

@@ -74,10 +74,10 @@ class Quick:
         """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
         tables = self.tables
         now = tables.clock
-        tables.clock = now + 1  # before the run: what a handler writes behind it is later
+        tables.clock = now + 1
         column = 1 if tables.grads is self.columns[0] else 0
-        if self.run(self.packed[column], now) or tables._cache.get(KEY) is not self:
-            return False  # or a handler's rows have moved the columns
+        if self.run(self.packed[column], now):
+            return False
         self.pending, self.fresh = column, now
         return True
 

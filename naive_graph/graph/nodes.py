@@ -16,26 +16,13 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, ParamSpec, TypeGuard, Ty
 
 from ..core.catalogue import UNARY
 from ..core.guesses import explain_calls, explains, guesses, misfit
+from ..core.lock import GUARD
 from ..core.number import listed, number
 from ..core.numpy_protocol import refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
-from ..core.tables import (
-    BEFORE,
-    CONSTANT,
-    FULL,
-    MOST_MERGED,
-    NEVER,
-    ONE,
-    PLACEHOLDER,
-    VARIABLE,
-    WIDTH,
-    Lasting,
-    Scope,
-    Tables,
-    row_of,
-)  # fmt: skip
+from ..core.tables import BEFORE, CONSTANT, FULL, NEVER, NOTHING, PLACEHOLDER, VARIABLE, Scope, Tables
 from ..errors import (
     ArityError,
     ForeignNodeError,
@@ -47,7 +34,7 @@ from ..errors import (
     UpdateWarning,
 )
 from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
-from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
+from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, register
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,7 +50,7 @@ def _steady(question: Callable[P, R]) -> Callable[P, R]:
     def ask(*given: P.args, **named: P.kwargs) -> R:
         node: Any = given[0]
         home: Tables = node._home
-        with home.lock, Lasting(home):  # a handler may cut the graph back
+        with home.lock, GUARD:
             return question(*given, **named)
 
     return ask
@@ -79,7 +66,8 @@ class _Counter:
         return self if node is None else node.tables.counters.get((self.degree, node._row), getattr(node, self.degree))
 
     def __set__(self, node: Node, count: int) -> None:
-        node.tables.counters[self.degree, node._row] = count
+        with node._home.lock, GUARD:
+            node.tables.counters[self.degree, node._row] = count
 
 
 if TYPE_CHECKING:  # with the methods that the catalogue gives it
@@ -108,14 +96,13 @@ class Node(_Methods):
     __slots__ = ("__weakref__", "_home", "_row")
     _owner = "node"
     _home: Tables
-    _row: int
+    _row: Any  # None as long as it waits for its row
 
     def __init__(self, name: str | None = None) -> None:
         """A node of a learner's own class has a value and a gradient, as a Variable."""
         if type(self) is Node:
             raise NodeError("Make a Constant, a Variable, a PlaceHolder or an Operator; a bare Node is neither.")
-        register(self, VARIABLE, 0.0, name)
-        leave_unset(self)
+        register(self, VARIABLE, None, name)
 
     # --- building ---
 
@@ -136,7 +123,7 @@ class Node(_Methods):
             raise NodeError(f"An edge leads to an Operator, not to {what}.{hint}")
         target = _row_in(consumer, home)
         rule = BY_NUMBER[home.operators[target]]
-        with home.lock:
+        with home.lock, GUARD:
             if rule.arity is not None and home.in_degrees[target] >= rule.arity:
                 raise ArityError(f"{home.label(target)} takes {rule.arity} operands and has them all.")
             if ~target in home.sources:
@@ -150,9 +137,13 @@ class Node(_Methods):
     @property
     def row(self) -> int:
         """The node's row in the tables; its place in `Graph.node_list`."""
-        if self._home is not CURRENT.tables or self._home.closed:
+        home = self._home
+        if home.waiting:
+            home.flush()
+        if self._home is not CURRENT.tables or home.closed:
             self._refuse()
-        return self._row
+        row: int = self._row
+        return row
 
     @property
     def tables(self) -> Tables:
@@ -165,14 +156,14 @@ class Node(_Methods):
         """The node's value, a float; None where it was not computed or fed yet."""
         home, row = self._home, self._row
         try:
-            if home is CURRENT.tables and row < len(home._stamps):  # written out: loops ask for it again and again
+            if row is not None and home is CURRENT.tables:  # written out: loops ask for it again and again
                 found = home._values[row] if home._stamps[row] != NEVER else None
                 if self._home is home:
                     return found
         except IndexError:  # another thread has cut the graph back
             pass
-        with home.lock:
-            return self.tables.value(row)
+        with home.lock, GUARD:
+            return self.tables.value(self._row)
 
     @value.setter
     def value(self, value: float) -> None:
@@ -183,21 +174,21 @@ class Node(_Methods):
         """The gradient, a float, of the last backward's result; None before any, and for a Constant always."""
         home, row = self._home, self._row
         try:
-            if home is CURRENT.tables and row < len(home.grads):
-                found = home.grads[row] if home.operators[row] != CONSTANT else None
+            if row is not None and home is CURRENT.tables:
+                found = home.grads[row] if home._operators[row] != CONSTANT else None
                 if self._home is home:
                     return found
-        except IndexError:  # as above
+        except IndexError:  # as above, or there is no gradient yet
             pass
-        with home.lock:
-            return self.tables.grad(row)
+        with home.lock, GUARD:
+            return self.tables.grad(self._row)
 
     @grad.setter
     def grad(self, grad: float) -> None:
         if isinstance(self, Constant):
             raise NodeError(f"{self.tables.label(self._row)} has no gradient. Make it a Variable if it should.")
         checked = number(grad, "A gradient")
-        with self.tables.lock:
+        with self.tables.lock, GUARD:
             self._home.grow_grads()
             self._home.grads[self._row] = checked
 
@@ -210,10 +201,11 @@ class Node(_Methods):
     @name.setter
     def name(self, name: str | None) -> None:
         check_name(name)
-        if name is None:
-            self.tables.names.pop(self._row, None)
-        else:
-            self.tables.names[self._row] = name
+        with self._home.lock, GUARD:
+            if name is None:
+                self.tables.names.pop(self._row, None)
+            else:
+                self.tables.names[self._row] = name
 
     @property
     @_steady
@@ -231,7 +223,7 @@ class Node(_Methods):
     @_steady
     def in_deg(self) -> int:
         """How many operand positions the node has filled."""
-        return self.tables.in_degrees[self._row]
+        return self.tables.in_degrees[self.row]
 
     @property
     @_steady
@@ -383,8 +375,8 @@ class Node(_Methods):
         return [name for name in object.__dir__(self) if name not in NOT_SET]
 
     def __repr__(self) -> str:
-        with self._home.lock:  # nobody clears or cuts the graph meanwhile
-            return f"<stale {type(self).__name__}>" if self._is_stale() else one_line(self._home, self._row)
+        with self._home.lock, GUARD:
+            return f"<stale {type(self).__name__}>" if self._is_stale() else one_line(self._home, self.row)
 
     def __str__(self) -> str:
         return f"<stale {type(self).__name__}>" if self._is_stale() else self._shown()
@@ -422,12 +414,13 @@ class Node(_Methods):
         if value is None and type(self) not in KINDS.values():
             if isinstance(self, Variable | PlaceHolder):
                 raise NumberError(f"{self.tables.label(self._row)} takes a real number, not None. {IN_NAIVE}")
-            leave_unset(self)  # a learner's own kind of node may begin so
+            with home.lock, GUARD:  # a learner's own kind of node may begin so
+                self.tables.leave_unset(self._row)
             return
-        if type(value) is not float or home is not CURRENT.tables:
+        if type(value) is not float:
             value = number(value, self.tables.label(self._row))
-        with home.lock, Lasting(home):
-            home.write(self._row, value)
+        with home.lock, GUARD:
+            self.tables.write(self._row, value)
 
 
 IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as it stands."
@@ -466,63 +459,46 @@ for _name in NOT_SET:
 _EXACT = 2**53  # up to here every int is a float
 
 
-# The three ways that most nodes come into being, written out for speed: one append, and then the row that it got.
+# The three ways that most nodes come into being, written out for speed: one append.
 
 
 def _infix(rule: Rule) -> Any:
     """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
-    number, associative = rule.number, rule.associative
+    number = rule.number
 
     def operator(self: Node, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             raise ArityError("'pow' takes 2 operands, not 3. For the remainder write mod(x ** 2, 5), or x ** 2 % 5.")
         home = CURRENT.tables
-        page = home.fresh  # first: who cuts the graph back marks its nodes, and then begins another page
         if self._home is not home or home.computes_at_once:
             return rule(self, other)
-        left, right, count = self._row, BEFORE, 2
         if isinstance(other, Node):
             if other._home is not home:
                 return rule(self, other)
-            right = other._row
-        elif (kind := type(other)) is not float:
-            if kind is not int or not -_EXACT <= other <= _EXACT:
-                return rule(self, other)
-            other = float(other)
+            value = None
+        else:
+            value = other
+            if (kind := type(other)) is not float:
+                if kind is not int or not -_EXACT <= other <= _EXACT:
+                    return rule(self, other)
+                value = float(other)
         frame = _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
             frame = learner(home, frame)
             code = frame.f_code
-        if associative and other is not self:
-            place = WIDTH * (left - page[0]) + 1
-            try:
-                if place < 0 or page[place] == number:
-                    settled = home._operators
-                    if left >= len(settled):
-                        degree = page[place + 3]
-                    else:  # edges may have been drawn by hand
-                        degree = home._in_degrees[left] if settled[left] == number else 0
-                    if 2 <= degree < MOST_MERGED:
-                        left, count = ~left, degree + 1
-            except IndexError:  # a handler has cleared the graph, or cut it back
-                return rule(self, other)
-        node = _new(Operator)
-        if right == BEFORE:
-            at = frame.f_lasti
-            entry: Any = (CONSTANT, other, ONE, 0, code, at, None, number, left, BEFORE, count, code, at, node)
+        node, at = _new(Operator), frame.f_lasti
+        node._home, node._row = home, None
+        waiting = home.waiting
+        if value is None:
+            waiting += (number, self, other, 0.0, code, at, node)
         else:
-            entry = (number, left, right, count, code, frame.f_lasti, node)
-        node._home = home  # before it is seen: who cuts it away marks it
-        if home.fresh is not page:  # a handler has turned it, cut it back or cleared the graph
-            return rule(self, other)
-        page += entry
-        size = len(page)
-        node._row = page[0] + size // WIDTH - 1
-        if page[-1] is not node:  # another thread, or a signal's handler, came in between
-            node._row = row_of(page, node)
-        if size > FULL:
-            home.turn()
+            waiting += (
+                CONSTANT, NOTHING, NOTHING, value, code, at, None,
+                number, self, BEFORE, 0.0, code, at, node,
+            )  # fmt: skip
+        if len(waiting) >= FULL:
+            home.flush_if_free()
         return node
 
     return operator
@@ -536,8 +512,7 @@ def _method(rule: Rule) -> Any:
         if more or name is not None:
             rule.check_arity(1 + len(more))
             raise misfit(method, (self,), {"name": name})
-        home = CURRENT.tables
-        page, row, frame = home.fresh, self._row, _getframe(1)  # the page first, as above
+        home, frame = CURRENT.tables, _getframe(1)
         if self._home is not home or home.computes_at_once:
             return rule(self)
         code = frame.f_code
@@ -545,17 +520,11 @@ def _method(rule: Rule) -> Any:
             frame = learner(home, frame)
             code = frame.f_code
         node = _new(Operator)
-        entry = (number, row, ONE, 1, code, frame.f_lasti, node)
-        node._home = home
-        if home.fresh is not page:
-            return rule(self)
-        page += entry
-        size = len(page)
-        node._row = page[0] + size // WIDTH - 1
-        if page[-1] is not node:
-            node._row = row_of(page, node)
-        if size > FULL:
-            home.turn()
+        node._home, node._row = home, None
+        waiting = home.waiting
+        waiting += (number, self, NOTHING, 0.0, code, frame.f_lasti, node)
+        if len(waiting) >= FULL:
+            home.flush_if_free()
         return node
 
     method.__name__, method.__qualname__ = rule.name, f"Node.{rule.name}"
@@ -598,8 +567,7 @@ class Variable(Node):
         if unknown or more:
             raise misfit(Variable.__init__, (self, value, name, *more), unknown)
         if value is _NONE_YET:
-            register(self, VARIABLE, 0.0, name)
-            leave_unset(self)
+            register(self, VARIABLE, None, name)
             return
         if type(value) is not float or name is not None:
             return register(self, VARIABLE, number(value, "A Variable"), name)
@@ -608,14 +576,11 @@ class Variable(Node):
         if code is not home.code_now:
             frame = learner(home, frame)
             code = frame.f_code
-        fresh, self._home = home.fresh, home  # before it is seen: who cuts it away marks it
-        fresh += (VARIABLE, value, ONE, 0, code, frame.f_lasti, self)
-        size = len(fresh)
-        self._row = fresh[0] + size // WIDTH - 1
-        if fresh[-1] is not self:
-            self._row = row_of(fresh, self)
-        if size > FULL:
-            home.turn()
+        self._home, self._row = home, None
+        waiting = home.waiting
+        waiting += (VARIABLE, NOTHING, NOTHING, value, code, frame.f_lasti, self)
+        if len(waiting) >= FULL:
+            home.flush_if_free()
 
     value = Node.value.setter(Node._set)  # type: ignore[attr-defined]
 
@@ -642,7 +607,7 @@ class Operator(Variable):
     __slots__ = ()
 
     def __init__(self, operator: str, name: str | None = None) -> None:
-        register(self, rule_named(operator).number, 0.0, name)
+        register(self, rule_named(operator).number, (), name)
 
     @property
     def operator(self) -> str:
@@ -651,7 +616,7 @@ class Operator(Variable):
 
     @property
     def rule(self) -> Rule:
-        return BY_NUMBER[self.tables.operators[self._row]]
+        return BY_NUMBER[self.tables.operators[self.row]]
 
     def _set(self, value: object) -> None:
         raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is computed.")
@@ -729,22 +694,24 @@ KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, 
 
 def build(rule: Rule, operands: Iterable[Any]) -> Operator:
     """A new Operator node in the current graph. Everything is checked before anything is registered."""
-    home, operands = CURRENT.tables, list(operands)
-    with Lasting(home):
-        while True:  # until nobody has cut the graph back meanwhile
-            cuts, checked = home.cuts, [_checked(operand, rule, home) for operand in operands]
-            rule.check_arity(len(checked))
-            value = _value_now(home, rule, checked) if home.computes_at_once else None
-            node: Operator | None = grow(home, rule, checked, cuts)
-            if node is not None:
-                if value is not None:
-                    home.keep_computed(node._row, value)
-                return node
+    home = CURRENT.tables
+    checked = [_checked(operand, rule, home) for operand in operands]
+    rule.check_arity(len(checked))
+    node: Operator
+    if not home.computes_at_once:
+        node = grow(home, rule, checked)
+        return node
+    with home.lock, GUARD:  # to build is a run then
+        value = _value_now(home, rule, checked)
+        node = grow(home, rule, checked)
+        if value is not None:
+            home.keep_computed(node.row, value)
+    return node
 
 
-def _value_now(home: Tables, rule: Rule, operands: Iterable[int | float]) -> float | None:
+def _value_now(home: Tables, rule: Rule, operands: Iterable[Node | float]) -> float | None:
     """What the rule gives of the operands' present values, for renew(immediate_compute=True); None if one has none."""
-    values = [each if type(each) is float else home.value(int(each)) for each in operands]
+    values = [each.value if isinstance(each, Node) else each for each in operands]
     if None in values:
         return None
     value = float(rule(*values))
@@ -753,9 +720,11 @@ def _value_now(home: Tables, rule: Rule, operands: Iterable[int | float]) -> flo
     return value
 
 
-def _checked(operand: Any, rule: Rule, home: Tables) -> int | float:
+def _checked(operand: Any, rule: Rule, home: Tables) -> Node | float:
     if isinstance(operand, Node):
-        return _row_in(operand, home)
+        if operand._home is not home:
+            operand._refuse()
+        return operand
     try:
         return number(operand, f"'{rule.name}'")
     except NumberError as error:
@@ -763,9 +732,12 @@ def _checked(operand: Any, rule: Rule, home: Tables) -> int | float:
 
 
 def _row_in(node: Node, home: Tables) -> int:
+    if home.waiting:
+        home.flush()
     if node._home is not home or home.closed:
         node._refuse()
-    return node._row
+    row: int = node._row
+    return row
 
 
 def rows_of(nodes: Iterable[Any], who: str) -> list[int]:

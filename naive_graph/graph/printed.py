@@ -9,8 +9,9 @@ from textwrap import fill
 from typing import TypeVar
 
 from ..core.arithmetics.text import formula, show_formula
+from ..core.lock import GUARD
 from ..core.plan import Plan, check_set, plan_for
-from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Lasting, Tables
+from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import NaiveGraphError, NodeError, PlaceHolderError
 
 Item = TypeVar("Item")
@@ -186,7 +187,7 @@ def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | N
         raise NodeError(f'Code is written in "c" or "javascript", not {language!r}.')
     if not is_name(name):
         raise NodeError(f"The function's name must be one that C and JavaScript take, such as 'f', not {name!r}.")
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         plan = plan_for(tables, [row])
         plan.check_complete(tables)
         leaves = [each for each, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER)]

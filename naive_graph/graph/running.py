@@ -64,31 +64,28 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float], now: int) -> None:
-    """Write what a forward run computed. Rows that were absorbed get their values too.
+    """Write what a forward run computed, all at once. Rows that were absorbed get their values too.
 
-    now: when the run began. What was written since stays.
+    now: the number of the run.
     """
-
-    def write(row: int, value: float) -> None:
-        if tables._stamps[row] <= now:  # asked of the tables again and again: a handler's rows may move the columns
-            tables._values[row], tables._stamps[row] = value, now
-
-    tables.grow_values()
+    column, stamps = tables._values[:], tables._stamps[:]  # of one moment: asking for `values` may add rows
     if fed:
         tables.written = now
     for row, value in fed.items():
-        write(row, value)
+        column[row], stamps[row] = value, now
     for row, rule, value in zip(plan.rows, plan.rules, values):
         if rule is not None:
-            write(row, value)
+            column[row], stamps[row] = value, now
     operators = tables.operators
     folds: dict[int, list[float]] = {}
     for absorber, row, operands, count in plan.absorbed:  # a fold to the left meets the values of all it took over
         fold = folds.get(absorber)
         if fold is None:
-            fold = list(accumulate([tables._values[each] for each in operands], BY_NUMBER[operators[absorber]].value))
+            fold = list(accumulate([column[each] for each in operands], BY_NUMBER[operators[absorber]].value))
         folds[row] = fold
-        write(row, fold[count - 1])
+        column[row], stamps[row] = fold[count - 1], now
+    whole = slice(0, len(column))
+    tables._values[whole], tables._stamps[whole] = column, stamps  # and nothing is called: both, or neither
 
 
 def check_results(tables: Tables, results: Sequence[int]) -> None:

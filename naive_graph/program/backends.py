@@ -98,7 +98,6 @@ class ReferenceBackend:
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
 
     def _leaves(self, numbers: dict[int, float]) -> list[float]:
-        self.tables.grow_values()
         return [numbers[row] if row in numbers else self._held(row) for row in self.plan.rows]
 
     def _held(self, row: int) -> float:
@@ -111,7 +110,6 @@ class ReferenceBackend:
         """The array of floats that leaves are loaded from. It stays where it is while there is a view of it."""
         if self.weights is not None:
             return self.weights.array
-        self.tables.grow_values()
         return self.tables.values
 
     def taken(self) -> Any:

@@ -9,10 +9,11 @@ from threading import RLock
 from typing import Any, NamedTuple, Never, NoReturn, Self
 
 from ..core.guesses import Suggesting, misfit
+from ..core.lock import GUARD
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
 from ..core.rooms import higher_floors
-from ..core.tables import NEVER, Lasting
+from ..core.tables import NEVER
 from ..engines.choice import engine_named
 from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
@@ -123,7 +124,7 @@ class ProgramBase(Suggesting):
             raise misfit(self.__call__, inputs, unknown)
         if feed is None:
             tables, path = self._tables, self._fast_path
-            with tables.lock:
+            with tables.lock, GUARD:
                 if tables._cache.get(AGE) is path.age:  # nobody has changed the graph
                     found = path.way(inputs)
                     if found is not None:
@@ -133,13 +134,13 @@ class ProgramBase(Suggesting):
 
     def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
         """The answer, with everything checked."""
-        with self._lock, Lasting(self._tables):
+        with self._lock:
             self._refuse_stale()
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs or self._unnamed else self._nothing
             answers = self._ask(given, self._kept.held)
             form = form_of(age, given, inputs) if feed is None else None  # a question by name has no short way
-            with self._tables.lock:  # no column may move while machine code reads it
+            with self._tables.lock, GUARD:  # no column may move while machine code reads it
                 self._fast_path.ask(form, answers.stays)
                 values, slopes, finite = answers(given)
                 self._refuse_stale()  # another thread may have cut rows away and used them anew
@@ -274,7 +275,7 @@ class ProgramBase(Suggesting):
         """
         from .descent import check_walk, descend, not_downhill
 
-        with self._lock, Lasting(self._tables):
+        with self._lock:
             self._refuse_stale()
             if not self._single or not self.wrt or not self._movable:
                 raise not_downhill(self._tables, self._rows, self._wrt, self._single)
@@ -284,7 +285,8 @@ class ProgramBase(Suggesting):
             answers = self._ask(given, None)
             if self._kept.held is not None:  # the Variables know nothing of them
                 given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})
-            return descend(answers, given, rule, steps, held, self._kept.write)
+            with self._tables.lock, GUARD:
+                return descend(answers, given, rule, steps, held, self._kept.write)
 
     # --- copying it ---
 
@@ -331,19 +333,19 @@ class ProgramBase(Suggesting):
         inputs, feed: as in a call; only how many samples there are counts, so none means one.
         times: with how long each pass took, which is another number every time.
         """
-        with self._lock, Lasting(self._tables):
+        with self._lock:
             said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
         return wrapped(said)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
-        with self._lock, Lasting(self._tables):
+        with self._lock:
             answers = self._compiled(self._given(feed, inputs), None)
         return _stages(answers)
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
-        with self._lock, Lasting(self._tables):
+        with self._lock:
             answers = self._compiled(self._given(feed, inputs), None)
         if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")

@@ -209,7 +209,6 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
 
     held: the weights at the beginning. keep: called with them at the end.
     """
-    inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
     history = _history(int(steps))
     chunk, done, bar = 1, 0, None
@@ -328,7 +327,6 @@ class _CompiledDescent:
         if self.coming is not None and self.patience <= 0 and self.coming.is_there():
             self._move(self.coming)
         tables = self.inputs.tables
-        tables.grow_values()
         with tables.lock, memoryview(tables.values) as view:
             self.code.repeat(view, history)
 

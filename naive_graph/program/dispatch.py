@@ -112,7 +112,6 @@ def by_direct(asked: Query) -> DirectBackend | None:
     tables, named = asked.tables, asked.engine == "direct"
     if not named and is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
         return None
-    direct.settle(tables)
     order = direct.sorted_for(tables, list(dict.fromkeys(asked.rows)))
     if order is None:
         return None

@@ -39,7 +39,6 @@ class InGraph:
 
     def read(self) -> Any:
         """The values as a copy: as long as there is a view of the column, the column cannot grow."""
-        self.tables.grow_values()
         return np.frombuffer(self.tables.values)[self._where].copy()
 
     def write(self, values: Any) -> None:

@@ -50,7 +50,7 @@ class Pencil(Arithmetic):
 def add_row(tables: Tables, kind: int, sources: Sequence[int]) -> int:
     """A row of a function's tables: a rule's number or a leaf kind, and the operands."""
     frame = learners_frame()
-    return tables.add_row(kind, sources, len(sources), frame.f_code, frame.f_lasti)
+    return tables.add_row(kind, sources, frame.f_code, frame.f_lasti)
 
 
 def constant_row(tables: Tables, value: float) -> int:

@@ -48,7 +48,7 @@ def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
     degrees: where rows take over others' operands, how many each has, all told.
     """
     from naive_graph.core.origin import Origin
-    from naive_graph.core.tables import Bulk, Unpacked
+    from naive_graph.core.tables import Bulk, NewRows
     from naive_graph.graph.registry import CURRENT
 
     def column(kind: str, numbers: Any) -> Any:
@@ -57,7 +57,7 @@ def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
     own, first, frame = np.diff(firsts), len(CURRENT.tables), sys._getframe()
     targets = column("i", np.repeat(first + np.arange(len(kinds)), own))
     counts = column("i", own if degrees is None else degrees)
-    made = Unpacked(column("h", kinds), counts, column("i", sources), targets, array("d"), array("q"))
+    made = NewRows(column("h", kinds), counts, column("i", sources), targets, array("d"), array("q"))
     CURRENT.tables.add_rows(Bulk(made, first, [(first, Origin(frame.f_code, frame.f_lasti))]))
 
 

@@ -10,7 +10,7 @@ import pytest
 HOUSE = Path(__file__).parent.parent.parent
 
 FORKING = """
-import os, signal, threading
+import os, signal, threading, time
 from naive_graph import Graph, Program, Variable
 from naive_graph.engines.llvm.compile import compiled
 
@@ -21,7 +21,9 @@ done = threading.Event()
 
 def build():
     while not done.is_set():
-        x + 1.0
+        for _ in range(100):
+            x + 1.0
+        time.sleep(0.001)
 
 def compile():
     turn = 0

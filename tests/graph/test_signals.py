@@ -41,12 +41,11 @@ def every_millisecond():
 
 @timed
 @pytest.mark.parametrize("held", [True, False])
-def test_a_timer_that_builds_and_reads_changes_nothing(every_millisecond, held):
+def test_a_timer_that_builds_changes_nothing(every_millisecond, held):
     x, theirs, ours = Variable(0.5, name="x"), [], []
 
     def act():
         node = (x * 3.0).sin() + 1.0
-        assert len(Graph.node_list) > node.row
         if held:
             theirs.append(node)
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.errors import StaleGraphError, StaleNodeError
-from naive_graph.graph import registry
 
 NUMBERS = st.sampled_from([-1.5, -0.5, 0.0, 0.25, 1.0, 2.0])
 PICK = st.integers(0, 10**6)
@@ -161,21 +160,3 @@ def test_a_graph_lives_as_its_learner_believes(actions):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         live(Model(), actions)
-
-
-@pytest.mark.parametrize("cut", [Graph.clear, Graph.renew, Graph.revert])
-def test_a_row_that_a_handler_takes_away_while_its_node_is_made_is_stale_and_no_raw_error(cut, monkeypatch):
-    class Interrupted(dict):
-        def __getitem__(self, kind):
-            cut()
-            return super().__getitem__(kind)
-
-    Graph.checkpoint()
-    x = Variable(2.0, name="x")
-    (x + 1.0) * x
-    home, row = x._home, x._row + 2  # a node that nobody holds
-    monkeypatch.setattr(registry, "KINDS", Interrupted(registry.KINDS))
-    try:
-        assert registry.handle(home, row)._home is home
-    except StaleNodeError as error:
-        assert "Build it again" in str(error)

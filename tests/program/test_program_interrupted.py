@@ -15,6 +15,7 @@ import pytest
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
+from naive_graph.errors import ReentrantCallError
 from naive_graph.graph.registry import CURRENT
 from naive_graph.program import dispatch
 from naive_graph.program.dispatch import RunsBackend
@@ -166,7 +167,7 @@ def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
 
 @of_each_kind
 def test_nodes_that_are_built_inside_a_question_change_nothing(kind, engine):
-    """So many that the columns move, each time to another place."""
+    """Nor when they are written into the columns between two questions."""
     asks = kind(engine)
     law = [ask() for ask in asks]
 
@@ -174,7 +175,6 @@ def test_nodes_that_are_built_inside_a_question_change_nothing(kind, engine):
         node = Variable(1.0)
         for _ in range(60):
             node = node * 2.0
-        assert Graph.node_list[-1] is node  # and the columns have them
 
     for place in (0, len(asks) - 1):
         for number in count(0, 67 if kind is walks else 7):
@@ -186,14 +186,15 @@ def test_nodes_that_are_built_inside_a_question_change_nothing(kind, engine):
 
 
 @pytest.mark.parametrize(("kind", "engine"), KINDS[:-1])  # a walk inside a walk moves its Variables
-def test_a_question_that_is_asked_inside_itself_gets_its_own_answer(kind, engine):
+def test_a_question_that_is_asked_inside_itself_gets_its_own_answer_or_is_refused(kind, engine):
     asks = kind(engine)
     law = [ask() for ask in asks]
     dice = random.Random(5)
 
     def inner():
         place = dice.randrange(len(asks))
-        assert alike(asks[place](), law[place])
+        with suppress(ReentrantCallError):
+            assert alike(asks[place](), law[place])
 
     for place in (0, len(asks) - 1):
         for number in count(0, 3):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from naive_graph import Graph, Variable, gradients
-from naive_graph.core.tables import COLUMNS, Gone, Tables
+from naive_graph.core.tables import EDGE_COLUMNS, NODE_COLUMNS, ClearedColumn, Tables
 from naive_graph.errors import NodeError
 from naive_graph.graph.expressions import Expression
 from naive_graph.graph.registry import CURRENT
@@ -119,15 +119,13 @@ def test_a_cleared_graph_holds_no_rows():
     _, y = chain(1000)
     Graph.clear()
     assert len(tables) == 0 and repr(y) == "<stale Operator>"
-    assert all(isinstance(getattr(tables, name), Gone) for name in COLUMNS)
+    assert all(isinstance(getattr(tables, name), ClearedColumn) for name in NODE_COLUMNS + EDGE_COLUMNS)
 
 
 def test_the_rows_of_a_gradient_are_appended_at_once(monkeypatch):
     x, y = chain(2_000)
-    appended, add_rows = [], Tables.add_rows
-    monkeypatch.setattr(Tables, "add_rows", lambda *of: (appended.append(of), add_rows(*of))[1])
-    monkeypatch.setattr(Tables, "add_row", None)
-    before = len(Graph.node_list)
+    before, appended, append = len(Graph.node_list), [], Tables._append
+    monkeypatch.setattr(Tables, "_append", lambda *of: (appended.append(1), append(*of))[1])
     gradients(y, x)
     assert len(appended) == 1 and len(Graph.node_list) - before <= 6_000
 

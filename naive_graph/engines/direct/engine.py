@@ -23,7 +23,7 @@ from ...core.origin import learners_level
 from ...core.reference import REFERENCE_ONLY
 from ...core.rules import BY_NUMBER
 from ...core.sweep import Contributed
-from ...core.tables import PLACEHOLDER, VARIABLE, Tables, Unpacked, unpacked
+from ...core.tables import PLACEHOLDER, VARIABLE, NewRows, Tables
 from ...errors import EngineWarning
 from ..llvm.compile import LOCK
 from ..llvm.emit import Opaque
@@ -49,7 +49,7 @@ class Kernel:
             # The interpreter's lock is kept: so nobody resizes a column meanwhile, and the scratch below is one run's.
             return ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * arrays)(library.address(name))
 
-        self.unpack, self.sort = function("unpack", 8), function("sort", 11)
+        self.write, self.sort = function("write", 11), function("sort", 11)
         self.evaluate, self.differentiate = function("evaluate", 13), function("differentiate", 13)
         self.scratch = array("d"), array("i")
 
@@ -60,18 +60,19 @@ class Kernel:
             room = self.scratch = array("d", bytes(16 * widest + 40)), array("i", bytes(8 * widest))
         return room
 
-    def unpacked(self, new: list[list[Any]], base: int, now: int) -> Unpacked:
-        """As `tables.unpacked`."""
-        operators, size = array("h", new[0]), len(new[0])
-        try:
-            lefts, rights = array("d", new[1]), array("i", new[2])
-        except TypeError:  # a list of sources
-            return unpacked(new, base, now)
-        sources, targets = array("i", bytes(8 * size)), array("i", bytes(8 * size))
-        values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
-        sizes = array("q", [size, base, *[0] * 6, now])
-        edges = self.unpack(*addresses((operators, lefts, rights, sizes, sources, targets, values, stamps)))
-        return Unpacked(operators, array("i", new[3]), sources[:edges], targets[:edges], values, stamps)
+    def written_rows(
+        self, tables: Tables, operators: array[int], lefts: array[int], rights: array[int], values: array[float]
+    ) -> NewRows | None:
+        """As `Tables.written_rows`, for rows of two operands at most."""
+        self.table.grow()
+        size = len(operators)
+        counts, stamps = zeros(size), array("q", bytes(8 * size))
+        sources, targets = zeros(2 * size), zeros(2 * size)
+        sizes = array("q", [size, tables.size[0], *[0] * 6, tables.clock])
+        known = tables._operators, tables._in_degrees, self.table.merging
+        columns = (operators, lefts, rights, *known, counts, sources, targets, stamps, sizes)
+        edges = self.write(*addresses(columns))
+        return None if edges < 0 else NewRows(operators, counts, sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
         """Run the kernel, compiling rules as it meets them; its last answer. Raises Opaque if one cannot be."""
@@ -133,46 +134,28 @@ def the_kernel() -> Kernel:
 
 @once
 def _first_kernel() -> Kernel:
-    return Kernel()
-
-
-def settle(tables: Tables) -> None:
-    """Move new rows into the columns, by machine code."""
-    tables.settle(the_kernel().unpacked)
+    kernel = Kernel()
+    Tables.write_quickly = kernel.written_rows
+    return kernel
 
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool, tell: Tell) -> bool:
     """Evaluate the targets, or the whole graph."""
-    cuts, order = tables.cuts, sorted_for(tables, targets)
-    now = tables.clock
-    tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
+    order, now = sorted_for(tables, targets), tables.clock
+    tables.clock = now + 1
     found = None if order is None else evaluated(tables, order, fed, now, warn, tell)
     if found is None:
         return False
     if fed:
         tables.written = now
-    commit(tables, *found, now, cuts)
-    return True
-
-
-def commit(tables: Tables, values: array[float], stamps: array[int], now: int, cuts: int) -> None:
-    """Write the values that were found. What was written since then stays."""
+    values, stamps = found
     rows = slice(0, len(values))
-    try:
-        if tables.clock == now + 1 and tables.written <= now and tables.cuts == cuts:  # and then nothing is called
-            tables._values[rows], tables._stamps[rows] = values, stamps
-            return
-    except BufferError:  # they must grow, and somebody has a view of them
-        pass
-    tables.grow_values()
-    for row in [row for row, stamp in enumerate(stamps) if stamp == now]:
-        if tables._stamps[row] <= now:
-            tables._values[row], tables._stamps[row] = values[row], now
+    tables._values[rows], tables._stamps[rows] = values, stamps  # and nothing is called: both, or neither
+    return True
 
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool, tell: Tell) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
-    tables.grow_values()
     whole = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
     said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, None, warn, tell)
     if said == kernel.UNSORTED:
@@ -222,8 +205,6 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     operators, degrees, sources, consumers = columns
     machine.table.grow()  # after: it has every rule that is among the operators
     rows, edges = len(held[0]), len(held[2])
-    if targets and max(targets) >= rows:  # cut off meanwhile
-        return None
     said = max(1, edges)  # the sort runs at least once
     sizes = array("q", [rows, edges, edges, len(targets), *[0] * (kernel.FIRST_ASKED - 4), *targets])
     begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
@@ -252,9 +233,9 @@ def evaluated(
     tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
-    machine, sizes = the_kernel(), order.sizes[:]  # a handler's run has its own
+    machine, sizes = the_kernel(), order.sizes[:]
     rows = sizes[kernel.ROWS]
-    values, stamps = grown(tables.values, rows), grown(tables.stamps, rows)
+    values, stamps = tables.values[:rows], tables.stamps[:rows]
     for row, value in fed.items():
         values[row], stamps[row] = value, now
     sizes[kernel.NOW] = now
@@ -288,8 +269,7 @@ def swept(
     def call() -> int:
         nonlocal grads
         values, stamps = (tables._values, tables._stamps) if known is None else known
-        held = memoryview(values), memoryview(stamps)
-        if len(held[0]) < rows or len(held[1]) < rows or max(targets) >= rows:
+        if max(targets) >= rows:  # they were built since
             return kernel.ELSEWHERE
         sizes[kernel.REDRAWN], grads = tables.redrawn, array("d", [0.0]) * rows
         columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
@@ -324,13 +304,6 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
             message = f"{error} The reference engine runs this graph."
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
         return kernel.ELSEWHERE
-
-
-def grown(column: array[Any], rows: int) -> array[Any]:
-    """A copy of the column with an entry for every row."""
-    found = column[:rows]
-    found.extend(array(column.typecode, [0]) * (rows - len(found)))
-    return found
 
 
 def addresses(columns: Sequence[Any]) -> list[int]:

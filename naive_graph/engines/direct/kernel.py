@@ -27,33 +27,61 @@ ROWS, EDGES, ROOM, ASKED = 0, 1, 2, 3
 SORTED, WIDEST, RESULTS, ABSORBING = 4, 5, 6, 7
 NOW, REDRAWN, GROUPED, LOOKING, FIRST_ASKED = 8, 9, 10, 11, 12
 ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selects
-NEVER, CONSTANT, PLACEHOLDER, ONE, BEFORE = 0, -1, -3, -1, -2  # as in the tables
+NEVER, CONSTANT, PLACEHOLDER, MOST_MERGED = 0, -1, -3, 32  # as in the tables
+NO_ROW, ROW_BEFORE, CUT = -1, -2, -3  # as there
 REACHED, RECEIVED, TAKEN, ABSORBED, ASKED_FOR = 1, 2, 4, 8, 16  # marks
 SELECTS = 1  # beside TAKEN: the row's rule chooses a branch
 
 
+class NewNodes(NamedTuple):
+    """Nodes without rows, as they wait: operators, and the rows of two operands."""
+
+    operators: Shorts
+    lefts: Ints
+    rights: Ints
+
+
+class WrittenRows(NamedTuple):
+    """What becomes of them."""
+
+    counts: Ints
+    sources: Ints
+    targets: Ints
+    stamps: Longs
+
+
 @machine
-def unpack(
-    operators: Shorts, lefts: Floats, rights: Ints, sizes: Longs, sources: Ints, targets: Ints, values: Floats,
-    stamps: Longs,
-) -> int:  # fmt: skip
-    """What `tables.unpacked` does, for rows that have no list of sources; how many edges were drawn, or ELSEWHERE."""
-    edges, base = 0, sizes[EDGES]
+def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: WrittenRows, sizes: Longs) -> int:
+    """What `Tables.written_rows` does, for rows of two operands at most; how many edges there are, or ELSEWHERE."""
+    edges, first = 0, sizes[EDGES]
     for i in range(sizes[ROWS]):
-        left, right = lefts[i], rights[i]
-        if right < BEFORE:
+        operator, left, right = new.operators[i], new.lefts[i], new.rights[i]
+        if left == CUT or right == CUT:
             return ELSEWHERE
-        if operators[i] < 0:
-            if operators[i] != PLACEHOLDER:
-                values[i] = left
-                stamps[i] = sizes[NOW]
+        if operator < 0:
+            if operator != PLACEHOLDER:
+                rows.stamps[i] = sizes[NOW]
         else:
-            sources[edges] = int(left)
-            targets[edges] = base + i
+            rows.counts[i] = 1
+            if right == ROW_BEFORE:
+                right = first + i - 1
+            if right != NO_ROW:
+                rows.counts[i] = 2
+                if merging[operator] != 0 and left != right:
+                    kind, below = 0, 0
+                    if left < first:
+                        kind, below = known[left], degrees[left]
+                    else:
+                        kind, below = new.operators[left - first], rows.counts[left - first]
+                    if kind == operator and below >= 2 and below < MOST_MERGED:
+                        left = ~left
+                        rows.counts[i] = below + 1
+            rows.sources[edges] = left
+            rows.targets[edges] = first + i
             edges += 1
-            if right != ONE:
-                sources[edges] = right if right != BEFORE else base + i - 1
-                targets[edges] = base + i
+            if right != NO_ROW:
+                rows.sources[edges] = right
+                rows.targets[edges] = first + i
                 edges += 1
     return edges
 

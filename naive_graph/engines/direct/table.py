@@ -54,7 +54,7 @@ class Table:
     """Addresses of all rules known so far; 0 where a rule was not met yet."""
 
     def __init__(self) -> None:
-        self.addresses, self.arities = array("q"), array("i")
+        self.addresses, self.arities, self.merging = array("q"), array("i"), array("i")
         self.opaque: dict[int, Opaque] = {}
         self.libraries: list[Library] = []  # as long as the addresses are in use
         self.lock = RLock()
@@ -67,6 +67,7 @@ class Table:
             rules = BY_NUMBER[len(self.arities) :]
             if rules:  # longer copies: machine code may have the addresses of these
                 self.addresses = self.addresses + array("q", [x for rule in rules for x in (0, 0, int(rule.selects))])
+                self.merging = self.merging + array("i", [int(rule.associative) for rule in rules])
                 self.arities = self.arities + array("i", [-1 if each.arity is None else each.arity for each in rules])
 
     def enter(self, library: Library, rules: Sequence[Rule]) -> None:

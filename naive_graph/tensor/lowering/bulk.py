@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.origin import Origin
 from ...core.rules import RULES, Rule
-from ...core.tables import CONSTANT, Bulk, Scope, Tables, Unpacked
+from ...core.tables import CONSTANT, Bulk, NewRows, Scope, Tables
 from ..function import Function
 
 Rows = Any  # an array of rows
@@ -33,7 +33,7 @@ class BulkWriter:
         self.tables, self.first = tables, len(tables)
         self.end = self.first
         columns: list[Any] = [array(code) for code in "hiiidq"]
-        self.columns = Unpacked(*columns)
+        self.columns = NewRows(*columns)
         self.origins: list[tuple[int, Origin]] = []
         self.scopes: list[tuple[int, Scope | None]] = []
 

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.lock import GUARD
 from ...core.number import number
 from ...core.plan import plan_for
 from ...core.progress import progress
-from ...core.tables import Lasting, RowBlock, Tables
+from ...core.tables import RowBlock, Tables
 from ...errors import BudgetError, NodeError, ShapeError, StaleGraphError, StaleNodeError
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import handle, let_go
@@ -121,7 +122,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     """
     check_tensors("lower", [tensor])
     tables = tensor.home
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         while tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
             _check_budget(tensor, tables, budget)
             _lower(tensor, tables)

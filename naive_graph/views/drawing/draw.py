@@ -10,10 +10,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from ...core.lock import GUARD
 from ...core.plan import absorbed_by, ancestors
 from ...core.records import around
 from ...core.rules import Arithmetic
-from ...core.tables import Lasting
 from ...errors import DrawingError, NaiveGraphError
 from ...graph.graph import Graph
 from ...graph.nodes import Node, rows_of
@@ -121,7 +121,7 @@ def draw(
     tables = CURRENT.tables
     wishes = Wishes(values, grads, partials, fold, most, bundle=True)
     what = _expression(what, fold)
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         describe, count, results = _describer(what, absorbed, most, open)
         # What a merged node took over is not computed, so a picture of that stays still.
         living = alive(tables, results, values=values, grads=grads) if results and not absorbed else None

@@ -9,11 +9,12 @@ from typing import Any
 
 from ...core.arithmetics.dual import DualNumber
 from ...core.guesses import explains
+from ...core.lock import GUARD
 from ...core.plan import Plan, plan_for
 from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
 from ...core.sweep import Contributed, Finished, forward, reverse
-from ...core.tables import CONSTANT, Lasting
+from ...core.tables import CONSTANT
 from ...engines.choice import watched
 from ...errors import NodeError
 from ...graph.derive import leaf_values
@@ -213,7 +214,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     tables, recorder = CURRENT.tables, Recorder()
     if len(tables) >= LARGE and is_watched():
         print(f"step: sorting {len(tables):,} nodes, then keeping each event of their sweeps.", file=sys.stderr)
-    with tables.lock, Lasting(tables):
+    with tables.lock, GUARD:
         plan = plan_for(tables, rows)
         values: list[Any] = leaf_values(tables, plan, checked_feed({} if feed is None else feed))
         if mode == "tangent":

@@ -99,7 +99,7 @@ class Cast:
 def remembered(tables: Tables) -> Tables:
     """What the rows of a graph are called now, in tables of their own: some bytes a row, and no object."""
     then = Tables()
-    then.fresh = [len(tables)]
+    then.size = len(tables), tables.size[1]
     then.operators, then.instructions = tables.operators[:], tables.instructions[:]
     then.codes, then.scopes = list(tables.codes), list(tables.scopes)
     then.names, then.blocks = dict(tables.names), list(tables.blocks)
