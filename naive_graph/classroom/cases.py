@@ -201,9 +201,13 @@ class Formula:
 
 
 def graph_case(
-    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], told: str, target: int | None, features: set[str]
-) -> ExerciseCase:
-    """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials."""
+    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], told: str, target: int | None, features: set[str],
+    names: str = "",
+) -> ExerciseCase:  # fmt: skip
+    """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials.
+
+    names: "alike" if all nodes have one name, "none" if they have none.
+    """
 
     kept: list[list[Twin]] = []
 
@@ -211,6 +215,8 @@ def graph_case(
         twins = kept[0] if kept else recipe.twins()
         kept[:] = [twins]
         nodes: list[Any] = recipe.nodes(twins) if real else twins
+        for node in nodes if names else []:
+            node.name = "n" if names == "alike" else None
         table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
         visited: list[Any] = []
 
@@ -222,6 +228,7 @@ def graph_case(
 
     due = frozenset() if target is None else frozenset(recipe.reached(target))
     most = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
+    told += {"alike": "; all nodes have the name n", "none": "; no node has a name"}.get(names, "")
     return ExerciseCase(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due, most)
 
 
@@ -274,6 +281,11 @@ def many_roads() -> list[GraphRecipe]:
     for top in range(0, 90, 3):
         diamonds += [("sin", (top,)), ("sin", (top,)), ("add", (top + 1, top + 2))]
     return [GraphRecipe((1.0,), tuple(("mul", (i, i)) for i in range(20))), GraphRecipe((0.5,), tuple(diamonds))]
+
+
+def names_of(seed: int, size: int) -> str:
+    """How the nodes of a graph are called: in larger ones now and then all alike, or not at all."""
+    return ("", "alike", "none")[seed % 3] if 4 < size < LARGE else ""
 
 
 ROADS = "roads lead through"  # a feature says how many

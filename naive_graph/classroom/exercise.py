@@ -275,4 +275,6 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:
         return same(*(sorted(each["pairs"], key=lambda pair: repr(pair[0])) for each in (one, other)))
+    if isinstance(one, dict) and isinstance(other, dict) and "of" in one and "of" in other:
+        return bool(one["kind"] == other["kind"]) and same(one["of"], other["of"])
     return type(one) is type(other) and bool(one == other)

@@ -125,6 +125,16 @@ def patience() -> float:
     return PATIENCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+class Printed(io.TextIOBase):
+    """Where an answer prints to: whether anything came is known, and nothing is kept, however much it is."""
+
+    anything = False
+
+    def write(self, text: str) -> int:
+        self.anything = self.anything or bool(text)
+        return len(text)
+
+
 def is_library(file: str) -> bool:
     """Whether a file is Python's, a package's, or ours."""
     return file.startswith(LIBRARY) or "site-packages" in file
@@ -149,11 +159,11 @@ def outcomes(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -
 
 
 def _outcome(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
-    before, printed, watch = _state(question), io.StringIO(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
+    before, printed, watch = _state(question), Printed(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
     given: dict[str, Any] = {"kind": "gave"}
     changed, visits = False, len(question.visited)
     try:
-        with redirect_stdout(printed), redirect_stderr(io.StringIO()), watch:
+        with redirect_stdout(printed), redirect_stderr(Printed()), watch:
             given["value"] = plain(task.call(answer, question.arguments), question.nodes)
     except Changed as error:
         given["value"], changed = plain(error.args[0], []), True
@@ -169,7 +179,7 @@ def _outcome(task: AskedExercise, answer: Any, question: ExerciseCall) -> Answer
         given = {"kind": "endless", "where": watch.where}
     changed = changed or _state(question) != before
     visits = len(question.visited) - visits
-    return AnswerOutcome(**given, changed=changed, printed=bool(printed.getvalue()), visits=visits)
+    return AnswerOutcome(**given, changed=changed, printed=printed.anything, visits=visits)
 
 
 def _state(question: ExerciseCall) -> str:
@@ -218,6 +228,10 @@ def plain(thing: Any, nodes: list[Any]) -> Any:
         if getattr(thing, "shape", None) == () and hasattr(thing, "item"):
             return told(thing.item())
         kind = type(thing).__name__
+        if kind == "ndarray":  # the numbers count, not what holds them
+            return told(thing.tolist())
+        if isinstance(thing, complex):
+            return {"kind": "complex", "of": [float(thing.real), float(thing.imag)]}
         if hasattr(thing, "tolist"):
             return {"kind": kind, "of": told(thing.tolist())}
         if isinstance(thing, Iterable) and not isinstance(thing, type):

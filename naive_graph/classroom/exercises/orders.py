@@ -15,6 +15,7 @@ from ..cases import (
     chain,
     graph_case,
     many_roads,
+    names_of,
     random_graphs,
     shape_features,
     small_graphs,
@@ -83,12 +84,13 @@ def _kahn_cases() -> Iterator[ExerciseCase]:
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
-        names = ", ".join(map(called, order[:26])) + ", ..." * (recipe.size > 26)
+        listed = ", ".join(map(called, order[:26])) + ", ..." * (recipe.size > 26)
 
         def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
             return ([nodes[place] for place in order],)
 
-        yield graph_case(recipe, arrange, f", given as [{names}]", None, shape_features(recipe))
+        told = f", given as [{listed}]"
+        yield graph_case(recipe, arrange, told, None, shape_features(recipe), names_of(seed, recipe.size))
 
 
 KAHN = Exercise(kahn, _kahn_cases, complaint=_ordered)
@@ -122,7 +124,8 @@ def _depends_cases() -> Iterator[ExerciseCase]:
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (nodes[target],)
 
-            yield graph_case(recipe, arrange, told, target, shape_features(recipe, target))
+            special, names = shape_features(recipe, target), names_of(seed, recipe.size)
+            yield graph_case(recipe, arrange, told, target, special, names)
 
 
 DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=_depended_on)

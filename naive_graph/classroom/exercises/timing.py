@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, called, graph_case, many_roads, names_of, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -42,8 +42,9 @@ def _order_cases() -> Iterator[ExerciseCase]:
 
             special = shape_features(recipe) | ({"a node is missing"} if set(order) < set(right) else set())
             special |= {"a node is listed twice"} if len(order) > recipe.size else set()
-            names = ", ".join(map(called, order[:26])) + ", ..." * (len(order) > 26)
-            yield graph_case(recipe, arrange, f", order = [{names}]", None, special)
+            listed = ", ".join(map(called, order[:26])) + ", ..." * (len(order) > 26)
+            names = names_of(seed, recipe.size)
+            yield graph_case(recipe, arrange, f", order = [{listed}]", None, special, names)
 
 
 def finish_times(minutes, needs):
