@@ -228,7 +228,7 @@ def graph_case(
 
     due = frozenset() if target is None else frozenset(recipe.reached(target))
     most = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
-    told += {"alike": "; all nodes have the name n", "none": "; no node has a name"}.get(names, "")
+    told += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
     return ExerciseCase(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due, most)
 
 

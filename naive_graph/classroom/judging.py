@@ -86,20 +86,23 @@ def judge(name: str, answer: Any) -> Verdict:
         due, hint = "class" if exercise.is_class else "function", f'check("{exercise.name}", {exercise.name})'
         told = f"{exercise.name} is to be a {due}, not a {type(answer).__name__}. Give it without brackets: {hint}."
         raise LessonError(told)
-    return verdict(exercise, ask(exercise, answer))
+    return verdict(exercise, ask(exercise, answer), answer)
 
 
-def verdict(exercise: Exercise, asked: Asked) -> Verdict:
-    """What is said of what an answer did."""
+def verdict(exercise: Exercise, asked: Asked, answer: Any = None) -> Verdict:
+    """What is said of what an answer did. answer: where its source is to be read as well."""
     wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
     shared = [place for place in wrong if place < len((exercise.shared or exercise).cases)] or wrong
     does = sha256(repr([(place, _rounded(asked[place])) for place in shared]).encode()).hexdigest()[:8]
     named = named_by_a_lecturer(exercise.name, does)
-    mistakes = [Mistake(*named)] if named else diagnose(exercise, asked)
+    mistakes = [Mistake(*named)] if named else diagnose(exercise, asked, answer)
+    explained = [each.case for each in mistakes if each.case is not None]
+    shown = explained[0] if explained else wrong[0]
+    message = _message(exercise, asked, wrong, shown, mistakes)
     share = (len(asked) - len(wrong)) / len(exercise.cases)
-    return Verdict(False, _message(exercise, asked, wrong, mistakes), mistakes, exercise.cases[wrong[0]], does, share)
+    return Verdict(False, message, mistakes, exercise.cases[shown], does, share)
 
 
 def _rounded(told: Any) -> Any:
@@ -118,27 +121,37 @@ def _failed(exercise: Exercise, place: int, given: tuple[AnswerOutcome, AnswerOu
     return next((each for each in given if each is not None and not exercise.right(place, each)), None)
 
 
-def _message(exercise: Exercise, asked: Asked, wrong: list[int], mistakes: list[Mistake]) -> str:
-    place = wrong[0]
+def _message(exercise: Exercise, asked: Asked, wrong: list[int], place: int, mistakes: list[Mistake]) -> str:
     given = _failed(exercise, place, asked[place])
     assert given is not None
     again = " when it is asked the same a second time" if given is not asked[place][0] else ""
+    first = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(asked)} cases. The smallest of them:"
+    other = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(asked)} cases. One of them:"
     lines = [
-        f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(asked)} cases. The smallest of them:",
+        first if place == wrong[0] else other,
         f"    {exercise.cases[place].text}",
-        f"    your answer{again} {_did(given)}",
+        f"    your answer{again} {_did(exercise, given)}",
         f"    {_right(exercise, place, given)}",
     ]
-    if mistakes:
-        lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in mistakes)]
+    if guesses := [each for each in mistakes if each.name != "raises"]:  # what it raises was said
+        lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in guesses)]
     if not mistakes or mistakes[0].name in RELATIONS:
         lines += _what_is_sure(exercise, asked, wrong)
     return "\n".join(lines)
 
 
-def _did(given: AnswerOutcome) -> str:
+def _value(exercise: Exercise, value: Any) -> str:
+    """A value as a learner writes it: what has parts is a tuple, or an object of the learner's class."""
+    text = show(value)
+    parts = isinstance(value, list) and len(value) == len(exercise.parts) and text.endswith("]")
+    if not parts or not value or isinstance(value[0], dict):
+        return text
+    return f"{exercise.name * exercise.is_class}({text[1:-1]})"
+
+
+def _did(exercise: Exercise, given: AnswerOutcome) -> str:
     told = {
-        "gave": f"gives {show(given.value)}",
+        "gave": f"gives {_value(exercise, given.value)}",
         "raised": f"raises {given.error}" + (f" ({given.where})" if given.where else ""),
         "endless": "does not end; it was stopped",
         "refused": f"calls {given.error}, which it is to do without",
@@ -149,8 +162,8 @@ def _did(given: AnswerOutcome) -> str:
 
 
 def _right(exercise: Exercise, place: int, given: AnswerOutcome) -> str:
-    want = show(exercise.wanted[place].value)
-    if exercise.complaint is None:
+    want = _value(exercise, exercise.wanted[place].value)
+    if exercise.complaint is None or exercise.wanted[place].value is None:
         return f"right is {want}"
     complaint = exercise.complaint(exercise.cases[place], given.value) if given.kind == "gave" else None
     return (f"which is wrong: {complaint}. " if complaint else "") + f"right is, for example, {want}"
@@ -167,7 +180,7 @@ def _what_is_sure(exercise: Exercise, asked: Asked, wrong: list[int]) -> list[st
     apart = sorted(shared, key=lambda feature: sum(feature in each for each in passing))
     told = []
     if apart and not any(apart[0] in each for each in passing):
-        told.append(f"It is wrong whenever {apart[0]}, and right in all other cases.")
+        told.append(f"Of the cases asked, it is wrong whenever {apart[0]}, and right in all others.")
     elif apart and any(apart[0] not in each for each in passing):
-        told.append(f"It is wrong only where {apart[0]}, but not always there.")
+        told.append(f"Of the cases asked, it is wrong only where {apart[0]}, but not always there.")
     return told

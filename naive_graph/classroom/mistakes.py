@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Mistakes, same
-from .near import RAISED, SENTENCES, flat, near, relation
+from .near import RAISED, SENTENCES, flat, relation, repair
 from .run_answer import AnswerOutcome, Asked, plain
 
 NEARLY_ALL = 0.985
@@ -19,14 +19,15 @@ ALL_BUT_FEW = 0.97  # of them, where two mistakes are said at once: two explain 
 
 
 class Mistake(NamedTuple):
-    """Its name, and a sentence to who made it."""
+    """Its name, a sentence to who made it, and the first case that it explains: None if it explains all that fail."""
 
     name: str
     sentence: str
+    case: int | None = None
 
 
-def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
-    """The mistakes that explain a wrong answer; none if nothing does."""
+def diagnose(exercise: Exercise, asked: Asked, answer: Any = None) -> list[Mistake]:
+    """The mistakes that explain a wrong answer; none if nothing does. answer: where its source is to be read."""
     fits: list[Mistake] = []
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
@@ -34,8 +35,9 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
                 fits = _named(exercise, asked)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
     found = _named(exercise, asked) or list(_breaks_off(exercise, asked))
-    if (not found or found[0].name == "returns_nothing") and (kind := near(exercise, asked)):
-        found = [Mistake(kind, SENTENCES[kind])]
+    if answer is not None and (not found or found[0].name in ("returns_nothing", "raises", "never_ends")):
+        kind, line = repair(exercise, asked, answer)
+        found = [Mistake(kind, SENTENCES[kind].format(line))] if kind else found
     if not found and (told := relation(exercise, asked))[0]:
         found = [Mistake(*told)]
     changes = any(first.changed for first, _ in asked)
@@ -43,7 +45,16 @@ def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
 
 
 def _named(exercise: Exercise, asked: Asked) -> list[Mistake]:
-    return [Mistake(*exercise.misconceptions[key][:2]) for key in fitting(exercise, asked)]
+    keys = fitting(exercise, asked)
+    explained = (
+        i
+        for i, (first, _) in enumerate(asked)
+        if keys
+        and not exercise.right(i, first._replace(changed=False))
+        and exercise.agree(i, first, exercise.imagined(i, keys)[0])
+    )
+    place = next(explained, None)
+    return [Mistake(*exercise.misconceptions[key][:2], place) for key in keys]
 
 
 # --- mistakes of one exercise ---------------------------------------------------
@@ -104,6 +115,7 @@ def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool],
 # --- mistakes that belong to no exercise ----------------------------------------
 
 SLOW = ("endless", "crashed")
+LOOKS = "`in` looks through a whole list; a set or a dict finds a node at once."
 ONCE = "Each node is to have its turn once: keep what is known of it."
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
 
@@ -120,10 +132,15 @@ def _returns_nothing(exercise: Exercise, asked: Asked) -> Mistake | None:
         return None  # or None means something here
     if len(nothing) < len(due) or any(first.value is not None for first, _ in asked):
         told = f"It returns None in {len(nothing)} of the {len(due)} cases where something else is right."
-        return Mistake("returns_nothing", told)
+        return Mistake("returns_nothing", told, _first_none(exercise, asked))
     printed = any(first.printed for first in due)
     told = "It prints something, but it returns nothing" if printed else "It returns nothing"
     return Mistake("returns_nothing", f"{told}: what comes back is always None. End with return.")
+
+
+def _first_none(exercise: Exercise, asked: Asked) -> int | None:
+    given = ((i, first) for i, (first, _) in enumerate(asked) if first.kind == "gave" and first.value is None)
+    return next((i for i, first in given if not exercise.right(i, first)), None)
 
 
 def _unfinished(exercise: Exercise, asked: Asked) -> Mistake | None:
@@ -133,6 +150,8 @@ def _unfinished(exercise: Exercise, asked: Asked) -> Mistake | None:
         return None
     values = [first.value for first, _ in asked]
     wants = [each.value for each in exercise.wanted]
+    if isinstance(values[0], dict) and values[0].keys() == {"kind"}:
+        return None  # of such a thing no more is known
     if all(same(value, values[0]) for value in values) and not all(same(want, wants[0]) for want in wants):
         return Mistake("unfinished", f"Whatever it is given, it returns the same: {show(values[0])}.")
     if all(_is_given(case, value) for case, value in zip(exercise.cases, values)):
@@ -178,6 +197,9 @@ def _takes_too_long(exercise: Exercise, asked: Asked) -> Mistake | None:
         if first.visits > exercise.cases[i].most and exercise.right(i, first._replace(visits=0)):
             size = getattr(exercise.cases[i].recipe, "size", 0)
             told = Mistake("sweeps_again", f"It asks for partials {first.visits:,} times for {size} nodes. {ONCE}")
+        elif first.kind in SLOW and "there are thousands of nodes" in exercise.cases[i].features:
+            size = getattr(exercise.cases[i].recipe, "size", 0)
+            told = Mistake("too_slow", f"What it finds is right, but it takes too long for {size:,} nodes. {LOOKS}", i)
         elif not exercise.right(i, first):
             return None
     return told
@@ -193,18 +215,21 @@ def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
         return
     first, text = asked[broken[0]][0], exercise.cases[broken[0]].text
     if first.kind == "endless":
-        yield Mistake("never_ends", f"It does not end for {text}: it was stopped. What should end its loop?")
+        told = f"It does not end for {text}: it was stopped. What should end its loop?"
+        yield Mistake("never_ends", told, broken[0])
     elif first.kind == "raised":
         where = f", in {first.where}" if first.where else ""
-        for error, told in RAISED.items():
-            if error in first.error:
-                yield from (Mistake(name, says.format(case=text, where=where[5:])) for name, says in told.items())
+        for error, known in RAISED.items():
+            if error in first.error and ("argument_missing" not in known or exercise.text):
+                for name, says in known.items():
+                    yield Mistake(name, says.format(case=text, where=where[5:]), broken[0])
                 return
-        yield Mistake("raises", f"It raises {first.error}{where} (for {text}).")
+        yield Mistake("raises", f"It raises {first.error}{where} (for {text}).", broken[0])
     elif first.kind == "crashed":
-        yield Mistake("raises", f"Python itself gives up for {text}.")
+        yield Mistake("raises", f"Python itself gives up for {text}.", broken[0])
     elif exercise.name != "kahn" or len(wrong) == 1:  # in Kahn's order None means something
-        yield Mistake("returns_nothing", f"For {text} it returns nothing: None. Not every way through it has a return.")
+        told = f"For {text} it returns nothing: None. Not every way through it has a return."
+        yield Mistake("returns_nothing", told, broken[0])
 
 
 def _kind(value: Any) -> str:
@@ -363,6 +388,8 @@ def _shown(value: Any) -> str:
         return "{" + ", ".join(f"{_shown(key)}: {_shown(each)}" for key, each in value["pairs"][:200]) + "}"
     if "node" in value:
         return called(value["node"])
+    if value.get("kind") == "complex":
+        return repr(complex(*value["of"]))
     if "text" in value:
         return repr(value["text"])
     return f"{value['kind']}({_shown(value['of'])})" if "of" in value else f"something of type {value['kind']}"

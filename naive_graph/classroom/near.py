@@ -1,75 +1,112 @@
-"""Answers that come near: they do what the solution does with one small slip, and that is said of them.
+"""One small change of an answer's own source that makes it right, and how wrong values stand to right ones.
 
-Nothing of the answer's text is read: whether it does the same, in every case,
-is all that counts. A slip has a kind, which says what is wrong, not where.
+A guess about a place is made only where the place is: the learner's own line, changed in one thing, does what is right
+in every case. So the guess is true, and says where.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
+import json
 import math
+import os
 import re
+import sys
+import textwrap
 import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from select import select
+from time import process_time
+from typing import Any, NamedTuple
 
 from .exercise import Exercise, same
 from .mutants import OTHERS
-from .run_answer import AnswerWatch, Asked, Stopped
-from .solutions import solution_text
+from .run_answer import AnswerWatch, Asked, Stopped, patience
 
 SAID = tomllib.loads(Path(__file__).with_name("slips.toml").read_text(encoding="utf-8"))
 SENTENCES, RELATIONS, RAISED = SAID["slips"], SAID["relations"], SAID["raised"]  # the surest first
 TWINS = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
-STYLES = Path(__file__).parent / "exercises" / "styles.txt"
-LINES = 20_000  # that a changed solution may run in one case
+LINES = 20_000  # that a changed answer may run in one case
+LONGEST = 2.0  # seconds of processor time, in which changes are tried
 
 
-def near(exercise: Exercise, asked: Asked) -> str:
-    """The kind of a slip with which the solution does what the answer does in every case; empty if there is none."""
-    gave = [first for first, _ in asked]
-    right = [exercise.right(i, each) for i, each in enumerate(gave)]
-    places = sorted(range(len(gave)), key=lambda i: right[i])  # where it is wrong first: there most slips differ
-    if exercise.text or all(each.kind != "gave" for i, each in enumerate(gave) if not right[i]):
-        return ""  # a whole file, or nothing that could be the same
-    texts = [solution_text(exercise), *([] if exercise.is_class else styles().get(exercise.name, []))]
-    found = {kind for text in texts for kind, code in slips(text) if _same(exercise, code, gave, right, places)}
-    return min(found, key=[*SENTENCES].index, default="")
-
-
-def _same(exercise: Exercise, code: Any, gave: list[Any], right: list[bool], places: list[int]) -> bool:
-    """Whether this program does in all these places what was given."""
-    scope: dict[str, Any] = {}
+def repair(exercise: Exercise, asked: Asked, answer: Any) -> tuple[str, str]:
+    """The kind of the one change that makes the answer right, and the line that it changes; empty if there is none."""
     try:
-        with AnswerWatch(1, LINES, refuses=False) as watch:
-            exec(code, scope)
-            for i in places:
-                watch.left = LINES
-                done = exercise.imagine(scope[exercise.name], exercise.cases[i])
-                if exercise.right(i, done) != right[i] or not (right[i] or exercise.agree(i, gave[i], done)):
-                    return False
-            return True
-    except (Stopped, Exception):
-        return False
+        text = textwrap.dedent(inspect.getsource(answer))
+        tree = ast.parse(text)
+        written: Any = tree.body[0]
+        written.decorator_list.clear()
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):
+        return "", ""  # its source is not there, or is a part of a line
+    if exercise.text or getattr(answer, "__closure__", None) or getattr(written, "name", "") != answer.__name__:
+        return "", ""
+    right = [exercise.right(i, first) for i, (first, _) in enumerate(asked)]
+    places = sorted(range(len(right)), key=right.__getitem__)  # where it is wrong first
+    kind, line = _apart(lambda: _first_that_is_right(exercise, answer, tree, places))
+    if not kind:
+        return "", ""
+    code = answer.__init__.__code__ if inspect.isclass(answer) else answer.__code__
+    first = code.co_firstlineno if not inspect.isclass(answer) else inspect.getsourcelines(answer)[1]
+    return kind, f"line {first + line - 1}: {text.splitlines()[line - 1].strip()}"
 
 
-@cache
-def styles() -> dict[str, list[str]]:
-    """By exercise right answers in other styles, as many write them."""
-    found: dict[str, list[str]] = {}
-    for block in re.split(r"^# ", STYLES.read_text(encoding="utf-8"), flags=re.M)[1:]:
-        name, _, text = block.partition("\n")
-        found.setdefault(name, []).append(text)
-    return found
+def _first_that_is_right(exercise: Exercise, answer: Any, tree: ast.Module, places: list[int]) -> tuple[str, int]:
+    known = answer.__init__ if inspect.isclass(answer) else answer
+    until = process_time() + LONGEST
+    for slip in slips(tree):
+        if process_time() > until:
+            break
+        scope = dict(getattr(known, "__globals__", {}))
+        with suppress(Stopped, Exception), AnswerWatch(1, LINES, refuses=False) as watch:
+            exec(slip.code(tree), scope)
+            if all(_is_right(exercise, scope[answer.__name__], place, watch) for place in places):
+                return slip.kind, slip.line
+    return "", 0
+
+
+def _is_right(exercise: Exercise, answer: Any, place: int, watch: AnswerWatch) -> bool:
+    watch.left = LINES
+    return exercise.right(place, exercise.imagine(answer, exercise.cases[place]))
+
+
+def _apart(find: Callable[[], tuple[str, int]]) -> tuple[str, int]:
+    """What is found, in a process of its own where there can be one: changed code may do anything."""
+    if sys.platform != "linux":
+        return find()
+    out, into = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # threads of ours that wait do not matter to the child
+        child = os.fork()
+    if not child:
+        try:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nothing, stream)
+            os.write(into, json.dumps(find()).encode())
+        finally:
+            os._exit(0)
+    os.close(into)
+    try:
+        told = os.read(out, 1 << 12) if select([out], [], [], patience())[0] else b""
+        kind, line = json.loads(told or b'["", 0]')
+        return str(kind), int(line)
+    finally:
+        os.close(out)
+        with suppress(ProcessLookupError):
+            os.kill(child, 9)
+        os.waitpid(child, 0)
 
 
 def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
     """How all wrong values stand to the right ones: the name of that, and a sentence; empty if there is no one way."""
+    if exercise.text:
+        return "", ""  # each question there is another one
     wrong = [(i, first) for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
     if any(first.kind != "gave" or (first.value is None and exercise.complaint is None) for _, first in wrong):
         return "", ""
@@ -79,11 +116,14 @@ def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
         return (re.sub(r"\W+", "_", only), sentence) if len(told) == 1 else ("", "")
     pairs = [(first.value, exercise.wanted[i].value) for i, first in wrong]
     for name, sentence in RELATIONS.items():
+        if name in ENTRIES and (exercise.parts or exercise.is_class):
+            continue  # these are no list
         if found := HOLDS[name](exercise, pairs):
             return name, sentence.format(found)
     return "", ""
 
 
+ENTRIES = {"first_wrong", "last_wrong", "right_at_first", "right_at_last", "another_order", "some_missing", "too_much"}
 Pairs = list[tuple[Any, Any]]  # of a wrong value and the right one
 
 
@@ -186,26 +226,47 @@ HOLDS: dict[str, Callable[[Exercise, Pairs], str]] = {
 }
 
 
-@lru_cache(maxsize=128)
-def slips(text: str) -> list[tuple[str, Any]]:
-    """Every program that differs from a given one by a slip: its kind, and its code."""
-    tree, found = ast.parse(text), []
+class Slip(NamedTuple):
+    """A change of a program: its kind, the line, and what stands in a field of a node of the tree instead."""
+
+    kind: str
+    line: int
+    parent: ast.AST
+    field: str
+    new: Any
+
+    def code(self, tree: ast.Module) -> Any:
+        """The changed program; the tree stays as it is. None if it is none."""
+        before = getattr(self.parent, self.field)
+        setattr(self.parent, self.field, self.new)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what a change makes of a program
+                return compile(ast.fix_missing_locations(tree), "<a change>", "exec")
+        except (SyntaxError, ValueError, TypeError):
+            return None
+        finally:
+            setattr(self.parent, self.field, before)
+
+
+def slips(tree: ast.Module) -> list[Slip]:
+    """Every small change of a program, the likeliest kinds first."""
+    found: list[Slip] = []
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     names |= {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
-    for parent in list(ast.walk(tree)):
-        for field, value in list(ast.iter_fields(parent)):
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
             whole = value if isinstance(value, list) else [value]
             for place, node in enumerate(whole):
                 if isinstance(node, ast.AST):
-                    asks = field in ("test", "ifs")
-                    for kind, span, new in _slips(node, whole[place + 1 :], sorted(names), asks):
+                    line = getattr(node, "lineno", getattr(parent, "lineno", 1))
+                    for kind, span, new in _slips(node, whole[place + 1 :], sorted(names), field in ("test", "ifs")):
                         changed = [*whole[:place], *new, *whole[place + span :]]
-                        setattr(parent, field, changed if isinstance(value, list) else changed[0])
-                        with suppress(SyntaxError, ValueError, TypeError), warnings.catch_warnings():
-                            warnings.simplefilter("ignore")  # of what a slip makes of a program
-                            found.append((kind, compile(ast.fix_missing_locations(tree), "<a slip>", "exec")))
-                        setattr(parent, field, value)
-    return found
+                        found.append(
+                            Slip(kind, line, parent, field, changed if isinstance(value, list) else changed[0])
+                        )
+    order = [*SENTENCES]
+    return sorted(found, key=lambda slip: order.index(slip.kind))
 
 
 def _slips(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
@@ -221,30 +282,36 @@ def _slips(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> 
 
 def _in_a_statement(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
     if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return)) and not _is_text(node):
-        yield "step_missing", 1, [ast.Pass()]
-    if isinstance(node, ast.Assign):
-        yield "begins_with_nothing", 1, [ast.Assign(node.targets, ast.Constant(0))]
+        yield "line_too_much", 1, [ast.Pass()]
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+        yield "replaces", 1, [ast.AugAssign(node.targets[0], ast.Add(), node.value)]  # type: ignore[arg-type]
+        yield "begins_otherwise", 1, [ast.Assign(node.targets, ast.Constant(0))]
     if isinstance(node, ast.AugAssign):
         stored: Any = node.target
-        yield "keeps_the_last", 1, [ast.Assign([stored], node.value)]
+        yield "adds_up", 1, [ast.Assign([stored], node.value)]
         yield from (("other_operation", 1, [ast.AugAssign(stored, op(), node.value)]) for op in _others(node.op))
     if isinstance(node, (ast.For, ast.While)):
-        again = {each: getattr(node, each) for each in node._fields}
-        for behind in rest[:1]:
-            moved = [type(node)(**{**again, "body": [*node.body, behind]})]
-            yield "returns_in_loop" if isinstance(behind, ast.Return) else "inside_the_loop", 2, [*moved]
-        if isinstance(node.body[0], (ast.Assign, ast.AnnAssign)) and len(node.body) > 1:
-            yield "not_begun_anew", 1, [node.body[0], type(node)(**{**again, "body": node.body[1:]})]
-        if isinstance(node, ast.For):
-            for kind, function in (("other_order", "reversed"), ("each_once", "dict.fromkeys")):
-                taken = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
-                walked: Any = ast.Call(ast.parse(function, mode="eval").body, [taken], [])
-                yield kind, 1, [ast.For(node.target, walked, node.body, node.orelse)]
-        yield "first_turn_only", 1, [type(node)(**{**again, "body": [*node.body, ast.Break()]})]
-        if isinstance(node, ast.While):
-            yield "once", 1, [ast.If(node.test, node.body, [])]
+        yield from _at_a_loop(node, rest)
     if isinstance(node, ast.If):
         yield "condition", 1, [*node.body]
+
+
+def _at_a_loop(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
+    again = {each: getattr(node, each) for each in node._fields}
+    for behind in rest[:1]:
+        if not isinstance(behind, ast.Return):
+            yield "behind_the_loop", 2, [type(node)(**{**again, "body": [*node.body, behind]})]
+    *before, last = node.body
+    if before:
+        kind = "returns_in_loop" if isinstance(last, ast.Return) else "inside_the_loop"
+        yield kind, 1, [type(node)(**{**again, "body": before}), last]
+        if isinstance(node.body[0], ast.Assign):
+            yield "begins_anew", 1, [node.body[0], type(node)(**{**again, "body": node.body[1:]})]
+    if isinstance(node, ast.For):
+        for kind, function in (("other_order", "reversed"), ("each_once", "dict.fromkeys")):
+            taken = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
+            walked: Any = ast.Call(ast.parse(function, mode="eval").body, [taken], [])
+            yield kind, 1, [ast.For(node.target, walked, node.body, node.orelse)]
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -261,7 +328,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.BinOp(left, op, right):
             yield from (("other_operation", ast.BinOp(left, other(), right)) for other in _others(op))
             yield "exchanged", ast.BinOp(right, op, left)
-            yield from (("part_missing", part) for part in (left, right))
+            yield from (("part_too_much", part) for part in (left, right))
             yield "sign", ast.UnaryOp(ast.USub(), node)
             if isinstance(left, ast.BinOp):
                 yield "brackets", ast.BinOp(left.left, left.op, ast.BinOp(left.right, op, right))
@@ -279,7 +346,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
             yield from (("other_number", ast.Constant(other)) for other in {value + 1, value - 1, value * 2, 0, 1})
         case ast.Call(function, arguments):
-            yield from (("call_missing", each) for each in arguments[:1])
+            yield from (("call_too_much", each) for each in arguments[:1])
             if ast.unparse(function) in ("len", "range"):
                 yield from (("other_number", each) for each in _other_ends(node))
         case ast.Subscript(ast.Subscript(whole, first), second):
@@ -291,7 +358,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
             yield from (("part_of_a_list", each) for each in (value, *cut))
         case ast.List(parts) | ast.Tuple(parts) if isinstance(node.ctx, ast.Load):
             fewer = ([*parts[:i], *parts[i + 1 :]] for i in range(len(parts)))
-            yield from (("part_missing", type(node)(each, node.ctx)) for each in fewer)
+            yield from (("part_too_much", type(node)(each, node.ctx)) for each in fewer)
         case ast.Name(name, ast.Load()) if name in names:
             yield from (("other_name", ast.Name(other, ast.Load())) for other in names if other != name)
     yield from _twins(node)

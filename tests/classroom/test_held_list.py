@@ -15,6 +15,7 @@ import pytest
 
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.near import SENTENCES
 
 pytestmark = pytest.mark.usefixtures("data_apart")
 HELD = Path(__file__).with_name("held.txt").read_text(encoding="utf-8")
@@ -75,7 +76,9 @@ def test_most_of_the_list_has_a_name(judged):
 
 
 def test_no_name_in_the_list_is_false(judged):
+    """What names a line is true by what it is: with that line changed, the answer is right in every case."""
     found = [(what, each.name, names) for what, names, verdict in judged for each in verdict.mistakes]
+    found = [each for each in found if each[1] not in SENTENCES]
     assert [(what, name) for what, name, names in found if name not in names] == []
 
 
@@ -98,7 +101,7 @@ def two_edits(chance, base, wrongs):
 def test_two_mistakes_are_named_only_to_who_made_both(name, base, wrongs):
     for text, names in two_edits(Random(5), base, wrongs):
         with suppress(SyntaxError):
-            found = {each.name for each in told(name, text).mistakes} - {"changes_argument"}
+            found = {each.name for each in told(name, text).mistakes} - {"changes_argument", *SENTENCES}
             assert len(found) < 2 or found <= names | TRUE_OF_BOTH.get(name, set()), text
 
 

@@ -1,5 +1,7 @@
 """The checker accepts what is right in any style, rejects what is wrong, and names mistakes by what they do."""
 
+import ast
+import linecache
 import math
 
 import pytest
@@ -10,7 +12,7 @@ from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutants import mutants
-from naive_graph.classroom.near import SENTENCES, slips, styles
+from naive_graph.classroom.near import SENTENCES, slips
 from naive_graph.classroom.run_answer import in_turn, schedule
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
@@ -179,24 +181,13 @@ def test_every_kind_of_general_mistake_is_found(name):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
-def test_each_slip_has_a_sentence(exercise):
-    kinds = {kind for text in [solution_text(exercise), *styles().get(exercise.name, [])] for kind, _ in slips(text)}
+def test_each_small_change_has_a_sentence(exercise):
+    kinds = {slip.kind for slip in slips(ast.parse(exercise.program))}
     assert kinds <= SENTENCES.keys() and len(kinds) > 2
+    assert all(sentence.count("({})") == 1 for sentence in SENTENCES.values())
 
 
-@pytest.mark.parametrize(
-    "change, name",
-    [
-        (("y.append([])", "y[:] = [[]]"), "some_missing"),
-        (("return y", "return [[-v for v in row] for row in y]"), "sign"),
-        (("return y", "return [[v + 0.5 for v in row] for row in y]"), "constant_offset"),
-        (("return y", "return [y[0]] * len(y)"), "one_row"),
-        (("return y", "return y[:-1]"), "other_number"),
-        (("return y", "return y + [[0.0]]"), "too_much"),
-    ],
-)
-def test_an_answer_that_comes_near_is_told_its_slip(change, name):
-    right = """def contract(W, x):
+CONTRACT = """def contract(W, x):
     y = []
     for i in range(len(W[0])):
         y.append([])
@@ -206,8 +197,57 @@ def test_an_answer_that_comes_near_is_told_its_slip(change, name):
                 total += W[a][i] * x[a][k]
             y[-1].append(total)
     return y"""
-    assert judge("contract", solution_of(right, "contract")).passed
-    assert [each.name for each in judge("contract", solution_of(right.replace(*change), "contract")).mistakes] == [name]
+
+
+def as_in_a_cell(text, name):
+    """What a text defines, as a cell would: its lines are known."""
+    linecache.cache["<cell 1>"] = len(text), None, text.splitlines(keepends=True), "<cell 1>"
+    scope = {}
+    exec(compile(text, "<cell 1>", "exec"), scope)
+    return scope[name]
+
+
+@pytest.mark.parametrize(
+    "change, name, line",
+    [
+        (("append(total)", "append(total + 1)"), "other_number", "line 9: y[-1].append(total + 1)"),
+        (("total = 0.0", "total = x[0][0]"), "begins_otherwise", "line 6: total = x[0][0]"),
+        (("return y", "return [[-v for v in row] for row in y]"), "sign", "line 10: return [[-v for v in row]"),
+    ],
+)
+def test_a_guess_about_a_place_names_the_line_that_is_wrong(change, name, line):
+    assert judge("contract", as_in_a_cell(CONTRACT, "contract")).passed
+    told = judge("contract", as_in_a_cell(CONTRACT.replace(*change), "contract"))
+    assert [each.name for each in told.mistakes] == [name] and line in told.message
+
+
+@pytest.mark.parametrize(
+    "change, name",
+    [
+        (("return y", "return [[v + 0.5 for v in row] for row in y]"), "constant_offset"),
+        (("return y", "return [y[0]] * len(y)"), "one_row"),
+        (("return y", "return y + [[0.0]]"), "too_much"),
+    ],
+)
+def test_where_no_place_is_known_it_is_said_how_wrong_values_stand_to_right_ones(change, name):
+    told = judge("contract", solution_of(CONTRACT.replace(*change), "contract"))
+    assert [each.name for each in told.mistakes] == [name]
+
+
+def test_the_case_that_is_shown_is_one_that_the_guess_explains():
+    def answer(order, y, partials):
+        if len(order) == 1:
+            return {}  # another mistake, in the smallest cases
+        grads = dict.fromkeys(order, 0.0)
+        grads[y] = 1.0
+        for node in reversed(order):
+            for operand, partial in zip(node.last, partials(node)):
+                grads[operand] = grads[node] * partial if grads[node] else grads[operand]
+        return grads
+
+    told = judge("backward", answer)
+    assert "overwrites" in {each.name for each in told.mistakes} and "One of them:\n" in told.message
+    assert "gives {}" not in told.message
 
 
 @pytest.mark.parametrize("put", [math.inf, math.nan, -1e9, -1.7e308])
@@ -244,15 +284,17 @@ def test_the_smallest_failing_graph_is_drawn():
 
 
 def test_what_fits_no_switch_is_told_by_what_the_failing_cases_share():
+    more = 0.125  # not in its own source, so no line of that can be named
+
     def answer(f, df, x, rate, steps):
         right = [f(x)]
         for _ in range(steps):
             x -= rate * df(x)
             right.append(f(x))
-        return right if steps < 2 else [each + 0.125 for each in right]
+        return right if steps < 2 else [each + more for each in right]
 
     message = judge("descend", answer).message
-    assert "It is wrong whenever there are several steps, and right in all other cases." in message
+    assert "Of the cases asked, it is wrong whenever there are several steps, and right in all others." in message
     assert "what is right, and 0.125 more" in message
 
 
