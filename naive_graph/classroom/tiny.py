@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -84,8 +85,11 @@ def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Ver
         yield TINY[0], Verdict(False, f"Not yet: {error}")
         return
     for part in TINY:
-        if texts()["tiny"]["parts"].get(part.name, LAST) > lesson:
+        taught = texts()["tiny"]["parts"].get(part.name, LAST)
+        if taught > lesson:
             return
+        if taught < lesson and part.name in texts()["tiny"]["beside"]["names"]:
+            continue
         told = _verdict(part, code, Path(file))
         note(part.name, tried=True, passed=told.passed)
         count += len(part.cases)
@@ -99,7 +103,11 @@ def _verdict(part: Exercise, code: CodeType, path: Path) -> Verdict:
     missing = [name for name in texts()[part.name].get("names", []) if name not in code.co_names]
     if missing:
         told = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
-        return Verdict(False, f'{told} Write it, or paste solution("{part.name}"), and save the file.')
+        told = f'{told} Write it, or paste solution("{part.name}"), and save the file.'
+        there = [case for case in part.cases if not any(name in case.text for name in missing)]
+        rest = replace(part, make_cases=lambda: there)
+        of_rest = verdict(rest, ask(rest, code)) if there else None
+        return Verdict(False, told if of_rest is None or of_rest.passed else f"{told}\n{of_rest.message}")
     return verdict(part, ask(part, code))
 
 

@@ -210,7 +210,7 @@ def as_in_a_cell(text, name):
 @pytest.mark.parametrize(
     "change, name, line",
     [
-        (("append(total)", "append(total + 1)"), "other_number", "line 9: y[-1].append(total + 1)"),
+        (("return y", "return [[2 * v for v in row] for row in y]"), "other_number", "line 10: return [[2 * v"),
         (("total = 0.0", "total = x[0][0]"), "begins_otherwise", "line 6: total = x[0][0]"),
         (("return y", "return [[-v for v in row] for row in y]"), "sign", "line 10: return [[-v for v in row]"),
     ],
