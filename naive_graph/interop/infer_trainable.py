@@ -54,7 +54,7 @@ def use_of(
     return Use(row.name, row.kind == "move" or row.name == "identity", operands, inputs, results)
 
 
-def learned(
+def find_trainable(
     uses: Sequence[Use], shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], outputs: Iterable[str]
 ) -> set[str]:
     """The names of the weights that are learned. shapes: of all arrays of floats, by name. uses: sources first."""

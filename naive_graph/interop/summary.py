@@ -13,7 +13,7 @@ MOST = 20  # weights that are listed
 LONG = 40  # letters of a name that is shown in full
 
 
-class Described(NamedTuple):
+class SummaryContent(NamedTuple):
     """What a file holds, in the words of its own framework.
 
     ports: of each, whether it is an input or an output, itself, and its type's
@@ -29,7 +29,7 @@ class Described(NamedTuple):
     missing: Mapping[str, str]
 
 
-def described(held: Described, title: str) -> str:
+def format_summary(held: SummaryContent, title: str) -> str:
     """A table of what a file holds.
 
     >>> from naive_graph import LeafNode
@@ -55,7 +55,7 @@ def described(held: Described, title: str) -> str:
     return "\n\n".join(filter(None, [_head(held, title), ports, _operators(held), _weights(held), _missing(held)]))
 
 
-def _head(held: Described, title: str) -> str:
+def _head(held: SummaryContent, title: str) -> str:
     numbers, weights = sum(each.size for each in held.weights.values()), len(held.weights)
     size = _bytes(sum(each.nbytes for each in held.weights.values()))
     moved = sum(held.weights[name].size for name in held.learned if name in held.weights)
@@ -67,13 +67,13 @@ def _extents(port: Port) -> str:
     return "unsaid" if port.extents is None else _shape("?" if each is None else each for each in port.extents)
 
 
-def _operators(held: Described) -> str:
+def _operators(held: SummaryContent) -> str:
     counts, here = Counter(name for name, _ in held.operators), dict(held.operators)
     rows = [(_short(name), f"{count:,}", here[name]) for name, count in counts.most_common()]
     return _table([("operator", "count", "here"), *rows], right=(1,))
 
 
-def _weights(held: Described) -> str:
+def _weights(held: SummaryContent) -> str:
     largest = {name for name, _ in sorted(held.weights.items(), key=lambda each: -each[1].size)[:MOST]}
     rows = [
         (_short(name), _shape(each.shape), f"{each.size:,}", "parameter" if name in held.learned else "constant")
@@ -85,7 +85,7 @@ def _weights(held: Described) -> str:
     return "\n".join([_table([("weight", "shape", "numbers", "here"), *rows], right=(2,)), *more]) if rows else ""
 
 
-def _missing(held: Described) -> str:
+def _missing(held: SummaryContent) -> str:
     return _table([(f"not supported: {_short(name)}", f"({why})") for name, why in sorted(held.missing.items())])
 
 

@@ -9,7 +9,7 @@ from ..core.guesses import near
 from ..errors import ImportModelError
 
 
-def texts(given: Any, what: str) -> list[str]:
+def check_names(given: Any, what: str) -> list[str]:
     """Names, or one of them. Raises ImportModelError."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
@@ -17,9 +17,9 @@ def texts(given: Any, what: str) -> list[str]:
     return list(names)
 
 
-def learnable(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
+def check_parameter_names(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
     """Names of arrays of floats with an axis, which are to be parameters. Raises ImportModelError."""
-    names = texts(given, f"parameters are the names of {kind}s")
+    names = check_names(given, f"parameters are the names of {kind}s")
     for each in names:
         if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
             raise ImportModelError(f"There is no {kind} {each!r} of floats with an axis.{near(each, arrays)}")

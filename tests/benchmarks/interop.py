@@ -30,7 +30,7 @@ import onnx
 
 from naive_graph import AdamTrainer, Graph, LeafNode
 from naive_graph.interop import from_onnx, to_onnx
-from naive_graph.interop.onnx.export import modelled
+from naive_graph.interop.onnx.export import export_model
 from naive_graph.tensor import conv2d, max_pool2d
 
 ROUNDS = 5
@@ -75,13 +75,13 @@ def scalars(count=10_000):
 def writing():
     with TemporaryDirectory() as folder:
         network = wide()
-        model = modelled(network)
+        model = export_model(network)
         ours, theirs = least(
             lambda: to_onnx(network, f"{folder}/ours.onnx"), lambda: onnx.save(model, f"{folder}/theirs.onnx")
         )
         print(f"10 million weights: to_onnx {ours:.2f} s, onnx.save {theirs:.2f} s, ratio {ours / theirs:.2f}")
         for name, what in (("a small convolutional network with gradients", convolutional()), ("scalars", scalars())):
-            count = len(modelled(what).graph.node)
+            count = len(export_model(what).graph.node)
             (seconds,) = least(lambda what=what: to_onnx(what, f"{folder}/ours.onnx"))
             print(f"{name}: {count:,} operators, {seconds:.3f} s, {1e6 * seconds / count:.0f} us each")
 

@@ -13,7 +13,7 @@ from test_onnx_out import off, operators_in, run_by_reference, run_by_runtime  #
 from naive_graph import Sequential  # noqa: E402
 from naive_graph.errors import ImportModelError, NaiveGraphError  # noqa: E402
 from naive_graph.interop import from_onnx, sequential_from_onnx, to_onnx  # noqa: E402
-from naive_graph.interop.onnx.export import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import export_model  # noqa: E402
 from naive_graph.sequential import (  # noqa: E402
     Activation,
     AveragePooling2D,
@@ -48,7 +48,7 @@ def test_a_sequential_leaves_with_any_number_of_samples(number):
     network = made(number)
     data = np.random.default_rng(number).normal(size=(7, *network.input_shape))
     due = network.predict(data)
-    single, double = modelled(network), modelled(network, "float64")
+    single, double = export_model(network), export_model(network, "float64")
     for model in (single, double):
         onnx.checker.check_model(model, full_check=True)
     assert off(run_by_runtime(single, {"data": data})[0], due) <= 1e-5
@@ -57,7 +57,7 @@ def test_a_sequential_leaves_with_any_number_of_samples(number):
 
 
 def test_each_layer_is_one_operator_and_pictures_are_turned_twice():
-    model = modelled(made(2))
+    model = export_model(made(2))
     assert operators_in(model) == [
         "Transpose", "Conv", "Relu", "Dropout", "AveragePool", "Conv", "Transpose", "Flatten", "Gemm", "Gemm",
     ]  # fmt: skip
@@ -81,7 +81,7 @@ def test_a_sequential_comes_back_with_its_layers_weights_and_training(number, tm
 def test_a_sequential_is_read_as_tensors_too():
     network = made(1)
     data = np.random.default_rng(0).normal(size=(2, 5, 5, 1))
-    assert off(from_onnx(modelled(network, "float64"))(data), network.predict(data)) <= 1e-12
+    assert off(from_onnx(export_model(network, "float64"))(data), network.predict(data)) <= 1e-12
 
 
 def test_layers_from_pytorch_are_layers_here():
@@ -129,7 +129,7 @@ def test_attributes_and_weights_that_fit_no_layer_are_told_of():
     }
     for operator, changes in broken.items():
         for name, value in changes:
-            model = modelled(made(1))
+            model = export_model(made(1))
             node = next(each for each in model.graph.node if each.op_type == operator)
             kept = [each for each in node.attribute if each.name != name]
             del node.attribute[:]
@@ -139,7 +139,7 @@ def test_attributes_and_weights_that_fit_no_layer_are_told_of():
 
 
 def test_layers_beside_each_other_are_told_of():
-    model = modelled(made(0))
+    model = export_model(made(0))
     model.graph.output[0].name = model.graph.node[0].output[0]
     with pytest.raises(ImportModelError, match=r"what comes after '1\.Dense'"):
         sequential_from_onnx(model)
@@ -149,7 +149,7 @@ def test_layers_beside_each_other_are_told_of():
     "text", ["", "{}", "[" * 10**5, '{"training": 3}', '{"training": [4], "seed": -1, "streams": []}']
 )
 def test_training_that_cannot_be_read_is_the_usual(text):
-    model = modelled(made(0))
+    model = export_model(made(0))
     for each in model.metadata_props:
         each.value = text if each.key == "naive_graph.sequential" else each.value
     assert sequential_from_onnx(model).learning_rate == 0.1

@@ -14,7 +14,7 @@ from test_onnx_out import off, operators_in, run_by_reference, run_by_runtime  #
 from naive_graph import AdamTrainer  # noqa: E402
 from naive_graph.classroom.digits import NETWORK, pictures  # noqa: E402
 from naive_graph.interop import from_onnx, to_onnx  # noqa: E402
-from naive_graph.interop.onnx.export import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import export_model  # noqa: E402
 from naive_graph.tensor import softmax_cross_entropy  # noqa: E402
 
 FOLDER = Path(__file__).parent / "networks"
@@ -52,7 +52,7 @@ def test_a_network_from_pytorch_gives_what_onnxruntime_does(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_network_goes_out_with_the_operators_that_it_came_with(name):
     network, x = imported(name), given(name)
-    model = modelled(network)
+    model = export_model(network)
     onnx.checker.check_model(model, full_check=True)
     came = onnx.load(FOLDER / f"{name}.onnx")
     ours, theirs = operators_in(model), operators_in(came)
@@ -61,14 +61,14 @@ def test_a_network_goes_out_with_the_operators_that_it_came_with(name):
     assert {*network.parameters} <= {each.name for each in model.graph.initializer}
     assert [each.name for each in model.graph.output] == ["y"] and [each.name for each in model.graph.input] == ["x"]
     assert off(run_by_runtime(model, {"x": x})[0], run_by_runtime(came, {"x": x})[0]) <= 1e-5
-    assert off(run_by_reference(modelled(network, "float64"), {"x": x})[0], network(x)) <= 1e-12
+    assert off(run_by_reference(export_model(network, "float64"), {"x": x})[0], network(x)) <= 1e-12
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_in_out_and_in_again_is_the_same_graph(name):
-    model = modelled(imported(name))
+    model = export_model(imported(name))
     again = from_onnx(model)
-    assert written(modelled(again)) == written(model)
+    assert written(export_model(again)) == written(model)
     assert off(again(given(name)), imported(name)(given(name))) <= 1e-15
 
 
@@ -95,7 +95,7 @@ def test_a_dimension_that_came_open_leaves_open():
     """And what is known of its size alone, stays closed: here nothing is."""
     network = from_onnx(NETWORK)
     network(np.zeros((3, 1, 8, 8)))
-    again = from_onnx(modelled(network))
+    again = from_onnx(export_model(network))
     assert [each.extents for each in again.slots] == [("batch", 1, 8, 8)]
     assert [each.extents for each in again.content.outputs] == [("batch", 10)]
     x = pictures()[0][:7]

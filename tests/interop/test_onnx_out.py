@@ -18,7 +18,7 @@ from naive_graph import Graph, LeafNode, Model, operators, scope  # noqa: E402
 from naive_graph.errors import ExportError, ImportModelError  # noqa: E402
 from naive_graph.interop import to_onnx  # noqa: E402
 from naive_graph.interop.onnx import from_onnx  # noqa: E402
-from naive_graph.interop.onnx.export import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import export_model  # noqa: E402
 from naive_graph.tensor import LeafType, tensor_operator  # noqa: E402
 from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.tensor.operators.examples import example as like  # noqa: E402
@@ -73,7 +73,7 @@ def off(found, due):
 
 def leaves(what, due, values=None):
     """Both runtimes agree with us; the model in single precision."""
-    double, single = modelled(what, "float64"), modelled(what)
+    double, single = export_model(what, "float64"), export_model(what)
     for model, run, most in ((double, run_by_reference, 1e-12), (single, run_by_runtime, 1e-5)):
         onnx.checker.check_model(model, full_check=True)
         assert model.ir_version <= 13 and model.opset_import[0].version <= 26
@@ -95,7 +95,7 @@ def test_a_row_leaves_and_onnx_own_evaluator_gives_the_same_in_double(name, at):
         pytest.skip(f"onnx's evaluator is wrong about {WRONG_THERE[name, at]}")
     with Graph.scratch():
         case = ExampleCall(operators()[name], operators()[name].examples[at])
-        model = modelled(case.results, "float64")
+        model = export_model(case.results, "float64")
         onnx.checker.check_model(model, full_check=True)
         most = 1e-7 if name in SINGLE_THERE or (name, at) in SINGLE_THERE else 1e-12
         for found, each in zip(run_by_reference(model), case.results, strict=True):
@@ -107,7 +107,7 @@ def test_a_row_leaves_and_onnxruntime_gives_the_same_in_single(name):
     for example in operators()[name].examples:
         with Graph.scratch():
             case = ExampleCall(operators()[name], example)
-            model = modelled(case.results)
+            model = export_model(case.results)
             onnx.checker.check_model(model, full_check=True)
             for found, each in zip(run_by_runtime(model), case.results, strict=True):
                 assert off(found, each.eval()) <= 1e-5
@@ -119,7 +119,7 @@ def test_a_row_that_left_comes_back_as_itself(name):
         with Graph.scratch():
             case = ExampleCall(operators()[name], example)
             due = [np.array(each.eval()) for each in case.results]
-            back = from_onnx(modelled(dict(zip("abcdef", case.results)), "float64"))
+            back = from_onnx(export_model(dict(zip("abcdef", case.results)), "float64"))
             for found, each in zip(back.outputs.values(), due, strict=True):
                 assert off(found.eval(), each) <= 1e-12
 
@@ -130,7 +130,7 @@ def test_a_row_with_a_name_in_onnx_leaves_as_one_operator():
         row = operators()[name]
         names = {each.operator for each in row.mappings if each.framework == "onnx"}
         with Graph.scratch():
-            found = [operators_in(modelled(ExampleCall(row, each).results)) for each in row.examples]
+            found = [operators_in(export_model(ExampleCall(row, each).results)) for each in row.examples]
         if names and not any(names & {*each} for each in found):
             missing.append(name)
     # Two that onnxruntime lacks; one is younger; one has an example of images alone; one is stored turned.
@@ -141,7 +141,7 @@ def test_a_row_with_a_name_in_onnx_leaves_as_one_operator():
 def test_an_operator_that_an_opset_lacks_leaves_as_its_composition(opset):
     x = LeafNode.parameter([[0.5, -1.0, 2.0]], "x")
     y = (x.mish() + x.gelu()).rms_norm(np.ones(3))
-    model = modelled(y, opset=opset)
+    model = export_model(y, opset=opset)
     onnx.checker.check_model(model, full_check=True)
     assert ("RMSNormalization" in operators_in(model)) == (opset >= 23)
     assert ("naive_graph.gelu" in operators_in(model)) == (opset < 20)
@@ -218,7 +218,7 @@ def test_an_embedding_takes_whole_numbers():
 
 def test_numbers_that_were_compared_stay_truth_values_where_these_are_due():
     x = LeafNode.parameter([1.0, -2.0], "x")
-    assert operators_in(modelled(ng.where(x > 0.0, x, 0.1 * x))) == ["Greater", "Mul", "Where"]
+    assert operators_in(export_model(ng.where(x > 0.0, x, 0.1 * x))) == ["Greater", "Mul", "Where"]
 
 
 def test_what_is_a_condition_and_a_number_stays_a_number():
@@ -227,7 +227,7 @@ def test_what_is_a_condition_and_a_number_stays_a_number():
     y, z = ng.where(x, x, 3.0), ng.where(w, w, 3.0)
     model = leaves([y, z], [y.eval(), z.eval()], {"x": x.value})
     assert model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
-    alone = modelled(ng.where(x, 1.0, w))
+    alone = export_model(ng.where(x, 1.0, w))
     assert alone.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.BOOL
 
 
@@ -262,7 +262,7 @@ def test_scalar_nodes_leave_as_operators_of_numbers():
 
 def test_a_function_of_numbers_comes_back_with_its_parameters():
     x = Graph.Variable(6.0, name="x")
-    back = from_onnx(modelled({"f": ((x - 7) ** 2 + 10).log()}, "float64"))
+    back = from_onnx(export_model({"f": ((x - 7) ** 2 + 10).log()}, "float64"))
     f = back.outputs["f"]
     assert [*back.parameters] == ["x"] and float(f.eval()) == pytest.approx(math.log(11.0), abs=1e-15)
     f.backward()
@@ -271,12 +271,12 @@ def test_a_function_of_numbers_comes_back_with_its_parameters():
 
 def test_what_is_learned_and_what_stays_is_told_apart_when_it_comes_back():
     w, stays = LeafNode.parameter([1.0, 2.0], "w"), LeafNode.constant([3.0, 4.0], "stays")
-    assert [*from_onnx(modelled(w * stays)).parameters] == ["w"]
+    assert [*from_onnx(export_model(w * stays)).parameters] == ["w"]
 
 
 def test_a_sum_of_many_stays_one_operator():
     a, b, c = (Graph.Variable(float(at), name=name) for at, name in enumerate("abc", 1))
-    assert operators_in(modelled(a + b + c)) == ["Sum"]
+    assert operators_in(export_model(a + b + c)) == ["Sum"]
     product = a * b * c
     Graph.forward()
     assert operators_in(leaves(product, [product.value])) == ["Mul", "Mul"]
@@ -302,14 +302,14 @@ def test_rules_that_onnx_lacks_keep_their_digits(at):
         Graph.on_invalid = "ignore"
         Graph.forward()
         Graph.on_invalid = "warn"
-        assert off(run_by_reference(modelled(f, "float64"))[0], f.value) <= 1e-14
+        assert off(run_by_reference(export_model(f, "float64"))[0], f.value) <= 1e-14
 
 
 def test_a_hundred_thousand_nodes_leave_without_recursion():
     f = Graph.Variable(0.5, name="x")
     for _ in range(20_000):
         f = (f * 0.5).sin() + 1.0
-    model = modelled(f)
+    model = export_model(f)
     assert len(model.graph.node) == 60_000
 
 
@@ -355,14 +355,14 @@ def test_an_operator_that_computes_in_python_is_named_with_all_others():
     half = ng.operator("half_out", lambda a: a / 2 if a > 0 else 0.0, [None])
     x = Graph.Variable(1.5, name="x")
     with pytest.raises(ExportError, match=r"floor_out.*half_out.*Write its value with naive_graph's functions"):
-        modelled([floor(x), half(x), floor(x) + 1.0])
+        export_model([floor(x), half(x), floor(x) + 1.0])
 
     @ng.tensor_operator()
     def floored_out(x):
         return floor(x) + half(x.sum())
 
     with pytest.raises(ExportError, match=r"floor_out.*half_out"):
-        modelled(floored_out(LeafNode.parameter([1.0, 2.0])))
+        export_model(floored_out(LeafNode.parameter([1.0, 2.0])))
 
 
 # --- names, parameters, files --------------------------------------------------------
@@ -372,7 +372,7 @@ def test_names_and_scopes_are_kept():
     x = LeafNode.input((3,), "x")
     with scope("head"):
         y = (x * LeafNode.parameter([1.0, 2.0, 3.0], "scale")).softmax(name="chances")
-    model = modelled({"answer": y + 1.0})
+    model = export_model({"answer": y + 1.0})
     assert [each.name for each in model.graph.node] == ["head/mul", "head/chances", "add"]
     assert [each.name for each in model.graph.output] == ["answer"]
     assert next(each.name for each in model.graph.initializer) == "scale"
@@ -382,7 +382,7 @@ def test_names_are_kept_of_what_is_written_with_letters_and_of_what_changes_noth
     x, w = LeafNode.input((2, 3), "x"), LeafNode.parameter(np.ones((3, 4)), "w")
     inner = ng.linear("ij,jk->ki", x, w, name="inner")
     same = ng.tensor.transform("ij->ij", inner.tanh(), name="same")
-    model = modelled([ng.tensor.transform("ij->ji", inner, alpha=2.0, name="turned"), same])
+    model = export_model([ng.tensor.transform("ij->ji", inner, alpha=2.0, name="turned"), same])
     assert [each.name for each in model.graph.output] == ["turned", "same"]
     assert {"inner", "turned"} <= {each.name for each in model.graph.node}
 
@@ -439,20 +439,20 @@ def test_what_cannot_leave_is_told_of(arguments, says, tmp_path, monkeypatch):
 @pytest.mark.parametrize("wrong", [{"dtype": "int8"}, {"dtype": None}, {"opset": 3}, {"opset": "18"}, {"opset": True}])
 def test_a_type_or_opset_that_is_none_is_told_of(wrong):
     with pytest.raises(ExportError, match=r'is a whole number from|is "float32" or'):
-        modelled(Graph.Variable(1.0) * 2.0, **wrong)
+        export_model(Graph.Variable(1.0) * 2.0, **wrong)
 
 
 def test_a_weight_beyond_single_precision_is_told_of():
     x = LeafNode.parameter([1.0, 1e300], "x")
     with pytest.raises(ExportError, match=r"'x' has numbers beyond single precision\. Write dtype"):
-        modelled(x * 2.0)
-    assert run_by_reference(modelled(x * 2.0, "float64"))[0][1] == 2e300
+        export_model(x * 2.0)
+    assert run_by_reference(export_model(x * 2.0, "float64"))[0][1] == 2e300
 
 
 def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
     monkeypatch.setattr("naive_graph.interop.onnx.export_values.MOST_BYTES", 100)
     with pytest.raises(ExportError, match=r"more than the 2 GB.*Write dtype"):
-        modelled(LeafNode.parameter(np.ones(30), "w") * 2.0)
+        export_model(LeafNode.parameter(np.ones(30), "w") * 2.0)
 
 
 def test_what_is_picked_by_zeros_and_ones_leaves_written_out():
@@ -463,13 +463,13 @@ def test_what_is_picked_by_zeros_and_ones_leaves_written_out():
 
 def test_a_name_that_is_no_text_is_told_of():
     with pytest.raises(ExportError, match=r"name 'w.ud800' is no text that a file can hold"):
-        modelled(LeafNode.parameter([1.0], name="w\ud800") * 2.0)
+        export_model(LeafNode.parameter([1.0], name="w\ud800") * 2.0)
 
 
 def test_a_parameter_without_a_value_is_told_of():
     x = LeafNode(LeafType.PARAMETER, (2,), name="x")
     with pytest.raises(ExportError, match=r"'x'.*has no value\. Set it"):
-        modelled(x * 2.0)
+        export_model(x * 2.0)
 
 
 # --- our own functions, read again --------------------------------------------------
@@ -484,7 +484,7 @@ def test_a_parameter_without_a_value_is_told_of():
 )  # fmt: skip
 def test_a_function_that_says_nonsense_of_itself_is_what_it_is_made_of(key, text):
     x = LeafNode.input((2,), "x")
-    model = modelled({"y": ng.square(x) + 1.0}, "float64")
+    model = export_model({"y": ng.square(x) + 1.0}, "float64")
     for each in model.functions[0].metadata_props:
         each.value = text if each.key == f"naive_graph.{key}" else each.value
     assert from_onnx(model)([2.0, 3.0]).tolist() == [5.0, 10.0]
@@ -492,7 +492,7 @@ def test_a_function_that_says_nonsense_of_itself_is_what_it_is_made_of(key, text
 
 def test_a_property_that_does_not_fit_is_told_of():
     stacked = ng.operators()["stack"]([LeafNode.input((2, 2), "x"), LeafNode.input((2, 2), "z")], axis=1)
-    model = modelled({"y": stacked}, "float64")
+    model = export_model({"y": stacked}, "float64")
     for each in model.functions[0].metadata_props:
         each.value = '{"axis": 9}' if each.key == "naive_graph.properties" else each.value
     with pytest.raises(ImportModelError, match="axis"):

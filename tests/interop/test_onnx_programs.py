@@ -14,7 +14,7 @@ from test_onnx_out import run_by_reference, run_by_runtime  # noqa: E402
 
 from naive_graph import Constant, Graph, LeafNode, Variable, atan2, linear, tanh, where  # noqa: E402
 from naive_graph.interop import from_onnx  # noqa: E402
-from naive_graph.interop.onnx.export import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import export_model  # noqa: E402
 from naive_graph.tensor import stack, transform  # noqa: E402
 
 LAWS = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -54,7 +54,7 @@ def test_a_program_of_tensors_and_its_gradients_compute_the_same_elsewhere(steps
         slopes = sum((each.sum() for each in made[1:]), start=made[0].sum()).gradients(leaves) if len(steps) < 4 else []
         results = [*made, *slopes]
         due = [np.array(each.eval()) for each in results]
-        double, single = modelled(results, "float64"), modelled(results)
+        double, single = export_model(results, "float64"), export_model(results)
         for model in (double, single):
             onnx.checker.check_model(model, full_check=True)
         for found, each in zip(run_by_reference(double), due, strict=True):
@@ -71,7 +71,7 @@ def test_a_program_of_scalars_computes_the_same_elsewhere(recipe):
     with Graph.scratch():
         made = build(recipe)
         Graph.forward()
-        model = modelled(made, "float64")
+        model = export_model(made, "float64")
         onnx.checker.check_model(model, full_check=True)
         fed = {each.name: each.value for each in made if each.name}
         for found, each in zip(run_by_reference(model, fed), made, strict=True):
@@ -95,5 +95,5 @@ def test_the_sign_of_zero_stays_through_angles_choices_and_sums(y, x):
         ]
         Graph.forward()
         # By onnx's own evaluator: Where of onnxruntime gives 0.0 for -0.0.
-        for found, each in zip(run_by_reference(modelled(made, "float64"), {"a": y, "b": x}), made, strict=True):
+        for found, each in zip(run_by_reference(export_model(made, "float64"), {"a": y, "b": x}), made, strict=True):
             close(found, each.value, 1e-12)

@@ -15,7 +15,7 @@ from test_onnx_out import run_by_runtime  # noqa: E402
 from naive_graph import Graph  # noqa: E402
 from naive_graph.errors import ImportAttributeError, NaiveGraphError  # noqa: E402
 from naive_graph.interop import from_onnx  # noqa: E402
-from naive_graph.interop.onnx.export import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import export_model  # noqa: E402
 
 EVERY = 7  # of the cases; all of them take a minute and a half
 
@@ -43,7 +43,7 @@ def went_round(case):
         due = by_name(network, given)
     except NaiveGraphError:
         return False  # another test says why
-    model = modelled(network)
+    model = export_model(network)
     onnx.checker.check_model(model, full_check=True)
     values = dict(zip((each.name for each in network.slots), given))
     names, kept = [each.name for each in model.graph.output], [each.name for each in model.graph.input]
@@ -56,7 +56,7 @@ def went_round(case):
         assert "expanded" in case.name
         return True
     assert all(close(back[name], due[name]) for name in names), case.name
-    once_more = modelled(again)
+    once_more = export_model(again)
     same = onnx.printer.to_text(once_more) == onnx.printer.to_text(model)
     if any(each in case.name for each in SPELT_OUT):
         found = run_by_runtime(once_more, {name: values[name] for name in kept})

@@ -8,7 +8,7 @@ import onnx_suite as suite
 from onnx import TensorProto, defs, helper
 
 from naive_graph.errors import NumericError
-from naive_graph.interop.onnx.import_graph import PREPARED, unsupported
+from naive_graph.interop.onnx.import_graph import IMPORT_RULES, unsupported
 from naive_graph.interop.onnx.import_values import mapping_of
 from naive_graph.interop.onnx.steps import Application
 
@@ -81,7 +81,7 @@ LOOKED_AT = {
 
 def test_in_every_opset_each_attribute_of_what_is_prepared_is_read_or_refused_by_name():
     missing = []
-    for op in PREPARED:
+    for op in IMPORT_RULES:
         for opset in range(7, defs.onnx_opset_version() + 1):
             try:
                 schema = defs.get_schema(op, opset, "")

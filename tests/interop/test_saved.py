@@ -16,7 +16,7 @@ from test_onnx_out import off, run_by_reference, run_by_runtime  # noqa: E402
 from naive_graph import AdamTrainer, fit, gradients  # noqa: E402
 from naive_graph.errors import TrainingError  # noqa: E402
 from naive_graph.interop import from_onnx, from_tensorflow  # noqa: E402
-from naive_graph.interop.onnx.export import modelled  # noqa: E402
+from naive_graph.interop.onnx.export import export_model  # noqa: E402
 
 FOLDER = Path(__file__).parent
 FILES = {
@@ -107,7 +107,7 @@ def open_names(model):
 @pytest.mark.parametrize("name", FILES)
 def test_a_network_leaves_with_its_open_sizes_open(name):
     network = imported(name)
-    model = modelled(network, "float64")
+    model = export_model(network, "float64")
     onnx.checker.check_model(model, full_check=True)
     assert open_names(model) == {each for slot in network.slots for each in slot.extents if isinstance(each, str)}
     for open_ in (3, 1, 8):
@@ -121,7 +121,7 @@ def test_a_network_leaves_with_its_open_sizes_open(name):
 def test_a_runtime_takes_it_for_every_size(name):
     network = imported(name)
     network(*arrays_for(network, 4))
-    model = modelled(network)
+    model = export_model(network)
     for open_ in (3, 1):
         given = arrays_for(network, open_)
         values = dict(zip((each.name for each in model.graph.input), given))
@@ -131,12 +131,12 @@ def test_a_runtime_takes_it_for_every_size(name):
 @pytest.mark.parametrize("name", FILES)
 def test_out_and_in_and_out_is_the_same_file(name):
     network = imported(name)
-    model = modelled(network)
+    model = export_model(network)
     assert {*from_onnx(model).content.learned} == {*network.weights.parameters}
     if FILES[name].suffix == ".pb":  # -1 in a shape, as one file says it and the other does not
-        model = modelled(from_onnx(model))
+        model = export_model(from_onnx(model))
     again = from_onnx(model)
-    assert onnx.printer.to_text(modelled(again)) == onnx.printer.to_text(model)
+    assert onnx.printer.to_text(export_model(again)) == onnx.printer.to_text(model)
     given = arrays_for(again)
     assert off(again(*given), network(*given)) <= 1e-6
 
@@ -154,17 +154,17 @@ def test_gradients_leave_and_come_back_with_what_they_are_gradients_of(name):
     given = arrays_for(network)
     network(*given)
     what = with_gradients(network)
-    model = modelled(what, "float64")
+    model = export_model(what, "float64")
     again = from_onnx(model)
-    once = modelled(again, "float64")  # in which what is known, as the 1 that a sweep begins with, is computed
-    assert onnx.printer.to_text(modelled(from_onnx(once), "float64")) == onnx.printer.to_text(once)
+    once = export_model(again, "float64")  # in which what is known, as the 1 that a sweep begins with, is computed
+    assert onnx.printer.to_text(export_model(from_onnx(once), "float64")) == onnx.printer.to_text(once)
     found = again(**dict(zip((each.name for each in network.slots), given)))
     for key, due in what.items():
         assert np.allclose(found[key], due.eval(), rtol=1e-12, atol=1e-12)
 
 
 def test_what_is_held_in_a_derivative_is_held_when_it_comes_back():
-    network, again = imported("keras/transformer"), from_onnx(modelled(imported("keras/transformer"), "float64"))
+    network, again = imported("keras/transformer"), from_onnx(export_model(imported("keras/transformer"), "float64"))
     slopes = []
     for each in (network, again):
         each(*arrays_for(network))
@@ -180,7 +180,7 @@ def test_whole_numbers_and_truth_values_are_asked_for_as_they_were():
              node("Sum", "a b c", "y")]  # fmt: skip
     kinds = {"n": INT64, "m": onnx.TensorProto.INT32, "t": onnx.TensorProto.BOOL}
     network = from_onnx(model_of(nodes, [(name, ("k",), kind) for name, kind in kinds.items()], [("y", None)]))
-    model = modelled(network)
+    model = export_model(network)
     assert {each.name: each.type.tensor_type.elem_type for each in model.graph.input} == kinds
     assert {each.extents for each in from_onnx(model).slots} == {("k",)}
     values = {"n": np.array([1, 2]), "m": np.array([3, 4], np.int32), "t": np.array([True, False])}
@@ -198,7 +198,7 @@ def test_a_size_that_is_used_as_a_number_stays_closed_or_open_but_never_wrong(no
     text = text.replace("(float[?] y)", "(float y)").replace("  ", "\n")
     network = from_onnx(onnx.parser.parse_model(text))
     network(np.ones((4, 3)))
-    model = modelled(network)
+    model = export_model(network)
     for rows in {4} | ({7, 1} if open_names(model) else set()):
         x = np.random.default_rng(rows).normal(size=(rows, 3))
         assert off(run_by_runtime(model, {"x": x})[0], network(x)) <= 1e-6

@@ -11,23 +11,23 @@ from onnx import TensorProto
 from ...errors import ImportModelError, UnknownOperatorError
 from ...tensor import picks
 from ...tensor.operators.table import TABLE
-from .import_graph import OnnxBuilder, prepared, unsupported
+from .import_graph import OnnxBuilder, import_rule, unsupported
 from .import_rules import attributes_of
-from .steps import MOST_STEPS, Application, inlined, taken, text
+from .steps import MOST_STEPS, Application, captured_names, inline_functions, text
 
 
-def inside(
+def build_subgraph(
     builder: OnnxBuilder, step: Application, graph: Any, turn: int | str, given: Sequence[Any] = (),
     types: Sequence[int] = (),
 ) -> list[Any]:  # fmt: skip
     """The results of a graph, for these values of its inputs. Its values are called after the step and the turn."""
     prefix = f"{step.name}/{turn}/"
-    outer = {name: name for name in taken(graph)}
+    outer = {name: name for name in captured_names(graph)}
     if len(graph.input) != len(given):
         raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(given)}.")
     for each, value, type_ in zip(graph.input, given, types):
         builder.values[prefix + text(each.name)], builder.types[prefix + each.name] = value, type_
-    for each in inlined(graph.node, (), {"": step.opset}, outer, prefix):
+    for each in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
         if unsupported(each):
             raise UnknownOperatorError(f"There is nothing here for {each.op}, in a graph of {step.label}.")
         builder.take(each)
@@ -37,14 +37,14 @@ def inside(
     return [builder.value(each) for each in results]
 
 
-@prepared("If")
+@import_rule("If")
 def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The branch that a known condition chooses."""
     chosen = "then_branch" if builder.known(step, 0).all() else "else_branch"
-    return inside(builder, step, step.attributes[chosen].g, chosen)
+    return build_subgraph(builder, step, step.attributes[chosen].g, chosen)
 
 
-@prepared("Loop")
+@import_rule("Loop")
 def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """As many turns as are known beforehand."""
     body, most, going = step.attributes["body"].g, builder.known(step, 0), builder.known(step, 1)
@@ -53,7 +53,7 @@ def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     types = [TensorProto.INT64, TensorProto.BOOL, *(builder.type(step, at) for at in range(2, len(step.inputs)))]
     while (most is None or turn < most) and (going is None or going.all()):
         _check(step, body, turn)
-        going, *found = inside(builder, step, body, turn, [np.array(turn), np.array(True), *states], types)
+        going, *found = build_subgraph(builder, step, body, turn, [np.array(turn), np.array(True), *states], types)
         if not isinstance(going, np.ndarray):
             raise ImportModelError(f"{step.label}: how often it turns must be known before the network runs.")
         states, turn = found[:count], turn + 1
@@ -61,7 +61,7 @@ def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [*states, *(_stacked(builder, step, each, 0) for each in zip(*seen))]
 
 
-@prepared("Scan")
+@import_rule("Scan")
 def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A turn for each entry along an axis of what is gone through."""
     said, body = attributes_of(step), step.attributes["body"].g
@@ -78,7 +78,7 @@ def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     _check(step, body, turns)
     for turn in range(turns):
         parts = [_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
-        found = inside(builder, step, body, turn, [*states, *parts], types)
+        found = build_subgraph(builder, step, body, turn, [*states, *parts], types)
         states = found[:count]
         seen.append(found[count:])
     axes, back = (said.get(f"scan_output_{name}", [0] * results) for name in ("axes", "directions"))

@@ -25,7 +25,7 @@ DOMAIN = "naive_graph"  # of the operators that ONNX lacks
 PARAMETERS = f"{DOMAIN}.parameters"  # by which a file says which weights are learned
 
 
-def told(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
+def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
 ) -> dict[str, str]:  # fmt: skip
     """What a function says of itself. operands: of the call, by their places among the inputs."""
     said = {"operator": operator}
@@ -41,7 +41,7 @@ def told(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properti
     return said | {"operands": json.dumps(place(list(operands))), "properties": json.dumps(plain)}
 
 
-def says(function: Any) -> str:
+def operator_name(function: Any) -> str:
     """The operator that a function says it is."""
     return _said(function)[0]
 
@@ -61,7 +61,7 @@ def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
     return row.name, {}
 
 
-def restored(function: Any, inputs: Sequence[Any], name: str) -> Any:
+def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
     """The results of the operator that a function says it is, applied to its inputs. Raises NaiveGraphError."""
     operator, operands, properties = _said(function)
     given = [None if at is None else [inputs[each] for each in at] if isinstance(at, list) else inputs[at]
@@ -98,7 +98,7 @@ def _operator(name: str) -> Any:
     return rule if rule is not None and rule.helper else TABLE[name]
 
 
-def learned(said: Mapping[str, str]) -> set[str] | None:
+def stored_parameters(said: Mapping[str, str]) -> set[str] | None:
     """The names of the weights that are parameters; None if the file does not say."""
     try:
         names = json.loads(said[PARAMETERS])

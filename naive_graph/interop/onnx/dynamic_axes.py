@@ -23,11 +23,11 @@ Written = tuple[ModelBuilder, GraphProto]
 Write = Callable[[Sizes], Written]
 
 
-class Closed(Exception):
+class FixedSize(Exception):
     """A size cannot be left open."""
 
 
-class Open(NamedTuple):
+class OpenSize(NamedTuple):
     """A size that is left open: its name, what it is at first, how much more then, and what it is in all variants."""
 
     name: str
@@ -36,18 +36,18 @@ class Open(NamedTuple):
     sizes: Sequence[int] = ()
 
 
-def opened(network: ImportedNetwork, present: Sizes, write: Write) -> Written:
+def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Write) -> Written:
     """What is written of a network, with as many of its sizes open as can be."""
     extents = [sized(each, network.sizes) or shape for each, shape in zip(network.slots, present)]
     taken = {each for node in network.with_sizes().inner for each in node.shape}
     free = iter([each for each in PRIMES if each not in taken])
-    written, open_ = write(present), list[Open]()
+    written, open_ = write(present), list[OpenSize]()
     for name in dict.fromkeys(each for some in extents for each in some if isinstance(each, str)):
         size, later = next(free, 101), next(free, 103)
         try:
-            more = [*open_, Open(name, size, later - size)]
-            written, open_ = _opened(more, lambda chosen: write(_sizes(extents, present, chosen))), more
-        except (Closed, NaiveGraphError):  # it has meaning for the sizes at hand alone
+            more = [*open_, OpenSize(name, size, later - size)]
+            written, open_ = _write_variants(more, lambda chosen: write(_sizes(extents, present, chosen))), more
+        except (FixedSize, NaiveGraphError):  # it has meaning for the sizes at hand alone
             continue
     return written
 
@@ -56,7 +56,7 @@ def _sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: dict[str, i
     return tuple(tuple(chosen.get(said, size) for said, size in zip(*each)) for each in zip(extents, present))
 
 
-def _opened(open_: Sequence[Open], write: Callable[[dict[str, int]], Written]) -> Written:
+def _write_variants(open_: Sequence[OpenSize], write: Callable[[dict[str, int]], Written]) -> Written:
     """What is written for the sizes at first, for each of them changed, and for all."""
     first = {each.name: each.size for each in open_}
     last = {each.name: each.size + each.more for each in open_}
@@ -67,7 +67,7 @@ def _opened(open_: Sequence[Open], write: Callable[[dict[str, int]], Written]) -
              for place, each in enumerate(open_, 1)]  # fmt: skip
     functions = [[*each.functions.values()] for each in builders]
     if len({*map(len, functions)}) > 1 or any([*each.node] != [*graphs[0].node] for each in graphs):
-        raise Closed
+        raise FixedSize
     for several in zip(*functions):
         calls = zip(*(each.shapes[several[0].name] for each in builders))
         _open_function(open_, several, [*calls])
@@ -75,13 +75,13 @@ def _opened(open_: Sequence[Open], write: Callable[[dict[str, int]], Written]) -
     return variants[0]
 
 
-def _open_graph(open_: Sequence[Open], graphs: Sequence[GraphProto]) -> None:
+def _open_graph(open_: Sequence[OpenSize], graphs: Sequence[GraphProto]) -> None:
     graph = graphs[0]
     shapes = [[[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in some.input] for some in graphs]
     body = OpenedBody(open_, [each.name for each in graph.input], [shapes], graph.node)
     stored = [{each.name: each for each in some.initializer} for some in graphs]
     if any([*each] != [*stored[0]] for each in stored):
-        raise Closed
+        raise FixedSize
     kept = [body.number([each[name] for each in stored]) for name in stored[0]]
     _replace(graph.node, [*body.made, *graph.node])
     _replace(graph.initializer, [each for each in kept if each is not None])
@@ -91,18 +91,18 @@ def _open_graph(open_: Sequence[Open], graphs: Sequence[GraphProto]) -> None:
                 _open_extent(open_, dims)
 
 
-def _open_function(open_: Sequence[Open], several: Sequence[Any], calls: Sequence[Any]) -> None:
+def _open_function(open_: Sequence[OpenSize], several: Sequence[Any], calls: Sequence[Any]) -> None:
     """The numbers in a local function, from the shapes that it is called with. It writes them as Constants."""
     function = several[0]
     if any(each.name != function.name or len(each.node) != len(function.node) for each in several):
-        raise Closed
+        raise FixedSize
     body = OpenedBody(open_, function.input, calls, function.node)
     kept = []
     for nodes in zip(*(each.node for each in several)):
         node = nodes[0]
         if node.op_type != "Constant":
             if any(each != node for each in nodes):
-                raise Closed
+                raise FixedSize
             kept.append(node)
             continue
         number = body.number([each.attribute[0].t for each in nodes])
@@ -116,7 +116,7 @@ def _replace(part: Any, values: Iterable[Any]) -> None:
     part.extend(values)
 
 
-def _open_extent(open_: Sequence[Open], dims: Sequence[Any]) -> None:
+def _open_extent(open_: Sequence[OpenSize], dims: Sequence[Any]) -> None:
     sizes = [each.dim_value for each in dims]
     if len({*sizes}) > 1:
         dims[0].Clear()
@@ -130,7 +130,7 @@ class OpenedBody:
     """
 
     def __init__(
-        self, open_: Sequence[Open], inputs: Sequence[str], calls: Sequence[Any], nodes: Sequence[Any]
+        self, open_: Sequence[OpenSize], inputs: Sequence[str], calls: Sequence[Any], nodes: Sequence[Any]
     ) -> None:
         self.open, self.inputs, self.calls, self.nodes = open_, inputs, calls, nodes
         self.made: list[NodeProto] = []
@@ -144,7 +144,7 @@ class OpenedBody:
         if len({each.shape for each in arrays}) > 1:
             return self._spread(first.name, arrays)
         if arrays[0].dtype != np.int64 or arrays[0].ndim != 1:
-            raise Closed
+            raise FixedSize
         varies = np.any([each != arrays[0] for each in arrays], axis=0)
         readers = [each for each in self.nodes if first.name in each.input]
         if varies.sum() == 1 and all(each.op_type == "Reshape" for each in readers) and min(arrays[0]) > 0:
@@ -156,10 +156,10 @@ class OpenedBody:
         """An array that is the same along its open axes: once, and spread."""
         shapes = [np.array(each.shape) for each in arrays]
         if len({*map(len, shapes)}) > 1:
-            raise Closed
+            raise FixedSize
         once = arrays[0][tuple(slice(0, 1) if len({*each}) > 1 else slice(None) for each in zip(*shapes))]
         if not all(np.array_equal(each, np.broadcast_to(once, each.shape)) for each in arrays):
-            raise Closed
+            raise FixedSize
         self._compute(f"{name}.shape", shapes)
         self._node("Expand", [f"{name}.once", f"{name}.shape"], name)
         return numpy_helper.from_array(once, f"{name}.once")
@@ -170,7 +170,7 @@ class OpenedBody:
         rest = arrays[0] - sum(slope * size.size for slope, size in zip(slopes, self.open))
         for array, *sizes in zip(arrays, *(each.sizes for each in self.open)):
             if not np.array_equal(array, rest + sum(slope * size for slope, size in zip(slopes, sizes))):
-                raise Closed
+                raise FixedSize
         total = f"{name}.rest"
         self._node("Constant", [], total, value=numpy_helper.from_array(rest))
         for place, slope in enumerate(slopes, 1):
@@ -183,7 +183,7 @@ class OpenedBody:
         """A multiple of an open size, which is found at an axis of an input."""
         at, axis, times = self._source(place)
         if (slope % times).any():
-            raise Closed
+            raise FixedSize
         self._node("Shape", [self.inputs[at]], f"{name}.size", start=axis, end=axis + 1)
         self._node("Constant", [], f"{name}.times", value=numpy_helper.from_array(slope // times))
         self._node("Mul", [f"{name}.size", f"{name}.times"], name)
@@ -197,7 +197,7 @@ class OpenedBody:
                 times = {variant[at][axis] / each for call in self.calls for variant, each in zip(call, due)}
                 if len(times) == 1 and (only := times.pop()).is_integer() and only:
                     return at, axis, int(only)
-        raise Closed
+        raise FixedSize
 
     def _node(self, operator: str, inputs: Sequence[str], output: str, **attributes: Any) -> None:
         self.made.append(helper.make_node(operator, inputs, [output], output, **attributes))

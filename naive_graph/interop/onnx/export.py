@@ -18,7 +18,7 @@ from ...tensor.base import TensorNode
 from ...training.model import Model
 from ..network import ImportedNetwork, Sizes
 from .custom_ops import DOMAIN
-from .dynamic_axes import Written, opened
+from .dynamic_axes import Written, write_with_open_sizes
 from .export_graph import GraphBuilder, graph
 from .export_layers import SAID, layered, said
 from .export_nodes import NodeWriter
@@ -49,11 +49,11 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
     'model.onnx'
     """
     target = path_of(path, ExportError)
-    write_whole(target, modelled(what, dtype, opset).SerializeToString(), ExportError)
+    write_whole(target, export_model(what, dtype, opset).SerializeToString(), ExportError)
     return target
 
 
-def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
+def export_model(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """What `to_onnx` writes, as a message of protobuf."""
     try:
         return _modelled(what, dtype, opset)
@@ -64,12 +64,12 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
 def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     model_builder = ModelBuilder(*_checked(dtype, opset))
     if isinstance(what, Layers):  # before Model, which it is too
-        return packed(model_builder, layered(model_builder, what), **{SAID: said(what)})
+        return make_model(model_builder, layered(model_builder, what), **{SAID: said(what)})
     if isinstance(what, Model):
-        return packed(model_builder, _parameters(model_builder, what))
+        return make_model(model_builder, _parameters(model_builder, what))
     if isinstance(what, ImportedNetwork):
-        return packed(*_imported(what, model_builder.real, model_builder.opset))
-    return packed(model_builder, _graph(model_builder, what))
+        return make_model(*_imported(what, model_builder.real, model_builder.opset))
+    return make_model(model_builder, _graph(model_builder, what))
 
 
 def _imported(network: ImportedNetwork, real: int, opset: int) -> Written:
@@ -82,7 +82,7 @@ def _imported(network: ImportedNetwork, real: int, opset: int) -> Written:
         nodes = present if sizes == shapes else network.build(sizes)
         return model_builder, _graph(model_builder, nodes.outputs)
 
-    return opened(network, shapes, write)
+    return write_with_open_sizes(network, shapes, write)
 
 
 def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
@@ -114,7 +114,7 @@ def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def packed(model_builder: ModelBuilder, written: GraphProto, **told: str) -> ModelProto:
+def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) -> ModelProto:
     """A graph as a model, with the functions that it calls."""
     opsets = [helper.make_opsetid("", model_builder.opset)]
     if model_builder.functions:

@@ -25,11 +25,11 @@ from ...tensor.operators.row import Row
 from ...tensor.selection import SelectionNode
 from ...training.model import ParameterLeaf
 from ..network import InputLeaf
-from .custom_ops import custom_name, told
+from .custom_ops import custom_name, describe_call
 from .export_graph import GraphBuilder, function
-from .export_rules import emitted
-from .export_scalar import ScalarWriter, applied
-from .export_tensor import plain
+from .export_rules import export_call
+from .export_scalar import ScalarWriter, emit_rule
+from .export_tensor import export_node
 from .export_values import InputValue, Refused, StoredValue, Turned, Value
 
 MOST_SAID = 10  # things that a message names
@@ -144,7 +144,7 @@ class NodeWriter:
 
     def plain(self, node: TensorNode) -> Value:
         before = len(self.builder.nodes)
-        value = plain(self.builder, node, self.of)
+        value = export_node(self.builder, node, self.of)
         if node.name and len(self.builder.nodes) > before:
             self.builder.call_it(value, node.name)
         return value
@@ -177,7 +177,7 @@ class NodeWriter:
 
     def rule(self, node: TensorNode, call: Call) -> Value:
         operands = [self.of(each) for each in call.operands]
-        return applied(self.builder, call.operator, operands, node.name or "", self.scope(node, call))
+        return emit_rule(self.builder, call.operator, operands, node.name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
         named = None if call.results else results[0].name
@@ -187,8 +187,10 @@ class NodeWriter:
             perm = call.properties["axes"] or range(results[0].rank)[::-1]
             return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
         if isinstance(call.operator, OfRule):
-            return [applied(self.builder, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
-        found = emitted(self.builder, call, results, self.of, label, scope)
+            return [
+                emit_rule(self.builder, call.operator.rule, [self.of(each) for each in call.operands], label, scope)
+            ]
+        found = export_call(self.builder, call, results, self.of, label, scope)
         return self.composed(results, call, label, scope) if found is None else found
 
     def composed(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
@@ -204,7 +206,7 @@ class NodeWriter:
         writer.inner = dict.fromkeys(results, call.within)
         values = writer.put(results)
         self.refused.update(writer.refused)
-        said = told(call.operator.name, [*fed], call.operands, call.properties)
+        said = describe_call(call.operator.name, [*fed], call.operands, call.properties)
         taken = [each.shape for each in fed]
         called, attributes = custom_name(call)
         proto = function(inside, called, values, said)

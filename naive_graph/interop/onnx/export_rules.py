@@ -31,7 +31,7 @@ def require(fits: Any) -> None:
         raise Unfit
 
 
-class Statement:
+class ExportedOperator:
     """A call as one operator of ONNX: its inputs by position and how their axes stand, and its attributes.
 
     Made from a row's mapping, the operands' values, and the properties. Raises Unfit.
@@ -133,12 +133,12 @@ def _fitting(value: Any, kind: int) -> Any:
 # --- what stands otherwise there ----------------------------------------------
 
 
-Around = Callable[[Statement, Sequence[Extents], str, str], list[Value]]
+ExportRule = Callable[[ExportedOperator, Sequence[Extents], str, str], list[Value]]
 Of = Callable[[TensorNode], Value]
-AROUND: dict[str, Around] = {}  # by a row's name, or its kind
+EXPORT_RULES: dict[str, ExportRule] = {}  # by a row's name, or its kind
 
 
-def emitted(
+def export_call(
     builder: GraphBuilder,
     call: Call,
     results: Sequence[TensorNode],
@@ -152,7 +152,7 @@ def emitted(
                 for each in call.operands]  # fmt: skip
     properties = {name: value(each) if isinstance(each, TensorNode) else each
                   for name, each in {**call.properties, **_ended(call)}.items()}  # fmt: skip
-    around = AROUND.get(row.name) or AROUND.get(row.kind) or Statement.emit
+    around = EXPORT_RULES.get(row.name) or EXPORT_RULES.get(row.kind) or ExportedOperator.emit
     for mapping in row.mappings:
         if (
             mapping.framework == "onnx"
@@ -160,7 +160,7 @@ def emitted(
             and mapping.since <= builder.model_builder.opset <= (mapping.until or builder.model_builder.opset)
         ):
             try:
-                return around(Statement(builder, call, mapping, operands, properties), shapes, label, scope)
+                return around(ExportedOperator(builder, call, mapping, operands, properties), shapes, label, scope)
             except Unfit:
                 continue
     return None
@@ -175,11 +175,11 @@ def _ended(call: Call) -> dict[str, Any]:
     return {"end": [LAST if size == -1 else end for end, size in zip(ends, sizes)], "sizes": None}
 
 
-def around(*names: str) -> Callable[[Around], Around]:
+def export_rule(*names: str) -> Callable[[ExportRule], ExportRule]:
     """Enter what writes the rows of these names or kinds."""
 
-    def define(function: Around) -> Around:
-        AROUND.update(dict.fromkeys(names, function))
+    def define(function: ExportRule) -> ExportRule:
+        EXPORT_RULES.update(dict.fromkeys(names, function))
         return function
 
     return define
@@ -188,8 +188,8 @@ def around(*names: str) -> Callable[[Around], Around]:
 # --- by kind ------------------------------------------------------------------
 
 
-@around("elementwise")
-def _elementwise(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("elementwise")
+def _elementwise(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Nothing is turned between images that all lie turned."""
     values = [each for each in said.inputs.values() if isinstance(each, Value)]
     require(said.operator != "PRelu" or values[0].shape == shapes[0])  # it spreads the slope alone
@@ -199,15 +199,15 @@ def _elementwise(said: Statement, shapes: Sequence[Extents], label: str, scope: 
     return said.emit(shapes, label, scope, [order])
 
 
-@around("reduction")
-def _reduction(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("reduction")
+def _reduction(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     axes = said.call.properties["axis"]
     require(axes is None or len(axes))  # none at all would mean all there
     return said.emit(shapes, label, scope)
 
 
-@around("window")
-def _image(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("window")
+def _image(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Windows: of four axes there, with the channels before the space."""
     properties, builder, (shape,) = said.call.properties, said.builder, shapes
     require(not properties.get("ceil_mode") or builder.model_builder.opset >= 22)  # before, ONNX counted otherwise
@@ -219,8 +219,8 @@ def _image(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -
     return _narrowed(builder, said, wide, shapes, label, scope, [order])
 
 
-@around("attention")
-def _attention(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("attention")
+def _attention(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Batch and heads lead there."""
     (shape,) = shapes
     require(len(shape) <= 4)
@@ -236,7 +236,7 @@ def _widened(builder: GraphBuilder, x: Value) -> Value:
 
 
 def _narrowed(
-    builder: GraphBuilder, said: Statement, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
+    builder: GraphBuilder, said: ExportedOperator, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
     turned: Sequence[Order | None] = (),
 ) -> list[Value]:  # fmt: skip
     """The result of four axes, in the shape that it has here."""
@@ -249,8 +249,8 @@ def _narrowed(
 # --- by name ------------------------------------------------------------------
 
 
-@around("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
-def _channelled(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
+def _channelled(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Channels stand after the batch there."""
     require(not said.call.properties.get("training"))  # runtimes have it for training alone
     if said.call.properties["data_format"] == "NCHW":
@@ -261,22 +261,22 @@ def _channelled(said: Statement, shapes: Sequence[Extents], label: str, scope: s
     return said.emit(shapes, label, scope, [order])
 
 
-@around("local_response_norm")
-def _local(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("local_response_norm")
+def _local(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     require(len(shapes[0]) == 4)  # runtimes have it for images alone
     return _channelled(said, shapes, label, scope)
 
 
-@around("mean_variance_norm")
-def _spelt(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("mean_variance_norm")
+def _spelt(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """The axes are said even if they are the usual ones: ONNX's definition of it lacks them."""
     axes = said.call.properties["axis"]
     said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
     return said.emit(shapes, label, scope)
 
 
-@around("matmul")
-def _product(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("matmul")
+def _product(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     for place, turn in enumerate(("transpose_a", "transpose_b")):
         if said.call.properties[turn]:
             own = said.inputs[place].straight
@@ -284,14 +284,14 @@ def _product(said: Statement, shapes: Sequence[Extents], label: str, scope: str)
     return said.emit(shapes, label, scope)
 
 
-@around("one_hot")
-def _hot(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("one_hot")
+def _hot(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     said.inputs[0] = said.inputs[0].whole()
     return said.emit(shapes, label, scope)
 
 
-@around("nll_loss", "softmax_cross_entropy_loss")
-def _classes(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("nll_loss", "softmax_cross_entropy_loss")
+def _classes(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Classes stand along axis 1 there."""
     rank = len(said.inputs[0].shape)
     require(rank > 1)
@@ -301,8 +301,8 @@ def _classes(said: Statement, shapes: Sequence[Extents], label: str, scope: str)
     return said.emit(shapes, label, scope)
 
 
-@around("rnn", "gru", "lstm")
-def _recurrent(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+@export_rule("rnn", "gru", "lstm")
+def _recurrent(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Time first, which all runtimes know."""
     said.attributes["hidden_size"] = shapes[0][-1]
     if not said.attributes.pop("layout", 0):

@@ -17,7 +17,7 @@ from ...errors import NaiveGraphError
 from ...graph.nodes import Node
 from ...tensor.evaluation.entries import VALUES
 from ...tensor.operators.table import TABLE
-from .custom_ops import told
+from .custom_ops import describe_call
 from .export_graph import GraphBuilder, function
 from .export_values import BOOL, InputValue, ModelBuilder, Order, Refused, StoredValue, Value
 
@@ -96,7 +96,7 @@ class ArrayFunctions:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         rule = RULES[rule_for(name)[0]]
-        return lambda *operands: BuilderArray(applied(self.builder, rule, operands))
+        return lambda *operands: BuilderArray(emit_rule(self.builder, rule, operands))
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         return BuilderArray(entrywise(self.builder, "Where", [condition, a, b]))
@@ -141,7 +141,7 @@ class ArrayFunctions:
         return self.where(left, right + self.where(below, -math.pi, math.pi), right)  # -0.0 + 0.0 would be 0.0
 
 
-def drawn(builder: GraphBuilder, operand: Any) -> Value:
+def as_value(builder: GraphBuilder, operand: Any) -> Value:
     """What a rule is given, as a value: a value, something drawn, a number or an array of numbers or truth values."""
     if isinstance(operand, (BuilderArray, Value)):
         return operand.value if isinstance(operand, BuilderArray) else operand
@@ -153,7 +153,7 @@ def entrywise(
     builder: GraphBuilder, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
 ) -> Value:
     """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
-    values = [drawn(builder, each) for each in operands]
+    values = [as_value(builder, each) for each in operands]
     if not any(each.shape for each in values):  # scalar nodes
         return builder.emit(operator, values, [()], label, scope=scope, **attributes)[0]
     order = common_order(values)
@@ -182,11 +182,11 @@ def onnx_name(rule: Rule, opset: int) -> str | None:
     return next((each.operator for each in mappings if each.framework == "onnx" and each.since <= opset), None)
 
 
-def applied(builder: GraphBuilder, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
+def emit_rule(builder: GraphBuilder, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
     """A rule, as one operator of ONNX or as a call of its function. Raises Refused."""
     name = onnx_name(rule, builder.model_builder.opset)
     if name is None:
-        return _called(builder, rule, [drawn(builder, each) for each in operands], label or rule.name, scope)
+        return _called(builder, rule, [as_value(builder, each) for each in operands], label or rule.name, scope)
     if rule.arity is None and len(operands) != 2:
         if rule.name == "add":
             return entrywise(builder, "Sum", operands, label, scope)
@@ -194,7 +194,7 @@ def applied(builder: GraphBuilder, rule: Rule, operands: Sequence[Any], label: s
         for place, each in enumerate(rest):  # ONNX multiplies two at a time
             last = place == len(rest) - 1
             first = entrywise(builder, name, [first, each], label if last else "", scope)
-        return drawn(builder, first)
+        return as_value(builder, first)
     return entrywise(builder, name, operands, label, scope)
 
 
@@ -214,8 +214,8 @@ def _function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
         result: Any = VALUES[rule.name](ArrayFunctions(inside), *letters)
     else:
         result = _composition(rule, [BuilderOperand(each) for each in letters])
-    said = told(rule.name, letters, letters, {})
-    return model_builder.enter(function(inside, rule.name, [drawn(inside, result)], said), [()] * count)
+    said = describe_call(rule.name, letters, letters, {})
+    return model_builder.enter(function(inside, rule.name, [as_value(inside, result)], said), [()] * count)
 
 
 class BuilderOperand(Arithmetic):
@@ -228,7 +228,7 @@ class BuilderOperand(Arithmetic):
 
     def apply(self, rule: Rule, *operands: Any) -> BuilderOperand:
         given = [each.drawn if isinstance(each, BuilderOperand) else float(each) for each in operands]
-        return BuilderOperand(BuilderArray(applied(self.drawn.builder, rule, given)))
+        return BuilderOperand(BuilderArray(emit_rule(self.drawn.builder, rule, given)))
 
 
 def _composition(rule: Rule, letters: Sequence[BuilderOperand]) -> Any:
@@ -291,7 +291,7 @@ class ScalarWriter:
 
     def _applied(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
         try:
-            return applied(self.builder, rule, operands, name, scope)
+            return emit_rule(self.builder, rule, operands, name, scope)
         except Refused as refused:
             self.refused[str(refused)] = None
             return self.builder.constant(0.0)

@@ -17,14 +17,14 @@ from ...tensor.operators.table import TABLE
 from ...tensor.reduction import Places, ReductionNode
 from ...tensor.selection import SelectionNode
 from .export_graph import GraphBuilder
-from .export_scalar import BuilderArray, applied, drawn
+from .export_scalar import BuilderArray, as_value, emit_rule
 from .export_values import Refused, Value
 
 ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # the others: the largest
 Of = Callable[[TensorNode], Value]
 
 
-def plain(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
+def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
     """A node from the values of its sources. Raises Refused."""
     if isinstance(node, TransformNode):
         return _transform(builder, node, value(node.sources[0]))
@@ -40,7 +40,7 @@ def plain(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
 def _transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
     found = _beside(builder, source, node.index.src, node.index.dst)
     found = builder.expand(found, node.shape)
-    return found if node.alpha == 1.0 else applied(builder, RULES["mul"], [found, node.alpha])
+    return found if node.alpha == 1.0 else emit_rule(builder, RULES["mul"], [found, node.alpha])
 
 
 def _beside(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
@@ -58,7 +58,7 @@ def _linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
         return _product(builder, node, value)
     sources = zip(node.sources, (node.index.left, node.index.right))
     sides = [_beside(builder, value(source), ids, node.index.dst) for source, ids in sources]
-    return applied(builder, RULES[node.op.name], sides)
+    return emit_rule(builder, RULES[node.op.name], sides)
 
 
 def _product(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
@@ -69,7 +69,7 @@ def _product(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     ]
     factors = settled(given, node.index.dst) or [(np.array(1.0), ())]
     if len(factors) == 1 and factors[0][1] == node.index.dst:
-        return drawn(builder, factors[0][0])
+        return as_value(builder, factors[0][0])
     letters: dict[int, str] = {}
     for each in (each for _, ids in factors for each in ids):
         if len(letters) == len(ascii_letters):
@@ -77,7 +77,7 @@ def _product(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
         letters.setdefault(each, ascii_letters[len(letters)])
     terms = ",".join("".join(map(letters.get, ids)) for _, ids in factors)  # type: ignore[arg-type]
     equation = f"{terms}->{''.join(letters[each] for each in node.index.dst)}"
-    return builder.emit("Einsum", [drawn(builder, each) for each, _ in factors], [node.shape], equation=equation)[0]
+    return builder.emit("Einsum", [as_value(builder, each) for each, _ in factors], [node.shape], equation=equation)[0]
 
 
 def _nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
@@ -88,8 +88,8 @@ def _nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value])
             values[place] = source
     for step, rule, operands in steps.rules:
         given = [values[each] for each in operands]
-        values[step] = rule(*given) if all(type(each) is float for each in given) else applied(builder, rule, given)
-    return builder.expand(drawn(builder, values[steps.result]), node.shape)
+        values[step] = rule(*given) if all(type(each) is float for each in given) else emit_rule(builder, rule, given)
+    return builder.expand(as_value(builder, values[steps.result]), node.shape)
 
 
 def _reduction(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:

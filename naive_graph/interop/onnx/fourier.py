@@ -10,12 +10,12 @@ import numpy as np
 from ...tensor import picks
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode, LinearNode
-from .import_graph import OnnxBuilder, prepared
+from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
 from .steps import Application
 
 
-@prepared("DFT")
+@import_rule("DFT")
 def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     said, x, length = attributes_of(step), builder.operand(step, 0), builder.known(step, 1)
     axis = said.get("axis", 1) if step.opset < 20 else builder.known(step, 2)
@@ -25,7 +25,7 @@ def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [_spectrum(builder, step, x, at, count if length is None else int(length), inverse, half)]
 
 
-@prepared("STFT")
+@import_rule("STFT")
 def stft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The spectrum of each frame of a signal."""
     by, length = builder.known(step, 1), builder.known(step, 3)

@@ -9,7 +9,7 @@ from onnx import FunctionProto, TypeProto, helper
 
 from ...errors import ImportModelError
 from .inference import node_of, schema_of
-from .steps import Application, inlined
+from .steps import Application, inline_functions
 
 Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
 
@@ -24,7 +24,7 @@ def _versions(schema: Any, opset: int) -> list[int]:
     return [each for each in said if each <= opset]
 
 
-def spelt_out(step: Application, typed: Typed) -> list[Application]:
+def expand_body(step: Application, typed: Typed) -> list[Application]:
     """The steps that an operator is made of, for inputs of these types and shapes. Raises ImportModelError."""
     schema = schema_of(step.op, step.opset)
     node = node_of(step)
@@ -42,7 +42,7 @@ def spelt_out(step: Application, typed: Typed) -> list[Application]:
     if not function.node:
         raise ImportModelError(f"{step.label}: ONNX does not say what it is made of, for these inputs.")
     function.domain, function.name = "", step.op
-    return inlined([node], [function], {"": step.opset})
+    return inline_functions([node], [function], {"": step.opset})
 
 
 def _type(data_type: int, shape: Iterable[int]) -> TypeProto:

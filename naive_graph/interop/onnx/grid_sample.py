@@ -14,7 +14,7 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, picks
 from ...tensor.operators.kinds import entry
 from ...tensor.operators.table import TABLE
-from .import_graph import OnnxBuilder, prepared
+from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
 from .resize import far, near
 from .steps import Application
@@ -23,7 +23,7 @@ CUBIC = -0.75
 Tap = tuple[Any, Any]  # places along an axis, and what they weigh; None for 1
 
 
-@prepared("GridSample")
+@import_rule("GridSample")
 def grid_sample(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x, grid = builder.operand(step, 0), builder.operand(step, 1)
     said = {"mode": "linear", "padding_mode": "zeros", "align_corners": 0, **attributes_of(step)}

@@ -20,14 +20,14 @@ from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
 from ..network import BuiltGraph
 from .arrays import entry_type
-from .custom_ops import restored
-from .function_bodies import has_body, spelt_out
+from .custom_ops import rebuild_call
+from .function_bodies import expand_body, has_body
 from .import_values import WHOLE, Values, check_attributes, mapping_of, operands, properties
 from .inference import KNOWN_ONLY, check_entries, evaluate, schema_of, size_of_results, types_of_results
 from .steps import Application
 
-Prepared = Callable[["OnnxBuilder", Application], Sequence[Any]]
-PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py
+ImportRule = Callable[["OnnxBuilder", Application], Sequence[Any]]
+IMPORT_RULES: dict[str, ImportRule] = {}  # operators that take more than their row's mapping; see preparing.py
 # Operators that compute fractions of whole numbers, and drop them: towards 0.
 FRACTIONS = {
     "Div", "Gemm", "GridSample", "Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Resize",
@@ -36,11 +36,11 @@ FRACTIONS = {
 LARGEST_WHOLE = 2**53  # up to which float64 has all whole numbers
 
 
-def prepared(*ops: str) -> Callable[[Prepared], Prepared]:
+def import_rule(*ops: str) -> Callable[[ImportRule], ImportRule]:
     """Enter a function of (builder, step) that gives the results of these operators."""
 
-    def define(function: Prepared) -> Prepared:
-        PREPARED.update(dict.fromkeys(ops, function))
+    def define(function: ImportRule) -> ImportRule:
+        IMPORT_RULES.update(dict.fromkeys(ops, function))
         return function
 
     return define
@@ -52,7 +52,7 @@ def unsupported(step: Application) -> str:
         return ""
     if step.domain or schema_of(step.op, step.opset) is None:
         return "" if is_custom(step) else "unknown"
-    if step.op in PREPARED or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset) or has_body(step):
+    if step.op in IMPORT_RULES or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset) or has_body(step):
         return ""
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
 
@@ -89,7 +89,7 @@ class OnnxBuilder(Values):
     def _results(self, step: Application) -> Sequence[Any]:
         function = own_function(step)
         if function is not None:
-            found = restored(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
+            found = rebuild_call(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
             return found if isinstance(found, tuple) else [found]
         if is_custom(step):
             return self.by_row(step)
@@ -144,9 +144,9 @@ class OnnxBuilder(Values):
 
     def _built(self, step: Application) -> Sequence[Any]:
         """The results of a step by our own operators."""
-        if step.op in PREPARED:
+        if step.op in IMPORT_RULES:
             try:
-                return PREPARED[step.op](self, step)
+                return IMPORT_RULES[step.op](self, step)
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 if isinstance(error, NaiveGraphError):
                     raise
@@ -173,7 +173,7 @@ class OnnxBuilder(Values):
 
     def by_body(self, step: Application) -> Sequence[Any]:
         """The results of what ONNX says that an operator is made of."""
-        for each in spelt_out(step, self._typed) if has_body(step) else _none(step):
+        for each in expand_body(step, self._typed) if has_body(step) else _none(step):
             if unsupported(each):
                 raise UnknownOperatorError(f"There is nothing here for {each.op}, of which ONNX makes {step.label}.")
             self.take(each)

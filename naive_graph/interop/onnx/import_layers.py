@@ -15,7 +15,7 @@ from ...sequential.model import Sequential
 from ...sequential.network import Streams
 from .custom_ops import DOMAIN
 from .export_layers import SAID
-from .import_values import plain
+from .import_values import attribute_value
 from .reading import OnnxContent, read
 from .steps import Application
 
@@ -89,7 +89,7 @@ class LayerReader:
 
     def said(self, step: Application, **usual: Any) -> Any:
         """The step's attributes, if all but these are what they usually are; else None."""
-        found = {name: plain(step, each) for name, each in step.attributes.items()}
+        found = {name: attribute_value(step, each) for name, each in step.attributes.items()}
         odd = {name for name, each in found.items() if name in USUAL and each not in USUAL[name]}
         return None if odd - usual.keys() else {**usual, **found}
 
@@ -120,7 +120,7 @@ def _unknown(reader: LayerReader, step: Application) -> bool:
 
 
 def _turn(reader: LayerReader, step: Application) -> bool:
-    perm = plain(step, step.attributes["perm"]) if "perm" in step.attributes else None
+    perm = attribute_value(step, step.attributes["perm"]) if "perm" in step.attributes else None
     if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
         return False
     reader.first = not reader.first
@@ -130,7 +130,7 @@ def _turn(reader: LayerReader, step: Application) -> bool:
 def _lay_out(reader: LayerReader, step: Application) -> bool:
     """Flattened; a Reshape that does the same may say it, too."""
     if step.op == "Flatten":
-        return plain(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
+        return attribute_value(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
     shape = reader.array(step, 1)
     return shape is not None and len(shape) == 2 and shape[1] in (-1, prod(reader.shape))
 
@@ -168,7 +168,7 @@ def _read_pooled(reader: LayerReader, step: Application) -> bool:
 
 def _read_activation(reader: LayerReader, step: Application) -> bool:
     rank = len(reader.shape) + 1
-    axis = plain(step, step.attributes["axis"]) if "axis" in step.attributes else -1
+    axis = attribute_value(step, step.attributes["axis"]) if "axis" in step.attributes else -1
     channels = 1 if reader.first and rank == 4 else rank - 1
     return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
 

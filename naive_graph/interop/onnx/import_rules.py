@@ -13,8 +13,8 @@ from ...tensor import arithmetic, reduce
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
-from .import_graph import OnnxBuilder, cast_to, prepared, truncated
-from .import_values import plain
+from .import_graph import OnnxBuilder, cast_to, import_rule, truncated
+from .import_values import attribute_value
 from .steps import Application
 
 WIDE = {TensorProto.INT64, TensorProto.INT32}
@@ -22,17 +22,17 @@ FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProt
 
 
 def attributes_of(step: Application) -> dict[str, Any]:
-    return {name: plain(step, each) for name, each in step.attributes.items()}
+    return {name: attribute_value(step, each) for name, each in step.attributes.items()}
 
 
-def without(step: Application, *attributes: str) -> Application:
+def drop_attributes(step: Application, *attributes: str) -> Application:
     return step._replace(attributes={name: each for name, each in step.attributes.items() if name not in attributes})
 
 
 # --- what is known of any tensor ----------------------------------------------
 
 
-@prepared("Constant")
+@import_rule("Constant")
 def constant(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     (name, value), *_ = attributes_of(step).items() or [("value", None)]
     if name == "value" and value is not None:
@@ -42,18 +42,18 @@ def constant(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [np.asarray(value, np.int64 if "int" in name else np.float32)]
 
 
-@prepared("Shape")
+@import_rule("Shape")
 def shape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     said, x = attributes_of(step), builder.input(step, 0)
     return [np.array(x.shape[said.get("start", 0) : said.get("end")], np.int64)]
 
 
-@prepared("Size")
+@import_rule("Size")
 def size(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [np.array(builder.input(step, 0).size, np.int64)]
 
 
-@prepared("Cast", "CastLike")
+@import_rule("Cast", "CastLike")
 def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Entries are float64 whatever they are there; those that become whole numbers lose their fractions."""
     x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
@@ -73,8 +73,8 @@ def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [TABLE["mod"](x - float(bounds.min), float(bounds.max - bounds.min + 1)) + float(bounds.min)]
 
 
-@prepared("Mod")
-def rest(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+@import_rule("Mod")
+def remainder(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     row = TABLE["fmod" if attributes_of(step).get("fmod") else "mod"]
     return [row(builder.operand(step, 0), builder.operand(step, 1), name=step.name)]
 
@@ -82,7 +82,7 @@ def rest(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 # --- shapes -------------------------------------------------------------------
 
 
-@prepared("Reshape")
+@import_rule("Reshape")
 def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A 0 stands for the extent that was there."""
     said, x = attributes_of(step), builder.operand(step, 0)
@@ -92,18 +92,18 @@ def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return builder.applied(step, TABLE["reshape"], {"x": x, "shape": wanted})
 
 
-@prepared("Softmax", "LogSoftmax", "Hardmax")
+@import_rule("Softmax", "LogSoftmax", "Hardmax")
 def flattening(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Before opset 13 the axes from `axis` on were one."""
     if step.opset >= 13:
         return builder.by_row(step)
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis", 1)
     flat = TABLE["flatten_to_matrix"](x, axis)
-    (y,) = builder.by_row(without(step, "axis"), x=flat, axis=1)
+    (y,) = builder.by_row(drop_attributes(step, "axis"), x=flat, axis=1)
     return [TABLE["reshape"](y, x.shape)]
 
 
-@prepared("Split")
+@import_rule("Split")
 def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Without sizes: equal parts, one for each output. A part of no entries is known."""
     said, given = attributes_of(step), builder.known(step, 1)
@@ -118,7 +118,7 @@ def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [next(parts) if each else empty for each in sizes]
 
 
-@prepared(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
+@import_rule(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
                                          "LogSum")))  # fmt: skip
 def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """No axes mean all of them, or with noop_with_empty_axes none."""
@@ -126,7 +126,7 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     axes = said.get("axes") if "axes" in said else builder.known(step, 1)
     whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
     row = TABLE["reduce_sum"] if whole_mean else None  # the mean is a sum times 1 / count, which may be below
-    step = without(step, "noop_with_empty_axes")
+    step = drop_attributes(step, "noop_with_empty_axes")
     if axes is not None and np.size(axes):
         found = builder.by_row(step, row)
     else:
@@ -138,7 +138,7 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 # --- layers with several results ----------------------------------------------
 
 
-@prepared("BatchNormalization")
+@import_rule("BatchNormalization")
 def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """In training there are the running mean and variance as well."""
     said, x = attributes_of(step), builder.operand(step, 0)
@@ -153,7 +153,7 @@ def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [*y, *(momentum * old + (1.0 - momentum) * new for old, new in zip(before, now))]
 
 
-@prepared("Dropout")
+@import_rule("Dropout")
 def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """x, and a mask that keeps all: a network is read to be used. What drops at random has no counterpart."""
     x, training = builder.operand(step, 0), builder.known(step, 2)
@@ -164,7 +164,7 @@ def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [TABLE["identity"](x, name=step.name), kept]
 
 
-@prepared("Attention")
+@import_rule("Attention")
 def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The row has no heads in one axis, no groups of heads, no truth values as masks, and no past."""
     q, k = (builder.operand(step, place) for place in (0, 1))
@@ -176,8 +176,8 @@ def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 # --- what is known beforehand of a part ---------------------------------------
 
 
-@prepared("IsNaN", "IsInf")
-def wild(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+@import_rule("IsNaN", "IsInf")
+def is_nan_or_inf(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """What is not itself, or is infinite on a side that counts."""
     x, said = builder.operand(step, 0), attributes_of(step)
     if step.op == "IsNaN":
@@ -187,7 +187,7 @@ def wild(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [found[0] if len(found) == 1 else found[0] + found[1]]
 
 
-@prepared("Compress")
+@import_rule("Compress")
 def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The entries where a known condition holds."""
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
@@ -200,7 +200,7 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 # --- whole numbers that stand for others --------------------------------------
 
 
-def _beside(builder: OnnxBuilder, step: Application, place: int, shape: tuple[int, ...]) -> Any:
+def _broadcast_along_axis(builder: OnnxBuilder, step: Application, place: int, shape: tuple[int, ...]) -> Any:
     """A scale, or a zero point: one, one for each entry along an axis, or one for each block of them."""
     said, value = attributes_of(step), builder.operand(step, place)
     if value is None or not value.shape or value.size == 1:
@@ -212,9 +212,9 @@ def _beside(builder: OnnxBuilder, step: Application, place: int, shape: tuple[in
     return TABLE["reshape"](value, [extent if at == axis else 1 for at, extent in enumerate(shape)])
 
 
-def quantized(builder: OnnxBuilder, step: Application, x: Any) -> Any:
+def quantize_value(builder: OnnxBuilder, step: Application, x: Any) -> Any:
     """round(x / scale) + zero point, within what the type holds."""
-    scale, zero = (_beside(builder, step, place, x.shape) for place in (1, 2))
+    scale, zero = (_broadcast_along_axis(builder, step, place, x.shape) for place in (1, 2))
     kind = attributes_of(step).get("output_dtype") or (TensorProto.UINT8 if zero is None else builder.type(step, 2))
     bounds = np.iinfo(dtype_of(kind, step.label))
     found = TABLE["round"](x / scale)
@@ -222,24 +222,24 @@ def quantized(builder: OnnxBuilder, step: Application, x: Any) -> Any:
     return TABLE["clip"](found, min=float(bounds.min), max=float(bounds.max))
 
 
-def spread(builder: OnnxBuilder, step: Application) -> Any:
+def dequantize_input(builder: OnnxBuilder, step: Application) -> Any:
     """(x - zero point) * scale."""
     x = builder.operand(step, 0)
-    scale, zero = (_beside(builder, step, place, x.shape) for place in (1, 2))
+    scale, zero = (_broadcast_along_axis(builder, step, place, x.shape) for place in (1, 2))
     return (x if zero is None else x - zero) * scale
 
 
-@prepared("QuantizeLinear")
+@import_rule("QuantizeLinear")
 def quantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    return [quantized(builder, step, builder.operand(step, 0))]
+    return [quantize_value(builder, step, builder.operand(step, 0))]
 
 
-@prepared("DequantizeLinear")
+@import_rule("DequantizeLinear")
 def dequantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    return [spread(builder, step)]
+    return [dequantize_input(builder, step)]
 
 
-@prepared("QLinearMatMul")
+@import_rule("QLinearMatMul")
 def multiplied(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    a, b = (spread(builder, step._replace(inputs=step.inputs[at : at + 3])) for at in (0, 3))
-    return [quantized(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]
+    a, b = (dequantize_input(builder, step._replace(inputs=step.inputs[at : at + 3])) for at in (0, 3))
+    return [quantize_value(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]

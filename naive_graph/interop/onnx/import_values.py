@@ -172,7 +172,7 @@ def properties(values: Values, step: Application, row: Row, mapping: Name) -> di
     def read_shape(place: int) -> Any:
         return values.operand(step, place).shape
 
-    attributes = {name: plain(step, each) for name, each in step.attributes.items()}
+    attributes = {name: attribute_value(step, each) for name, each in step.attributes.items()}
     return read_properties(row, mapping, step.opset, step.label, attributes, read_input, read_shape)
 
 
@@ -180,15 +180,17 @@ def check_attributes(step: Application, schema: Any) -> None:
     """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
     for name, each in step.attributes.items():
         if name not in schema.attributes:
-            raise ImportAttributeError(step.label, name, plain(step, each), f"{step.op} has none of this name.")
+            raise ImportAttributeError(
+                step.label, name, attribute_value(step, each), f"{step.op} has none of this name."
+            )
         if each.type != schema.attributes[name].type.value:
-            raise ImportAttributeError(step.label, name, plain(step, each), "It is of another type.")
+            raise ImportAttributeError(step.label, name, attribute_value(step, each), "It is of another type.")
     for name, said in schema.attributes.items():
         if said.required and name not in step.attributes:
             raise ImportAttributeError(step.label, name, None, "It must be there.")
 
 
-def plain(step: Application, attribute: Any) -> Any:
+def attribute_value(step: Application, attribute: Any) -> Any:
     """An attribute as a number, a text or a list."""
     value = helper.get_attribute_value(attribute)
     try:

@@ -13,10 +13,10 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
 from ..network import BuiltGraph, InputLeaf, Port, Sizes, sized
-from ..summary import Described, described
+from ..summary import SummaryContent, format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
-from .custom_ops import says
+from .custom_ops import operator_name
 from .import_graph import OnnxBuilder, own_function, unsupported
 from .import_values import mapping_of
 from .inference import check_entries
@@ -86,14 +86,14 @@ def described_as(content: OnnxContent, title: str) -> str:
     missing = {step.called: reason for step in content.steps if (reason := unsupported(step))}
     operators = [(step.called, _here(step)) for step in content.steps]
     of = f" of opset {opset}" if opset else ""
-    return described(Described(of, ports, operators, content.weights, content.learned, missing), title)
+    return format_summary(SummaryContent(of, ports, operators, content.weights, content.learned, missing), title)
 
 
 def _here(step: Application) -> str:
     """What stands for a step here."""
     function = own_function(step)
     if function is not None:
-        return says(function)
+        return operator_name(function)
     found = mapping_of(step.op, step.opset, step.domain)
     if unsupported(step):
         return "not supported"

@@ -12,13 +12,13 @@ from onnx import AttributeProto, TensorProto, defs
 from ...core.files import path_of
 from ...core.guesses import near
 from ...errors import ImportModelError
-from ..infer_trainable import Use, learned, use_of
+from ..infer_trainable import Use, find_trainable, use_of
 from ..network import Port
-from ..validate_args import learnable, texts
+from ..validate_args import check_names, check_parameter_names
 from . import custom_ops, sklearn_models
 from .arrays import array_of, type_name
 from .import_values import mapping_of
-from .steps import Application, call_by, inlined, needed, ordered, taken, text
+from .steps import Application, captured_names, find_needed_steps, inline_functions, rename_reads, sort_steps, text
 
 OLDEST = 7  # opset
 OLDEST_OF_ML = 13  # where a file says none, since it has no operator of ONNX's own
@@ -60,10 +60,10 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
         )
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
-    nodes, held = sklearn_models.spelt(graph.node)
+    nodes, held = sklearn_models.expand_operators(graph.node)
     weights = {text(each.name): array_of(each, folder) for each in graph.initializer} | held
     fed = [_slot(each) for each in graph.input if each.name not in weights]
-    steps = inlined(nodes, model.functions, opsets)
+    steps = inline_functions(nodes, model.functions, opsets)
     shares = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
     asked = [Port(each.name, FLOAT, None) if each.name in shares else _slot(each) for each in graph.output]
     if (
@@ -76,14 +76,14 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
         fed, asked, steps = _part(graph, steps, fed, asked, inputs, outputs)
-    steps = ordered(steps, {*weights, *(each.name for each in fed)}, [each.name for each in asked])
+    steps = sort_steps(steps, {*weights, *(each.name for each in fed)}, [each.name for each in asked])
     types = {each.name: each.data_type for each in graph.initializer} | dict.fromkeys(held, FLOAT)
     steps = hoist_weights(steps, weights, types, folder)
     said = {each.key: each.value for each in model.metadata_props}
     content = OnnxContent(text(graph.name), fed, weights, steps, asked, said, set(), types)
     if parameters is not None:
-        return content._replace(learned=set(learnable(parameters, weights, "weight")))
-    found = custom_ops.learned(said)
+        return content._replace(learned=set(check_parameter_names(parameters, weights, "weight")))
+    found = custom_ops.stored_parameters(said)
     return content._replace(learned=_learned(content, graph) if found is None else found)
 
 
@@ -96,14 +96,14 @@ def _part(
     made = {name for step in steps for name in step.outputs if name} | {each.name for each in fed}
 
     def ports(names: Any, own: list[Port], what: str) -> list[Port]:
-        wanted = [each.name for each in own] if names is None else texts(names, f"{what} are the names of values")
+        wanted = [each.name for each in own] if names is None else check_names(names, f"{what} are the names of values")
         for each in wanted:
             if each not in made:
                 raise ImportModelError(f"{what}: there is no value {each!r} in this graph.{near(each, made)}")
         return [stated.get(each, Port(each, FLOAT, None)) for each in wanted]
 
     given, results = ports(inputs, [], "inputs"), ports(outputs, asked, "outputs")
-    steps, read_too = needed(steps, {each.name for each in given}, [each.name for each in results])
+    steps, read_too = find_needed_steps(steps, {each.name for each in given}, [each.name for each in results])
     return given + [each for each in fed if each.name in read_too and each not in given], results, steps
 
 
@@ -111,7 +111,9 @@ def _learned(content: OnnxContent, graph: Any) -> set[str]:
     """The weights that are learned: as PyTorch says in the file, or by what is done with them."""
     shapes = {name: each.shape for name, each in content.weights.items() if each.dtype.kind == "f" and each.ndim}
     uses = [use for step in content.steps for use in _uses(step)]
-    found = learned(uses, shapes, (each.name for each in content.inputs), (each.name for each in content.outputs))
+    found = find_trainable(
+        uses, shapes, (each.name for each in content.inputs), (each.name for each in content.outputs)
+    )
     told = {each.name: every.value for part in (graph.initializer, graph.value_info) for each in part
             for every in each.metadata_props if every.key == KIND}  # fmt: skip
     said = {name: told[name] == "PARAMETER" for name in shapes if name in told}
@@ -124,12 +126,12 @@ def _uses(step: Application) -> Iterator[Use]:
     for name, attribute in step.attributes.items():
         if isinstance(attribute, AttributeProto) and attribute.type == AttributeProto.GRAPH:
             graph, prefix = attribute.g, f"{step.name}/{name}/"
-            outer = {each: each for each in taken(graph)}
+            outer = {each: each for each in captured_names(graph)}
             inner = [prefix + each.name for each in graph.input]
             given = [outer.get(each.name, prefix + each.name) for each in graph.output]
             for mine, theirs in zip(inner[::-1], step.inputs[::-1]):  # a Loop counts first
                 yield Use("identity", True, {"x": [theirs]}, [theirs], [mine])
-            for each in inlined(graph.node, (), {"": step.opset}, outer, prefix):
+            for each in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
                 yield from _uses(each)
             for mine, theirs in zip(given[::-1], step.outputs[::-1]):  # and says whether to go on
                 yield Use("identity", True, {"x": [mine]}, [mine], [theirs])
@@ -255,7 +257,7 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
     for name, tensor in stored.items():
         weights[prefix + name], types[prefix + name] = array_of(tensor, folder), tensor.data_type
     del graph.initializer[:]
-    call_by(graph, {name: prefix + name for name in stored})
+    rename_reads(graph, {name: prefix + name for name in stored})
     if len(nodes) < len(graph.node):
         kept = type(graph)(node=nodes)
         del graph.node[:]

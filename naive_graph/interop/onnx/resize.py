@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import ImportAttributeError
 from ...tensor.base import TensorNode
 from ...tensor.operators.table import TABLE
-from .import_graph import OnnxBuilder, prepared
+from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
 from .steps import Application
 
@@ -80,7 +80,7 @@ def far(a: float, way: Any) -> Any:
 REACH = {"linear": (1, _straight), "cubic": (2, _cubic)}
 
 
-@prepared("Resize", "Upsample")
+@import_rule("Resize", "Upsample")
 def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x, old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
     said = {**USUAL, **(BEFORE if old else {}), **attributes_of(step)}

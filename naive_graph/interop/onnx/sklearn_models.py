@@ -15,7 +15,7 @@ Arrays = dict[str, Any]
 Spelt = tuple[list[NodeProto], Arrays]
 
 
-def spelt(nodes: Iterable[NodeProto]) -> Spelt:
+def expand_operators(nodes: Iterable[NodeProto]) -> Spelt:
     """The nodes with those of scikit-learn's spelt out, and the weights that these held. What is unknown stays."""
     found, weights = list[NodeProto](), Arrays()
     for node in nodes:

@@ -33,7 +33,7 @@ class Application(NamedTuple):
     def reads(self) -> tuple[str, ...]:
         """The names of what it is given, and of what the graphs inside it take from the graph around."""
         graphs = [each.g for each in self.attributes.values() if getattr(each, "g", None) and each.type == each.GRAPH]
-        return (*self.inputs, *(name for each in graphs for name in sorted(taken(each))))
+        return (*self.inputs, *(name for each in graphs for name in sorted(captured_names(each))))
 
     @property
     def called(self) -> str:
@@ -54,7 +54,7 @@ class _Body(NamedTuple):
 Key = tuple[str, str]  # a function's domain and name
 
 
-def inlined(
+def inline_functions(
     nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int], names: Mapping[str, str] = {},
     prefix: str = "",
 ) -> list[Application]:  # fmt: skip
@@ -138,26 +138,26 @@ def _apart(attribute: Any, called: Callable[[str], str]) -> Any:
     """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
-    call_by(copied.g, {name: called(name) for name in taken(copied.g)})
+    rename_reads(copied.g, {name: called(name) for name in captured_names(copied.g)})
     return copied
 
 
-def taken(graph: Any) -> set[str]:
+def captured_names(graph: Any) -> set[str]:
     """The names of what a graph takes from the graph around."""
     own = {each.name for each in (*graph.input, *graph.initializer)}
     own |= {name for node in graph.node for name in node.output}
-    inner = {name for node in graph.node for each in node.attribute for name in taken(each.g)}
+    inner = {name for node in graph.node for each in node.attribute for name in captured_names(each.g)}
     read = {name for node in graph.node for name in node.input} | {each.name for each in graph.output}
     return {name for name in (read | inner) - own if name and text(name)}
 
 
-def call_by(graph: Any, names: Mapping[str, str]) -> None:
+def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
     """Call values in a graph by these names where they are read; in graphs inside it those that these take from it."""
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         for each in node.attribute:
             if each.type == each.GRAPH:
-                call_by(each.g, {name: names[name] for name in taken(each.g) if name in names})
+                rename_reads(each.g, {name: names[name] for name in captured_names(each.g) if name in names})
     for each in graph.output:
         each.name = names.get(each.name, each.name)
 
@@ -173,7 +173,7 @@ def _called(function: Any, call: Application) -> _Body:
     return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
 
 
-def ordered(steps: Sequence[Application], known: set[str], wanted: Sequence[str]) -> list[Application]:
+def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[str]) -> list[Application]:
     """The steps, each after those that it needs. Raises ImportModelError for a circle, or a value that nobody gives."""
     makers: dict[str, int] = {}
     for at, step in enumerate(steps):
@@ -193,7 +193,9 @@ def ordered(steps: Sequence[Application], known: set[str], wanted: Sequence[str]
     return _sorted(steps, makers)
 
 
-def needed(steps: Sequence[Application], given: set[str], wanted: Iterable[str]) -> tuple[list[Application], set[str]]:
+def find_needed_steps(
+    steps: Sequence[Application], given: set[str], wanted: Iterable[str]
+) -> tuple[list[Application], set[str]]:
     """The steps that give what is wanted from what is given, and all names that they read, or that are wanted."""
     makers = {each: at for at, step in enumerate(steps) for each in step.outputs}
     found: set[int] = set()

@@ -18,7 +18,7 @@ from ...tensor.operators.convolution import landed
 from ...tensor.operators.scattering import moved_to
 from ...tensor.selection import Picker
 from ...tensor.sliding import SAME, window
-from .import_graph import OnnxBuilder, prepared
+from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
 from .steps import Application
 
@@ -26,7 +26,7 @@ PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, 
 POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
-@prepared("Conv", "ConvTranspose", *POOLS, "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "DepthToSpace",
+@import_rule("Conv", "ConvTranspose", *POOLS, "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "DepthToSpace",
           "SpaceToDepth")  # fmt: skip
 def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A sequence is an image of one row; a volume is a batch of images, whose depth is gone along apart."""
@@ -136,7 +136,7 @@ def _places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
     return forward(calculus, ancestors([y], x.serial), x, LeafNode.constant(numbers))[y]  # type: ignore[no-any-return]
 
 
-@prepared("Col2Im")
+@import_rule("Col2Im")
 def image_of_columns(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Windows laid down where they were taken; where they overlap they are added."""
     x, (image, block) = builder.operand(step, 0), ([int(n) for n in builder.known(step, at)] for at in (1, 2))

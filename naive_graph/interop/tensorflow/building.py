@@ -22,15 +22,15 @@ from .steps import GraphStep
 from .values import Type
 
 MOST_ENTRIES = 2**25  # of a tensor
-Special = Callable[["TensorFlowBuilder", GraphStep], Sequence[Any]]
-SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
+ImportRule = Callable[["TensorFlowBuilder", GraphStep], Sequence[Any]]
+IMPORT_RULES: dict[str, ImportRule] = {}  # operators that are no row, or more than one; see special.py
 
 
-def special(*ops: str) -> Callable[[Special], Special]:
+def import_rule(*ops: str) -> Callable[[ImportRule], ImportRule]:
     """Enter a function of (builder, step) that gives the results of these operators."""
 
-    def define(function: Special) -> Special:
-        SPECIAL.update(dict.fromkeys(ops, function))
+    def define(function: ImportRule) -> ImportRule:
+        IMPORT_RULES.update(dict.fromkeys(ops, function))
         return function
 
     return define
@@ -112,7 +112,7 @@ class TensorFlowBuilder:
         """Give a step its results. Raises ImportModelError, which names it."""
         self.scopes.enter(step.name)
         try:
-            found = SPECIAL[step.op](self, step) if step.op in SPECIAL else self.by_row(step)
+            found = IMPORT_RULES[step.op](self, step) if step.op in IMPORT_RULES else self.by_row(step)
         except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
             raise
         except (NaiveGraphError, MemoryError) as error:

@@ -14,9 +14,9 @@ from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
 from ..network import BuiltGraph, Port, Sizes
-from ..summary import Described, described
+from ..summary import SummaryContent, format_summary
 from ..weights import StoredWeights
-from .building import SPECIAL, KnownArray, TensorFlowBuilder, mapping_of
+from .building import IMPORT_RULES, KnownArray, TensorFlowBuilder, mapping_of
 from .reading import TensorFlowContent, check_known, read
 from .steps import PASSED
 from .values import Type, dtype, type_name
@@ -64,13 +64,13 @@ def described_as(content: TensorFlowContent, title: str) -> str:
     steps = [step for step in content.steps if step.op not in ("Const", "Placeholder", PASSED)]
     operators = [(step.op, _here(step.op)) for step in steps]
     missing = {op: "unknown" for op, here in operators if here == "not supported"}
-    return described(Described("", ports, operators, content.arrays, content.learned, missing), title)
+    return format_summary(SummaryContent("", ports, operators, content.arrays, content.learned, missing), title)
 
 
 def _here(op: str) -> str:
     """What stands for an operator here."""
     found = mapping_of(op)
-    return found[0].name if found else "computed from shapes, or passed on" if op in SPECIAL else "not supported"
+    return found[0].name if found else "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
 
 
 def _known_by(results: Sequence[Any]) -> Any:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from ...core.guesses import near
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
-from ..infer_trainable import learned, use_of
+from ..infer_trainable import find_trainable, use_of
 from ..network import Port, listed
-from ..validate_args import learnable, texts
+from ..validate_args import check_names, check_parameter_names
 from . import rewrites, special  # noqa: F401 - they enter what needs more than its row
-from .building import SPECIAL, label, mapping_of
+from .building import IMPORT_RULES, label, mapping_of
 from .files import FREEZE, graph_of
 from .rewrites import COUNTED, MOST_PARTS
 from .steps import PASSED, GraphStep, ordered, steps_of
@@ -39,7 +39,7 @@ def read(
     """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
-    for each in texts([] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"):
+    for each in check_names([] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"):
         if each not in steps:
             raise ImportModelError(f"There is no node {each!r} in this graph.{near(each, steps)}")
         kind = steps[each].attributes.get("dtype", steps[each].attributes.get("T", Type(1)))
@@ -49,7 +49,9 @@ def read(
     given = _shapes(steps, shapes)
     slots = [_slot(step, given.get(step.name)) for step in order if step.op == "Placeholder"]
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
-    found = _learned(order, arrays, wanted) if parameters is None else learnable(parameters, arrays, "Const")
+    found = (
+        _learned(order, arrays, wanted) if parameters is None else check_parameter_names(parameters, arrays, "Const")
+    )
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
     return TensorFlowContent(slots, arrays, found, order, wanted)
 
@@ -63,7 +65,7 @@ def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) ->
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
         return {f"{name}:{at}" if at else name: (name, at) for name in found for at in range(_count(steps[name]))}
     wanted = {}
-    for written in texts(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
+    for written in check_names(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
         name, _, place = written.partition(":")
         if name not in steps or not (place or "0").isdecimal():
             raise ImportModelError(f"There is no node {written!r} in this graph.{near(name, steps)}")
@@ -85,7 +87,7 @@ def check_known(order: Iterable[GraphStep]) -> None:
     """All operators are here. Raises UnknownOperatorError, which names those that are not."""
     missing: dict[str, list[str]] = {}
     for step in order:
-        if step.op not in SPECIAL and mapping_of(step.op) is None:
+        if step.op not in IMPORT_RULES and mapping_of(step.op) is None:
             missing.setdefault(step.op, []).append(step.name)
     if missing:
         said = "; ".join(f"{op} ({listed(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items())
@@ -138,4 +140,4 @@ def _learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Map
         row = mapping_of("Identity" if step.op in PASSING else step.op)
         uses.append(use_of(step.op, row, [name for name, _ in step.inputs], [step.name], None))
     inputs = (step.name for step in order if step.op == "Placeholder")
-    return learned(uses, shapes, inputs, (name for name, _ in outputs.values()))
+    return find_trainable(uses, shapes, inputs, (name for name, _ in outputs.values()))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.operators.table import TABLE
-from .building import KnownArray, TensorFlowBuilder, label, mapping_of, special
+from .building import KnownArray, TensorFlowBuilder, import_rule, label, mapping_of
 from .special import shape_of
 from .steps import GraphStep
 
@@ -19,7 +19,7 @@ COUNTED = {  # the attribute that says how many parts there are
 }  # fmt: skip
 
 
-@special("StridedSlice")
+@import_rule("StridedSlice")
 def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
@@ -84,7 +84,7 @@ def _places(step: GraphStep, part: Any, extent: int) -> range:
     return range(part % extent, part % extent + 1)
 
 
-@special("Select")
+@import_rule("Select")
 def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """where, whose condition, a vector, may be of whole slices."""
     condition = builder.operand(step, 0)
@@ -98,7 +98,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return builder.by_row(step)
 
 
-@special("OneHot")
+@import_rule("OneHot")
 def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """A class below 0 is none; our row counts it from the end."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
@@ -116,7 +116,7 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return builder.applied(step, row, {"x": x, **properties})
 
 
-@special("Conv2DBackpropInput")
+@import_rule("Conv2DBackpropInput")
 def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Where paddings are explicit, what the result has beyond them lies at its end; our row would centre it."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
@@ -130,7 +130,7 @@ def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     return builder.applied(step, row, values)
 
 
-@special("SplitV")
+@import_rule("SplitV")
 def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """One of the sizes may be -1: what the others leave."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
@@ -143,7 +143,7 @@ def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return builder.applied(step, row, {"x": x, "axis": axis, "sizes": sizes})
 
 
-@special("Unpack", "Split", "DynamicPartition")
+@import_rule("Unpack", "Split", "DynamicPartition")
 def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """How many results there are stands in an attribute, and is not to be enormous."""
     name = COUNTED[step.op]
@@ -158,14 +158,14 @@ def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return builder.by_row(step)
 
 
-@special("Erfc")
+@import_rule("Erfc")
 def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     own = step._replace(name=f"{step.name}/erf")
     (below,) = builder.applied(own, TABLE["erf"], {"x": builder.input(step, 0)})
     return builder.applied(step, TABLE["sub"], {"a": KnownArray(step.name, np.ones(())), "b": below})
 
 
-@special("TopKV2", "Cumsum")
+@import_rule("TopKV2", "Cumsum")
 def _pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Each entry meets every other one along the axis, all at once."""
     value = builder.input(step, 0)

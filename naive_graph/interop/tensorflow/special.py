@@ -13,13 +13,13 @@ from ...tensor.base import TensorNode, size_of
 from ...tensor.operators.table import TABLE
 from ..network import InputLeaf
 from ..weights import Weight
-from .building import KnownArray, TensorFlowBuilder, label, special
+from .building import KnownArray, TensorFlowBuilder, import_rule, label
 from .folding import FOLDED
 from .steps import PASSED, GraphStep
 from .values import MOST_REPEATED, Type, dtype
 
 
-@special("Const")
+@import_rule("Const")
 def _const(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.name not in builder.weights:
         return [KnownArray(step.name, builder.constants[step.name])]
@@ -28,7 +28,7 @@ def _const(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [KnownArray(step.name, leaf._value, leaf)]
 
 
-@special("Placeholder")
+@import_rule("Placeholder")
 def _placeholder(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     builder.count(builder.shapes[step.name], label(step))
     kind = dtype(step.attributes.get("dtype", Type(1)), label(step))
@@ -38,17 +38,17 @@ def _placeholder(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [leaf]
 
 
-@special("NoOp", "Assert")
+@import_rule("NoOp", "Assert")
 def _nothing(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return []
 
 
-@special(PASSED, "IdentityN")
+@import_rule(PASSED, "IdentityN")
 def _passed(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [builder.input(step, place) for place in range(len(step.inputs))]
 
 
-@special("Identity", "Snapshot", "PlaceholderWithDefault")
+@import_rule("Identity", "Snapshot", "PlaceholderWithDefault")
 def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     value = builder.input(step, 0)
     return [value] if isinstance(value, KnownArray) else builder.applied(step, TABLE["identity"], {"x": value})
@@ -67,22 +67,22 @@ def shape_of(value: Any) -> Any:
     return value.array.shape if isinstance(value, KnownArray) else value.shape
 
 
-@special("Shape", "ShapeN")
+@import_rule("Shape", "ShapeN")
 def _shape(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [_constant(step, shape_of(builder.input(step, at)), "out_type") for at in range(len(step.inputs))]
 
 
-@special("Size")
+@import_rule("Size")
 def _size(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [_constant(step, size_of(shape_of(builder.input(step, 0))), "out_type")]
 
 
-@special("Rank")
+@import_rule("Rank")
 def _rank(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [_constant(step, len(shape_of(builder.input(step, 0))))]
 
 
-@special("Fill", "ZerosLike", "OnesLike")
+@import_rule("Fill", "ZerosLike", "OnesLike")
 def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.op == "Fill":
         shape, value = builder.known(step, 0).ravel().tolist(), builder.known(step, 1).reshape(())
@@ -95,7 +95,7 @@ def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [KnownArray(step.name, np.broadcast_to(value, shape))]
 
 
-@special("Range")
+@import_rule("Range")
 def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     start, limit, delta = (builder.known(step, at).reshape(()) for at in range(3))
     if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
@@ -105,7 +105,7 @@ def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [KnownArray(step.name, np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype))]
 
 
-@special("FloorDiv", "FloorMod", "Mod", "TruncateMod")
+@import_rule("FloorDiv", "FloorMod", "Mod", "TruncateMod")
 def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     inputs = {name: builder.input(step, at) for name, at in (("a", 0), ("b", 1))}
     if any(isinstance(each, TensorNode) for each in inputs.values()):
@@ -124,7 +124,7 @@ def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 # --- types --------------------------------------------------------------------
 
 
-@special("Cast")
+@import_rule("Cast")
 def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     kind = dtype(step.attributes.get("DstT"), label(step), "DstT")
     value = builder.input(step, 0)
@@ -141,7 +141,7 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [made]
 
 
-@special("Div", "TruncateDiv", "Pow", "Mean")
+@import_rule("Div", "TruncateDiv", "Pow", "Mean")
 def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Operators that compute fractions of whole numbers, and drop them."""
     values = [builder.input(step, place) for place in range(1 if step.op == "Mean" else len(step.inputs))]
@@ -159,7 +159,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     return builder.truncated(step, TABLE["div"](total, float(count)))
 
 
-@special("StopGradient")
+@import_rule("StopGradient")
 def _held(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     node: Any = held(builder.operand(step, 0))
     node.name = step.name
