@@ -33,13 +33,13 @@ def import_model(
     if is_frozen and values:
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
     network = _frozen(file, sizes) if is_frozen else _onnx(file, sizes, values)
-    wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
-    picture = draw(*network.with_sizes().outputs.values(), grads=False, **wishes)
     print()
     named = [each for slot in network.slots for each in slot.extents or () if isinstance(each, str)]
     open_ = [each for each in dict.fromkeys(named) if each not in sizes]
     if open_:
         print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")
+    wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
+    picture = draw([*network.with_sizes().outputs.values()], grads=False, **wishes)
     picture.save(output)
     written(output, opened)
     return 0
