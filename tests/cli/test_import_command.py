@@ -91,7 +91,8 @@ def test_what_cannot_be_done_is_said_in_one_line(words, says, tmp_path, capsys, 
 
 
 def test_an_input_that_chooses_a_branch_is_told_on_the_command_line(tmp_path, capsys):
-    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, int64 sr) => (float[2] y, float[2] z) <int64 k = {16000}> {
+    text = """<ir_version: 8, opset_import: ["": 17]>
+              g (float[2] x, int64 sr) => (float[2] y, float[2] z) <int64 k = {16000}> {
                   c = Equal(sr, k)  z = Exp(x)
                   y = If(c) <then_branch = t () => (a) { a = Neg(x) }, else_branch = e () => (b) { b = Exp(x) }>
               }"""
