@@ -111,6 +111,8 @@ class OnnxBuilder(Values):
 
     def _folded(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a step that is known before the network runs: by our own operators, if they have it."""
+        if step.op == "Range":  # some files give it lists of one
+            arrays = {name: each.reshape(()) if each.size == 1 else each for name, each in arrays.items()}
         self.hold(size_of_results(step, arrays), step.label)
         if step.op in KNOWN_ONLY or not all(map(is_ours, arrays.values())):
             return self._typed_arrays(step, evaluate(step, arrays))

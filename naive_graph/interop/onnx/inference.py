@@ -46,15 +46,13 @@ def node_of(step: Application) -> NodeProto:
 
 def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
     """The arrays that onnx computes for arrays. Raises ImportModelError."""
-    given = {name: array.reshape(()) if step.op == "Range" and array.size == 1 else array
-             for name, array in arrays.items()}  # fmt: skip
     opsets = [helper.make_opsetid("", step.opset)]
-    inputs, outputs = ([ValueInfoProto(name=each) for each in names if each] for names in (given, step.outputs))
+    inputs, outputs = ([ValueInfoProto(name=each) for each in names if each] for names in (arrays, step.outputs))
     graph = helper.make_graph([node_of(step)], step.op, inputs, outputs)
     model = helper.make_model(graph, opset_imports=opsets)
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model).run(None, given)
+            found = ReferenceEvaluator(model).run(None, dict(arrays))
     except Exception as error:  # onnx raises what it likes
         raise ImportModelError(f"{step.label} cannot be computed: {error}".rstrip(".") + ".") from None
     there = iter(found)
