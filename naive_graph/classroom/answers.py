@@ -43,10 +43,17 @@ def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
 
     >>> [(name, ast.unparse(answer)) for name, answer in checks('check("kahn", my_kahn)')]
     [('kahn', 'my_kahn')]
+    >>> [(name, ast.unparse(answer)) for name, answer in checks('check(answer=mine, name="kahn")')]
+    [('kahn', 'mine')]
     """
     for call in calls(cell, "check"):
-        if len(call.args) > 1:
-            yield str(call.args[0].value), call.args[1]
+        given = dict(zip(("name", "answer"), call.args)) | {each.arg: each.value for each in call.keywords}
+        if isinstance(given.get("name"), ast.Constant) and "answer" in given:
+            yield str(given["name"].value), given["answer"]
+
+
+def _names_first(call: ast.Call) -> bool:
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
 def calls(cell: str, name: str) -> Iterator[Any]:
@@ -56,7 +63,7 @@ def calls(cell: str, name: str) -> Iterator[Any]:
     except (SyntaxError, ValueError):
         return
     for part in ast.walk(tree):
-        if isinstance(part, ast.Call) and part.args and isinstance(part.args[0], ast.Constant):
+        if isinstance(part, ast.Call) and (_names_first(part) or (name == "check" and part.keywords)):
             if name in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
                 yield part
 
@@ -140,7 +147,8 @@ def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, in
         try:
             home.update(dict.fromkeys(parsed(cell).body, place))
         except (SyntaxError, ValueError) as error:
-            unread = f"A cell cannot be read as Python: {error}."
+            line = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
+            unread = f"A cell cannot be read as Python: cell {place + 1}{line}."
     return home, unread
 
 
