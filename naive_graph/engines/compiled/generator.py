@@ -191,8 +191,8 @@ class Generator:
             self.group[number] = group
         for row in wanted:
             if self.groups[row]:
-                lines = self.group[self.groups[row]].lines
-                lines.setdefault(row, len(lines))
+                places = self.group[self.groups[row]].lines
+                places.setdefault(row, len(places))
         self.steps = {(p.stage, p.group): steps_of(flat, p, self.rank) for p in self.sections if p.group}
         # sums over samples as they are handed out, the lines of an outer product whole
         lines = [

@@ -7,7 +7,7 @@ scalars   dots that share a factor in packs; functions of one kind a register at
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -40,9 +40,9 @@ def outers(flat: Flat, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]
     for left, rights in by_left.items():
         grids[tuple(sorted(rights))].append(left)
     found = []
-    for rights, lefts in grids.items():
-        if len(lefts) * len(rights) >= OUTER_LEAST and len(rights) > 2:
-            order = sorted(rights, key=lambda right: rank.get(by_left[lefts[0]][right], 0))
+    for columns, lefts in grids.items():
+        if len(lefts) * len(columns) >= OUTER_LEAST and len(columns) > 2:
+            order = sorted(columns, key=lambda right: rank.get(by_left[lefts[0]][right], 0))
             found.append(Outer(lefts, order, [[by_left[left][right] for right in order] for left in lefts]))
     return found
 
@@ -123,7 +123,9 @@ def packs_of(flat: Flat, rows: Sequence[int]) -> list[tuple[list[int], int]]:
     return found
 
 
-def scheduled(flat: Flat, rows: Sequence[int], waits: set[int], packs: Sequence[Sequence[int]]) -> Iterable[list[int]]:
+def scheduled(
+    flat: Flat, rows: Sequence[int], waits: Container[int], packs: Sequence[Sequence[int]]
+) -> Iterable[list[int]]:
     """The rows in units, operands first: a pack at once, functions of one kind together, all else as soon as it can."""
     unit_of = {row: row for row in rows}
     for pack in packs:

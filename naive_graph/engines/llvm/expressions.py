@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ class Functions(Protocol):
     known: dict[str, Callee]
     declared: set[str]
 
-    def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = ...) -> str:
+    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
         """The name of the translated function."""
 
 
