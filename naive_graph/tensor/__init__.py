@@ -29,7 +29,7 @@ with door("Tensors need", "tensor"):
 
 # What tensors can do, they can from the start: these files give them methods.
 from . import check, notation, subscript  # noqa: F401
-from .evaluation import eager, evaluate  # noqa: F401
+from .evaluation import backprop, eager, evaluate  # noqa: F401
 from .lowering import lower as _lower  # noqa: F401
 from .operators import every  # noqa: F401
 from .operators.methods import FUNCTIONS
@@ -39,7 +39,8 @@ __getattr__, __dir__, __all__ = handed_out(__name__, {
     "base": "TensorNode",
     "build": "linear nonlinear transform",
     "differentiate": "gradients tangents",
-    "evaluation.evaluate": "backward eval forward gradient incremental_forward",
+    "evaluation.backprop": "backward gradient",
+    "evaluation.evaluate": "eval forward incremental_forward",
     "lowering.lower": "element_of lower",
     "nodes": "LeafNode LeafType LinearNode NonlinearNode OpType TransformNode",
     "operators.examples": "example",

@@ -8,7 +8,8 @@ from ._methods import Like
 from .base import TensorNode as TensorNode
 from .build import linear as linear, nonlinear as nonlinear, transform as transform
 from .differentiate import gradients as gradients, tangents as tangents
-from .evaluation.evaluate import backward as backward, eval as eval, forward as forward, gradient as gradient, incremental_forward as incremental_forward
+from .evaluation.backprop import backward as backward, gradient as gradient
+from .evaluation.evaluate import eval as eval, forward as forward, incremental_forward as incremental_forward
 from .lowering.lower import element_of as element_of, lower as lower
 from .nodes import LeafNode as LeafNode, LeafType as LeafType, LinearNode as LinearNode, NonlinearNode as NonlinearNode, OpType as OpType, TransformNode as TransformNode
 from .operators.examples import example as example

@@ -8,7 +8,8 @@ holes        which entries are zeros by structure
 contraction  a product of arrays and selections
 entries      rules entry by entry
 reducing     reductions
-evaluate     all of these: forward, backward, and what changed
+evaluate     all of these: forward, and what is stale
+backprop     derivatives, and where they are kept
 calculation  the same again and again, for other arrays
 windows      convolutions and the largest of windows, at once
 eager        values that are computed while the graph is written

@@ -13,17 +13,8 @@ from ...errors import EngineError
 from ..base import TensorNode, check_tensors
 from ..differentiate import BEHIND, ancestors
 from ..evaluation.arrays import Array
-from ..evaluation.evaluate import (
-    BackwardRun,
-    check_fed,
-    check_single,
-    commit,
-    forget_stale,
-    keep,
-    ones_like,
-    operand,
-    written_out,
-)
+from ..evaluation.backprop import BackwardRun, check_single, commit, ones_like
+from ..evaluation.evaluate import check_fed, forget_stale, keep, operand, written_out
 from ..evaluation.recipes import missing
 from ..versions import own_copy, ticks
 from .graph import Key, TaskGraph, task_graph

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
 from ..differentiate import BEHIND, Route, ancestors
-from ..evaluation.evaluate import check_single, wanted_among
+from ..evaluation.backprop import check_single, wanted_among
 from ..evaluation.recipes import Recipe, missing, recipes
 from ..notation import names_among
 from ..selection import SelectionNode

@@ -20,7 +20,8 @@ from ..base import Call, TensorNode
 from ..calculus import Calculus
 from ..differentiate import Adjoint, contribution, joined, overridden, settled
 from ..evaluation.arrays import Array
-from ..evaluation.evaluate import Arrays, computed, ones_like, operand
+from ..evaluation.backprop import ones_like
+from ..evaluation.evaluate import Arrays, computed, operand
 from ..evaluation.recipes import Recipe
 from ..selection import SelectionNode
 

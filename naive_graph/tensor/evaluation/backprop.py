@@ -1,0 +1,229 @@
+"""Backward on arrays: what a run finds is written on the nodes, and asked for as `gradient()`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from ...core.imports import uninterrupted
+from ...core.plan import Plan, plan_for
+from ...core.reference import differentiate
+from ...core.tables import Tables
+from ...errors import NoGradientError, ShapeError, StaleGraphError
+from ...graph.nodes import Constant
+from ...graph.running import commit_grads
+from ..base import TensorNode, check_tensors, method
+from ..calculus import GUARD, Calculus, Nodes
+from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse
+from ..function import Function
+from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
+from ..selection import SelectionNode
+from ..slopes import CHOICES
+from ..versions import own_copy, ticks
+from .arrays import Array, namespace
+from .contraction import is_finite
+from .evaluate import Arrays, forget_stale, operand, scalars_are_stale, value_of
+from .holes import holed
+
+
+class BackwardRun:
+    """What is known of a backward run: where it began, whether all nodes got gradients, and when it was."""
+
+    def __init__(self, output: TensorNode, full: bool, now: int, nodes: Iterable[TensorNode]) -> None:
+        self.output, self.full, self.now = ref(output), full, now
+        self.leaves = [ref(each) for each in nodes if isinstance(each, LeafNode)]
+
+    def changed(self) -> list[LeafNode]:
+        """The leaves that were written since."""
+        leaves = [leaf for each in self.leaves if (leaf := each()) is not None]
+        return [leaf for leaf in leaves if leaf.version() > self.now or scalars_are_stale(leaf)]
+
+
+_RUNS: WeakKeyDictionary[Tables, BackwardRun] = WeakKeyDictionary()  # the last over each graph
+
+
+@method
+def backward(node: TensorNode, full: bool = False) -> None:
+    """Differentiate a tensor of one entry; `gradient()` of the nodes that it depends on then has the arrays.
+
+    Only parameters, and what depends on one, get gradients; with `full` all
+    nodes do, and scalar nodes among them have theirs in `node.grad`. Evaluates what is missing or stale. Raises
+    ShapeError if there are more entries: sum them first.
+
+    >>> from naive_graph import LeafNode
+    >>> w = LeafNode.parameter([3.0, 4.0])
+    >>> (w * w).sum().backward()
+    >>> w.gradient().tolist()
+    [6.0, 8.0]
+    """
+    check_single(node)
+    _differentiate(node, full, True)
+
+
+def _differentiate(node: TensorNode, full: bool, adds_up: bool) -> None:
+    """adds_up: whether parameters of a Model add the gradients to their own."""
+    forget_stale([node])
+    now = next(ticks)
+    value = value_of(node)
+    nodes = ancestors([node], of=BEHIND)
+    wanted = wanted_among(nodes, full)
+    with np.errstate(all="ignore"):
+        found = reverse(Calculus(Arrays(), (), _kept_value), {node: ones_like(value)}, wanted)
+    commit(BackwardRun(node, full, now, nodes), node, nodes, wanted, found, adds_up)
+
+
+def ones_like(value: Array) -> Array:
+    """The derivative that a backward run starts from: ones of the value's shape, type and library."""
+    return namespace(value).full_like(value, 1.0)
+
+
+def check_single(node: TensorNode) -> None:
+    """Raise ShapeError unless the tensor has one entry: backward starts from a single number."""
+    check_tensors("backward", [node])
+    if node.size != 1:
+        raise ShapeError(
+            f"backward starts from a single number, and {node.label} has {node.size}. Sum it, "
+            "t.sum(); or ask for the derivatives of all its entries: t.gradients(w)."
+        )
+
+
+def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
+    """The nodes (sources first) that get gradients."""
+    if full:
+        return set(nodes)
+    calls = [(call.first, node.serial) for node in nodes if (call := overriding(node))]
+    passed_by = {each for call in calls for each in between(nodes, *call)}
+    return leading(nodes, filter(_learned, nodes)) - passed_by
+
+
+def commit(
+    run: BackwardRun,
+    output: TensorNode,
+    nodes: Sequence[TensorNode],
+    wanted: set[TensorNode],
+    found: Mapping[TensorNode, Array],
+    adds_up: bool = True,
+) -> None:
+    """Write what a backward run found; what the output does not respond to gets zeros."""
+    branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
+    if not all(is_finite(found[each]) for each in found if branched or not each.reads):
+        found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
+    zero = ones_like(value_of(output)).reshape(()) * 0.0
+    blank = {each: namespace(zero).broadcast_to(zero, each.shape) for each in wanted.difference(found)}
+    grads = {**blank, **found}
+    home = output.home
+    with home.lock:
+        scalars = _of_scalars(home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes})
+        with uninterrupted():  # a Ctrl-C comes before or after
+            for each in nodes:
+                each._run, each._grad = run, grads.get(each)
+                if isinstance(each, LeafNode) and each in found and adds_up:
+                    each.receive(found[each])
+            if scalars:
+                commit_grads(home, *scalars, accumulate=False)
+            _RUNS[home] = run
+
+
+def _of_scalars(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, list[float]] | None:
+    """The plan of the scalar nodes among the tensors, and the derivative at each of its steps."""
+    seeds: dict[int, float] = {}
+    for leaf, gradient in grads.items():
+        for node, share in zip(leaf.nodes or (), np.asarray(gradient, dtype=float).reshape(-1).tolist()):
+            if not isinstance(node, Constant):
+                seeds[node.row] = seeds.get(node.row, 0.0) + share
+    if not seeds:
+        return None
+    plan = plan_for(tables, list(seeds))
+    values = [tables.values[row] for row in plan.rows]
+    at_steps = {step: seeds[plan.rows[step]] for step in plan.targets}
+    return plan, differentiate(plan, values, at_steps, plan.varies())
+
+
+class _Careful(Nodes):
+    """Derivatives as nodes in which what is not taken, or beaten, gives a structural zero, not a product with 0."""
+
+    def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
+        node = super().nonlinear(function, sources)
+        node.structural = function in CHOICES
+        node.holes = node.structural or function is GUARD or None
+        return node
+
+    def entries(self, source: TensorNode) -> TensorNode:
+        return constant_of(value_of(source)) if holed(source) else source
+
+
+def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
+    """Derivatives that were not finite, computed again as nodes, which know structural zeros."""
+    if output.home.checks_validity:  # where an infinity is an error, none is written down
+        return {}
+    with output.home.lock:
+        built = reverse(
+            Calculus(_Careful(), (), lambda node: node), {output: LeafNode.constant(np.ones(output.shape))}, wild
+        )
+    return {node: value_of(built[node]) for node in wild}
+
+
+def _kept_value(node: TensorNode) -> Any:
+    if isinstance(node, SelectionNode):
+        return node
+    if node._value is None and node.reads:
+        value_of(node)
+    return operand(node)
+
+
+def _learned(node: TensorNode) -> bool:
+    return isinstance(node, LeafNode) and (node.leaf_type == LeafType.PARAMETER or node.nodes is not None)
+
+
+@method
+def gradient(node: TensorNode) -> Any:
+    """What the last backward differentiated, with respect to this tensor, for the present leaves; None before any.
+
+    The array has the tensor's shape, and is the caller's own. Where leaves were written since, it is
+    computed again. But while parameters move one after the other, each by its own gradient, those
+    that were not asked for yet are the backward's: all move from one point.
+
+    Raises NoGradientError if that backward's result does not depend on the
+    tensor, or if it depends on no parameter and `full` was not asked for;
+    StaleGraphError where a gradient is asked for again in the middle of such a step.
+
+    >>> from naive_graph.tensor import LeafNode, gradient
+    >>> t = LeafNode.parameter([1.0, 2.0])
+    >>> (t * t).sum().backward()
+    >>> gradient(t).tolist()
+    [2.0, 4.0]
+    """
+    check_tensors("gradient", [node])
+    run = _RUNS.get(node.home)
+    if run is None:
+        return None
+    if node._run is not run:
+        raise NoGradientError(f"{node.label} has no gradient: what backward() started from does not depend on it.")
+    if node._grad is None:
+        raise NoGradientError(
+            f"{node.label} has no gradient: no parameter leads to it. Call backward(full=True), "
+            "or make it a LeafNode.parameter."
+        )
+    changed = run.changed()
+    if changed and not _is_stepping(node, run, changed):
+        output = run.output()
+        if output is None:
+            raise StaleGraphError(f"{changed[0].label} has changed since backward(). Build its result anew.")
+        _differentiate(output, run.full, False)
+    node._asked = node._run
+    return own_copy(node._grad)
+
+
+def _is_stepping(node: TensorNode, run: BackwardRun, changed: Sequence[LeafNode]) -> bool:
+    """Whether only parameters have moved whose gradients were taken, and this one's turn comes now."""
+    if node in changed or not _learned(node) or any(each._asked is not run for each in changed):
+        return False
+    if node._asked is run:
+        raise StaleGraphError(
+            f"{changed[0].label} has moved since backward(). Take all gradients before the first parameter moves, "
+            "moves = [w.gradient() for w in weights], or call backward() again."
+        )
+    return True
