@@ -125,7 +125,7 @@ def patience() -> float:
     return PATIENCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-class Printed(io.TextIOBase):
+class PrintSink(io.TextIOBase):
     """Where an answer prints to: whether anything came is known, and nothing is kept, however much it is."""
 
     anything = False
@@ -159,11 +159,11 @@ def outcomes(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -
 
 
 def _outcome(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
-    before, printed, watch = _state(question), Printed(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
+    before, printed, watch = _state(question), PrintSink(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
     given: dict[str, Any] = {"kind": "gave"}
     changed, visits = False, len(question.visited)
     try:
-        with redirect_stdout(printed), redirect_stderr(Printed()), watch:
+        with redirect_stdout(printed), redirect_stderr(PrintSink()), watch:
             given["value"] = plain(task.call(answer, question.arguments), question.nodes)
     except Changed as error:
         given["value"], changed = plain(error.args[0], []), True
