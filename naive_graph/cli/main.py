@@ -19,6 +19,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
 
+from ..core.imports import door
 from ..core.version import __version__
 from ..errors import CommandError, ExpressionError, NaiveGraphError, OperatorNameError
 
@@ -92,7 +93,9 @@ def _run(words: list[str]) -> int:
     file, name = given.pop("runs").split(".")
     for ours in ("command", "part", "parser"):
         given.pop(ours, None)
-    code: int = getattr(import_module(f"..{file}", __name__), name)(**given)
+    with door(f"`{PROGRAM} {file.partition('.')[0]}` needs", "site" if file.startswith("site") else "all"):
+        command = import_module(f"..{file}", __name__)
+    code: int = getattr(command, name)(**given)
     return code
 
 

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import IO
 
+from ..core.imports import door
 from ..errors import SequentialError
 from ..graph.printed import wrapped
 from ..views.drawing.draw import draw
@@ -25,7 +26,8 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
 
     expand: print and draw the program before and after each network is replaced by its composite.
     """
-    from ..sequential.language import parse  # brings lark and NumPy
+    with door("The sequential language needs", "sequential"):
+        from ..sequential.language import parse
 
     if output is not None:
         check_suffix(output)

@@ -9,7 +9,7 @@ pipeline            who works on what in which cycle, and whose weights it meets
 network             layers with weights: what one asks of them, and their file
 firing              a dataflow, run: an operator fires when its samples are there
 schemes             how weights change: serial, delayed, alternate; one after the other, or by cycles
-workers, processes, on_dask    the pipeline on real workers
+workers, on_dask    the pipeline on real workers
 partitioning        who shares a worker, and what to expect of it
 model               Sequential: fit, and all of this in one place
 composite           operators of one's own, with rates, around networks

@@ -25,13 +25,11 @@ from .firing import Firing, NetworkMachine, firings, learning
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
 from .partitioning import Partition, division
-from .partitioning import partition as divide
-from .processes import in_processes, staying
+from .pipeline import schedule
 from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
-from .workers import Division, WorkerDied, checked, in_threads
+from .workers import Division, checked, in_threads
 
-STARTING = 0.5  # seconds until a process is there, measured
-RUNNERS = {"threads": in_threads, "processes": in_processes, "dask": on_dask}
+RUNNERS = {"threads": in_threads, "dask": on_dask}
 
 
 class Begun(NamedTuple):
@@ -82,7 +80,7 @@ class Sequential(Network):
         AdamTrainer(network, 0.001); without it w <- w - learning_rate * g, where
         g is the mean of the batch, unclipped. policy: "serial" is that;
         "delayed" and "alternate" are what a pipeline does. workers: None,
-        "threads", "processes" or "dask"; with workers the policy is "delayed"
+        "threads", or "dask" for several machines; with workers the policy is "delayed"
         unless another is given, and the weights have the bits that one worker
         would find. partition: the operators of each worker; without it the costs
         are measured and divided, for one worker alone if that is as fast, and with large operators taken apart where
@@ -90,7 +88,7 @@ class Sequential(Network):
         of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; the sums of
         gradients differ from those of sample after sample by at most 2 n eps times the sum of their terms' magnitudes,
         with n the terms of all sums on the way (`schemes.in_series(..., block=1)` has the latter's bits).
-        A Ctrl-C ends it with the last whole batch, and history.stopped is "interrupt"; a killed process with the last
+        A Ctrl-C ends it with the last whole batch, and history.stopped is "interrupt"; a pipeline with the last
         whole group. resume: finish the epoch that one has broken off, as the first of these, with the bits of a run
         that was not.
         Raises ShapeError, SequentialError, TrainingError.
@@ -109,11 +107,13 @@ class Sequential(Network):
         _check(workers, chosen, partition, trainer)
         network = self._sized(batch_size, chosen)
         runner = RUNNERS.get(workers or "")
-        if partition is None and workers in ("threads", "processes"):
-            found = _division(network, workers, progress, epochs * len(samples))
+        if partition is None and workers == "threads":
+            found = _division(network, progress)
             partition, runner = found, runner if len(found.parts) > 1 else None
         if workers is not None:
             checked(network, partition)
+        if chosen != "serial" and partition is None:
+            schedule(Network.expand(network), batch_size=network.batch_size)  # refuses one that is too small
         mover = self._mover(trainer) if chosen == "serial" else None
         self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
         history, losses = History(), list[float]()
@@ -146,9 +146,7 @@ class Sequential(Network):
 
         rounds = progressed(range(epochs), "epochs") if progress else range(epochs)
         try:
-            with staying(network) as on_processes:
-                runner = on_processes if runner is in_processes else runner
-                history.stopped = run(steps, Outcome(), rounds, judge).stopped
+            history.stopped = run(steps, Outcome(), rounds, judge).stopped
         finally:
             if losses:  # of an epoch that was broken off
                 judge()
@@ -213,12 +211,7 @@ class Sequential(Network):
     ) -> Iterator[list[float]]:
         begun = self._begin_with(policy)
         before = begun.ended, self._seen + self._done
-        try:
-            ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
-        except WorkerDied as error:
-            self._keep(Begun(policy, error.ran.buffers, error.ran.ended))
-            self._done += (error.ran.ended - begun.ended) * network.batch_size
-            raise
+        ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
         self._keep(Begun(policy, ran.buffers, ran.ended))
         yield ran.losses
 
@@ -305,13 +298,10 @@ def _same(one: Weights, other: Weights) -> bool:
     return all(np.array_equal(a[name], b[name]) for a, b in zip(one, other) for name in a)
 
 
-def _division(network: Network, workers: str, told: bool, samples: int) -> Partition:
+def _division(network: Network, told: bool) -> Partition:
     """What each worker does, by costs that are measured now."""
     count = max(1, min(cpu_count() or 1, network.batch_size - 1))
-    found, costs = division(network, count, workers == "processes")
-    saved = samples * (costs.serial - found.slowest)
-    if workers == "processes" and saved < STARTING * len(found.parts):
-        found = divide(found.flow, 1, costs)
+    found, _ = division(network, count)
     if len(found.parts) == 1 and told:
         print(
             "One worker alone is as fast as several here, so one runs. partition= divides all the same.",
@@ -327,8 +317,11 @@ def _pair(validation: Any) -> tuple[Any, Any]:
 
 
 def _check(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
+    if workers == "processes":
+        mend = 'Write workers="threads", which are as fast, or workers="dask" for several machines.'
+        raise SequentialError("BAD_VALUE", f"there are no processes of our own any more. {mend}", "workers")
     if workers is not None and (not isinstance(workers, str) or workers not in RUNNERS):
-        raise SequentialError("BAD_VALUE", f'it is None, "threads", "processes" or "dask", not {workers!r}.', "workers")
+        raise SequentialError("BAD_VALUE", f'it is None, "threads" or "dask", not {workers!r:.60}.', "workers")
     if workers is not None and policy == "serial":
         raise SequentialError("BAD_VALUE", 'with workers it is "delayed" or "alternate".', "policy")
     if partition is not None and workers is None:

@@ -27,8 +27,6 @@ from .schemes import Gradients, Versions, all_summed, block_size, blocks, double
 from .splitjoin import decomposed, shares
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
-SHARED = 60e-6, 4e-10  # seconds to hand a block to another process, and for each byte that is copied twice
-CACHE = 4_000_000  # bytes of weights that stay near a worker
 PIECES = 8  # of a worker's time, into which an operator that takes more is taken apart
 
 
@@ -57,7 +55,6 @@ def measured(
     network: Network,
     flow: Dataflow | None = None,
     repeats: int = 20,
-    processes: bool = False,
     lock: float | None = None,
 ) -> Costs:
     """The costs on this machine: medians of firings of a random block. lock: without it, it is measured, too."""
@@ -70,9 +67,6 @@ def measured(
         _fire_all(machine, network, flow, versions, times)
     work = {name: median(taken[1:]) / size for name, taken in times.items()}
     handing = dict.fromkeys(flow.streams, MESSAGE / size)
-    if processes:
-        handing = {name: SHARED[0] / size + 8 * each.push * SHARED[1] for name, each in flow.streams.items()}
-        lock = lock if 8 * network.size > CACHE else 0.0  # what they share is the way to the memory
     return Costs(work, handing, _lock(machine, network, flow) if lock is None else lock)
 
 
@@ -181,7 +175,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     )
 
 
-def division(network: Network, workers: int, processes: bool = False, pays: bool = True) -> tuple[Partition, Costs]:
+def division(network: Network, workers: int, pays: bool = True) -> tuple[Partition, Costs]:
     """What each worker does in a run that is fast, by costs that are measured now; and those costs.
 
     Groups pass in as many blocks as keep all workers busy, two groups being under way (`network.blocks` is set). What
@@ -189,7 +183,7 @@ def division(network: Network, workers: int, processes: bool = False, pays: bool
     """
     network.blocks = max(1, -(-workers // 2))
     whole = Network.expand(network)
-    costs = measured(network, whole, 3, processes)
+    costs = measured(network, whole, 3)
     lock = costs.lock if pays else 0.0
     found = partition(whole, workers, replace(costs, lock=lock)), costs
     pieces = {name: math.ceil(PIECES * workers * each / costs.serial) for name, each in costs.work.items()}
@@ -197,7 +191,7 @@ def division(network: Network, workers: int, processes: bool = False, pays: bool
     grains = {name: -(-counts[name] // each) for name, each in pieces.items() if min(counts[name], each) > PIECES // 2}
     if workers > 1 and grains:
         fine = decomposed(whole, grains)
-        finer = measured(network, fine, 3, processes, costs.lock)
+        finer = measured(network, fine, 3, costs.lock)
         found = min(
             found, (partition(fine, workers, replace(finer, lock=lock)), finer), key=lambda each: each[0].slowest
         )

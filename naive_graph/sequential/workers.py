@@ -1,4 +1,4 @@
-"""The pipeline on real workers, threads or processes, with the bits of the serial recurrence.
+"""The pipeline on real workers, threads, with the bits of the serial recurrence.
 
 A worker runs the operators of one part, block after block of each group's samples.
 Between workers there are queues that hold few blocks, and no lockstep: the forward
@@ -53,12 +53,6 @@ class Ran(NamedTuple):
 
 class WorkerStopped(Exception):
     """Another worker failed, so this one ends."""
-
-
-class WorkerDied(TrainingError):
-    """A process was ended from outside. ran: what the last whole group left."""
-
-    ran: Ran
 
 
 class Store(Versions):

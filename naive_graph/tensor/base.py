@@ -103,6 +103,8 @@ class TensorNode(_Methods):
             self.compute_at_once()
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "name":
+            check_name(value)
         own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
         if name not in own and "_run" in own and not hasattr(type(self), name) and _is_ours(type(self)):
             refuse(f"This {type(self).__name__}", name, self._owner, self)

@@ -18,7 +18,7 @@ from ..core.plan import Plan, plan_for
 from ..core.reference import evaluate
 from ..core.rules import Arithmetic, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, Tables
-from ..errors import OperandError
+from ..errors import NaiveGraphError, OperandError
 from ..graph.derive import derived_expressions
 
 
@@ -167,7 +167,15 @@ def trace(function: Callable[..., Any], arity: int) -> Function:
     """Call a Python function with `arity` stand-ins, and keep the graph that it builds. Raises OperandError."""
     tables = Tables()
     arguments = [add_row(tables, PLACEHOLDER, ()) for _ in range(arity)]
-    result = function(*[Pencil(tables, row) for row in arguments])
+    try:
+        result = function(*[Pencil(tables, row) for row in arguments])
+    except TypeError as error:
+        if isinstance(error, NaiveGraphError):
+            raise
+        mend = "Write it with naive_graph's functions (naive_graph.sin, not math.sin)"
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            mend = f"Here it is given {arity}: let it take as many as there are tensors"
+        raise OperandError(f"A function of tensors' elements cannot be applied: {error}. {mend}.") from error
     if not isinstance(result, Pencil):
         return Function(tables, arguments, constant_row(tables, number(result, "A function of tensors' elements")))
     return Function(tables, arguments, result.row)

@@ -77,8 +77,7 @@ def test_threads_that_wait_for_one_lock_are_not_worth_a_second_worker():
         assert found.slowest == pytest.approx({0.0: 6.05, 0.5: 9.07, 1.0: 12.0}[lock], rel=0.01)
 
 
-@pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(workers, monkeypatch, capsys):
+def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(monkeypatch, capsys):
     monkeypatch.setattr(model, "cpu_count", lambda: 2)
     serial, x, y = small()
     serial.fit(x, y, policy="delayed", progress=False)
@@ -89,7 +88,7 @@ def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(workers, m
 
         monkeypatch.setattr(partitioning, "measured", on_a_quiet_machine)
         network, _, _ = small()
-        network.fit(x, y, workers=workers)
+        network.fit(x, y, workers="threads")
         assert same(network.weights, serial.weights)
         assert ("One worker alone is as fast" in capsys.readouterr().err) == (lock == 1.0)
 

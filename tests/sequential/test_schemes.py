@@ -1,25 +1,18 @@
 """The recurrence of weights: golden numbers, and every way to run it with the same bits."""
 
-import multiprocessing
-import os
-import pickle
 import signal
-import subprocess
-import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 from written_networks import same, small
 
-from naive_graph.errors import TrainingError
-from naive_graph.sequential import firing, processes, workers
+from naive_graph.errors import SequentialError, TrainingError
+from naive_graph.sequential import firing, workers
 from naive_graph.sequential.layers import Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.pipeline import schedule
-from naive_graph.sequential.processes import in_processes
 from naive_graph.sequential.schemes import copied, doubled, in_cycles, in_series, newest
 from naive_graph.sequential.workers import in_threads
 
@@ -104,30 +97,6 @@ def test_few_groups_leave_both_buffers_and_none_of_what_was_given(policy, count,
             assert not any(np.shares_memory(layer[name], first[name]) for name in layer)
 
 
-def test_processes_find_the_bits_of_the_recurrence():
-    network, x, y = small()
-    *_, last = in_series(network, doubled(network.weights), x, y, "delayed")
-    ran = in_processes(network, doubled(network.weights), x, y, "delayed")
-    assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == 30
-
-
-def test_processes_start_once_for_all_epochs(monkeypatch):
-    started = []
-
-    class Counted(processes.Team):
-        def __init__(self, *given):
-            super().__init__(*given)
-            started.extend(each.pid for each in self.people)
-
-    monkeypatch.setattr(processes, "Team", Counted)
-    network, x, y = small()
-    serial, _, _ = small()
-    history = network.fit(x, y, epochs=3, workers="processes", partition=parts(network, 2), progress=False)
-    serial.fit(x, y, epochs=3, policy="delayed", progress=False)
-    assert same(network.weights, serial.weights) and len(history) == 3 and len(started) == 2
-    assert not any(each.is_alive() for each in multiprocessing.active_children())
-
-
 def test_dask_finds_the_bits_of_the_recurrence():
     pytest.importorskip("distributed")
     network, x, y = small()
@@ -165,59 +134,6 @@ def test_a_failing_operator_is_named(monkeypatch):
     assert same(network.weights, before)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_worker_that_is_killed_is_named_and_the_last_whole_group_stays(monkeypatch, which):
-    started, killed = threading.Event(), []
-
-    class Seen(processes.Team):
-        def __init__(self, *given):
-            super().__init__(*given)
-            killed.append(self)
-            started.set()
-
-    def kill():
-        started.wait(60)
-        while min(killed[0].ended) < 3:
-            time.sleep(0.001)
-        killed[0].people[which].kill()
-        killed.append(time.monotonic())
-
-    monkeypatch.setattr(processes, "Team", Seen)
-    network, x, y = small()
-    whole, _, _ = small()
-    x, y = np.tile(x, (100, 1)), np.tile(y, (100, 1))
-    killer = threading.Thread(target=kill)
-    killer.start()
-    with pytest.raises(TrainingError, match=r"The worker of .* died \(exit code -9\).* last whole group"):
-        network.fit(x, y, workers="processes", partition=parts(network, 2), progress=False)
-    killer.join()
-    assert time.monotonic() - killed[1] < 5.0
-    assert 3 * 13 <= network._done < len(x) and network._done % 13 == 0
-    network.fit(x, y, policy="delayed", resume=True, progress=False)
-    whole.fit(x, y, policy="delayed", progress=False)
-    assert same(network.weights, whole.weights)  # the bits of a training that nobody broke off
-
-
-def test_a_worker_that_dies_while_it_starts_is_named(monkeypatch):
-    class Stillborn(processes.Team):
-        def __init__(self, *given):
-            super().__init__(*given)
-            self.people[0].kill()
-
-    monkeypatch.setattr(processes, "Team", Stillborn)
-    network, x, y = small()
-    with pytest.raises(TrainingError, match=r"The worker of .*copy.* died"):
-        network.fit(x, y, workers="processes", partition=parts(network, 2), progress=False)
-    assert network._done == 0
-
-
-def test_what_a_process_is_sent_at_its_start_fits_into_a_pipe():
-    network = Sequential([Dense(300), Dense(300)], 300, 0.1, 9, initializer="glorotUniform")
-    network.fit(np.ones((9, 300)), np.ones((9, 300)), policy="delayed", progress=False)
-    assert len(pickle.dumps(processes.bare(network))) < 16_384  # the smallest pipe of Linux has four times as much
-    assert same(pickle.loads(pickle.dumps(network)).weights, network.weights)
-
-
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Ctrl-C is sent by signal here")
 def test_a_ctrl_c_leaves_whole_groups():
     network, x, y = small()
@@ -238,39 +154,16 @@ def test_streams_between_workers_are_those_from_one_part_to_another():
         assert [each.name for each in flow.crossing(divided)] == expected
 
 
-ENDLESS = """
-import numpy as np
-from naive_graph import Sequential
-from naive_graph.sequential import Dense
-
-if __name__ == "__main__":
-    network = Sequential([Dense(2), Dense(1)], 2, initializer=0.5, learning_rate=1e-6)
-    halves = [["copy", "FComp1", "FComp2", "lossComp"], ["BComp2", "BComp1"]]
-    many = 10_000_000
-    network.fit(np.ones((many, 2)), np.ones((many, 1)), workers="processes", partition=halves, progress=False)
-"""
+def test_workers_are_threads_or_dask():
+    network, x, y = small()
+    with pytest.raises(SequentialError, match=r'workers="threads".*workers="dask" for several machines'):
+        network.fit(x, y, workers="processes", progress=False)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed without a word there")
-def test_workers_end_with_a_parent_that_is_killed_and_leave_no_memory(tmp_path):
-    psutil = pytest.importorskip("psutil")
-    script = tmp_path / "endless.py"
-    script.write_text(ENDLESS)
-    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
-    running = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
-    parent = psutil.Process(running.pid)
-    children = []
-    for _ in range(600):
-        children = parent.children(recursive=True)
-        if (
-            sum(each.cpu_times().user > 1.0 for each in children) == 2
-        ):  # two workers, at work, and who keeps their memory
-            break
-        time.sleep(0.1)
-    parent.kill()
-    running.wait()
-    _, left = psutil.wait_procs(children, timeout=20)
-    for each in left:
-        each.kill()
-    assert len(children) >= 2 and not left
-    assert not {name for name in os.listdir("/dev/shm") if name.startswith("psm_")} - before if before else True
+@pytest.mark.parametrize("given", [{"policy": "delayed"}, {"policy": "alternate"}, {"workers": "threads"}])
+def test_a_batch_that_is_no_larger_than_the_pipeline_is_refused_however_it_is_asked_for(given):
+    network, x, y = small()
+    before = copied(network.weights)
+    with pytest.raises(SequentialError, match=r"must exceed \d+ stages of its pipeline"):
+        network.fit(x, y, batch_size=2, progress=False, **given)
+    assert same(network.weights, before)

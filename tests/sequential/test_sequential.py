@@ -143,9 +143,9 @@ def test_wrong_inputs_are_told(make, error, says):
 def test_one_worker_needs_no_more_samples_than_one():
     network, x, y = small(batch_size=1)
     network.fit(x, y, progress=False)
-    network.fit(x, y, policy="delayed", progress=False)
-    with pytest.raises(SequentialError, match="BATCH_TOO_SMALL"):
-        network.fit(x, y, workers="threads", progress=False)
+    for pipeline in ({"policy": "delayed"}, {"workers": "threads"}):  # which is one for any number of workers
+        with pytest.raises(SequentialError, match="BATCH_TOO_SMALL"):
+            network.fit(x, y, progress=False, **pipeline)
 
 
 @pytest.mark.parametrize("layers", [[Dense(3)], [Dense(3), Activation("relu")], [Activation("softmax"), Dense(3)]])

@@ -12,7 +12,6 @@ from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, 
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import measured, partition
-from naive_graph.sequential.processes import in_processes
 from naive_graph.sequential.schemes import doubled, in_series
 from naive_graph.sequential.workers import in_threads
 from naive_graph.views import cycles
@@ -49,12 +48,11 @@ def test_threads_find_the_bits_of_the_recurrence_in_any_division(grain, cuts, po
     assert all(map(same, ran.buffers, last.buffers)) and ran.ended == 3 and len(ran.losses) == 50
 
 
-@pytest.mark.parametrize("runner", [in_processes, on_dask])
-def test_processes_and_dask_find_them_too(runner):
+def test_dask_finds_them_too():
     network, x, y = pictures()
     flow = expand(network, decompose=True, grain=2)
     *_, last = in_series(network, doubled(network.weights), x, y, "delayed", flow=flow)
-    ran = runner(network, doubled(network.weights), x, y, "delayed", partition(flow, 2, measured(network, flow, 1)))
+    ran = on_dask(network, doubled(network.weights), x, y, "delayed", partition(flow, 2, measured(network, flow, 1)))
     assert all(map(same, ran.buffers, last.buffers)) and ran.ended == 3
 
 
