@@ -81,7 +81,7 @@ def listed(things: Any, who: str, what: str) -> list[Any]:
     if not isinstance(things, (str, bytes, Mapping, Set)) and not endless(things):  # a set has no order
         with suppress(TypeError):
             return list(things)
-    raise OperandError(f"{who} takes {what}, not {type(things).__name__} {_shortened(things)}.")
+    raise OperandError(f"{who} takes {what}, not {type(things).__name__} {shortened(things)}.")
 
 
 def endless(things: object, most: int = 50_000_000) -> bool:
@@ -97,7 +97,7 @@ def switch(value: Any, who: str) -> bool:
     """True or False; an OperandError where the value is neither, nor 0 or 1."""
     if isinstance(value, int) or type(value).__name__ == "bool_":
         return bool(value)
-    raise OperandError(f"{who} is True or False, not {type(value).__name__} {_shortened(value)}.")
+    raise OperandError(f"{who} is True or False, not {type(value).__name__} {shortened(value)}.")
 
 
 def whole(value: Any, who: str, least: int = 0) -> int:
@@ -105,7 +105,7 @@ def whole(value: Any, who: str, least: int = 0) -> int:
     with suppress(TypeError):
         if not isinstance(value, bool) and (found := index(value)) >= least:
             return found
-    raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {_shortened(value)}.")
+    raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {shortened(value)}.")
 
 
 def _is_finite(value: Real | Decimal) -> bool:
@@ -119,7 +119,7 @@ def _refusal(value: object, who: str) -> str:
     if isinstance(value, bool):
         return f"{article} {value}. Write {float(value)}."
     if isinstance(value, str):
-        return f"{article} {_shortened(value)}. Convert it first: float(text)."
+        return f"{article} {shortened(value)}. Convert it first: float(text)."
     if isinstance(value, complex):
         return f"{article} {value}. Use its parts: z.real and z.imag."
     if value is None:
@@ -134,11 +134,12 @@ def _refusal(value: object, who: str) -> str:
 def _out_of_range(value: object, who: str) -> str:
     return (
         f"{who} takes a number that a float can hold (up to about 1.8e308), not the "
-        f"{type(value).__name__} {_shortened(value)}. Scale it down first."
+        f"{type(value).__name__} {shortened(value)}. Scale it down first."
     )
 
 
-def _shortened(value: object) -> str:
+def shortened(value: object) -> str:
+    """The value as a message shows it: never longer than a line, and never an error of its own."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print ints of over 4,300 digits

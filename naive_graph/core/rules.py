@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
 from .guesses import explain_calls, explains, misfit, near, refuse
-from .number import listed, number, truth
+from .number import listed, number, shortened, truth
 from .numpy_protocol import COMPARISONS, METHODS, compared, refusal, rule_for
 from .reserved_names import TAKEN
 
@@ -172,7 +172,7 @@ def rule_named(name: str) -> Rule:
     except (KeyError, TypeError):
         define = "Define it: naive_graph.operator(name, value, partials)."
         hint = near(name, RULES, "Did you mean '{}'?") or define
-        raise OperatorNameError(f"There is no operator {name!r}. {hint}") from None
+        raise OperatorNameError(f"There is no operator {shortened(name)}. {hint}") from None
 
 
 def define(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, ParamSpec, TypeGuard, Ty
 from ..core.catalogue import UNARY
 from ..core.guesses import explain_calls, explains, guesses, misfit
 from ..core.lock import GUARD
-from ..core.number import listed, number
+from ..core.number import listed, number, shortened
 from ..core.numpy_protocol import refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
@@ -347,6 +347,12 @@ class Node(_Methods):
             "A node is a single number, and has no entries. Write x for the number itself; entries are those of a list "
             "of nodes, [x, y][0], or of a tensor, LeafNode.parameter([1.0, 2.0])[0]."
         )
+
+    def __array_function__(self, function: Any, types: Any, operands: Any, named: Any) -> Any:
+        """As without it, but for np.where: whose truth is asked for by NumPy, which takes what has [0] for a list."""
+        if function.__name__ == "where":
+            bool(self)
+        return function._implementation(*operands, **named)
 
     def __setitem__(self, place: object, value: object) -> None:
         self[place]
@@ -748,6 +754,6 @@ def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
     for node in nodes:
         if not isinstance(node, Node):
             more = " Of tensors write y.gradients(x)." if isinstance(node, Arithmetic) else ""
-            raise NodeError(f"{who} takes nodes of single numbers, not {type(node).__name__} {node!r}.{more}")
+            raise NodeError(f"{who} takes nodes of single numbers, not {type(node).__name__} {shortened(node)}.{more}")
         rows.append(_row_in(node, home))
     return rows

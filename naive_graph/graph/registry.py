@@ -13,6 +13,7 @@ from typing import Any
 from weakref import ref
 
 from ..core.lock import GUARD, LOCK
+from ..core.number import shortened
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
 from ..core.tables import BEFORE, CONSTANT, FULL, NOTHING, Mark, Tables
@@ -118,4 +119,4 @@ def append(home: Tables, entries: Sequence[Any]) -> None:
 
 def check_name(name: object) -> None:
     if name is not None and (not isinstance(name, str) or not name):
-        raise NodeError(f"A node's name is a text such as 'x', not {name!r}.")
+        raise NodeError(f"A node's name is a text such as 'x', not {shortened(name)}.")
