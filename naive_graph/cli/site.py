@@ -23,7 +23,7 @@ def make_site(
     if playground:
         # First: pages lead there if it is there.
         write_playground(output / "playground", parts, '<a href="../index.html">naive_graph</a>')
-    count = sum(1 for _ in progress(build(output, url=url), PAGES, label="pages"))
+    count = sum(1 for _ in progress(build(output, url=url), "pages", PAGES))
     print(f"written: {count} pages. Open {output / 'index.html'}, or put the folder '{output}' on any web server.")
     if served:
         serve(output, port, "site", opened)

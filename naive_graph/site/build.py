@@ -78,7 +78,7 @@ class _Pages:
         first = next(examples())
         down = GalleryProgram("", "", "", first.code.replace("draw(f)", 'draw(f, direction="TB")'))
         tex = shown(first.code.replace("draw(f)", 'f.formula("tex")'), str)
-        runs = {"python": "", "runner": "ask.js"} if self.playground else {}
+        runs: dict[str, Any] = {"python": "", "runner": "ask.js"} if self.playground else {}
         yield self.page(
             "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", entries=entries,
             program=first.code, picture=down.html(), formula=formula(f"f = {tex}"), **runs,

@@ -8,13 +8,16 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..graph.graph import Graph
 from ..views.playground.running import html
 from .words import played
 
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
+
+
+Result = TypeVar("Result")
 
 
 class GalleryProgram(NamedTuple):
@@ -51,7 +54,7 @@ def lenet() -> str:
     return Path(__file__).with_name("lenet.txt").read_text("utf-8")
 
 
-def shown(code: str, use: Callable[[Any], str]) -> str:
+def shown(code: str, use: Callable[[Any], Result]) -> Result:
     """What is made of the last line of a program, while its graph is there."""
     *lines, last = ast.parse(code).body
     names: dict[str, Any] = {}
