@@ -342,8 +342,8 @@ def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
         picture = ""
     return {
         "exercise": name, "passed": verdict.passed, "points": points, "of": most,
-        "message": verdict.message, "mistakes": [list(each) for each in verdict.mistakes], "picture": picture,
-        "does": verdict.does,
+        "message": verdict.message, "mistakes": [[each.name, each.sentence] for each in verdict.mistakes],
+        "picture": picture, "does": verdict.does,
     }  # fmt: skip
 
 
