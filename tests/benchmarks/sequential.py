@@ -11,7 +11,7 @@ rate 0.2, groups of 16, 10 epochs; serial, and as a pipeline on two threads. The
 the median of all seeds after each epoch, and the range.
 pipeline: a network large enough for two workers, serial and on two workers, and
 what was predicted; seconds are the least of three runs.
-table: three networks on 1, 2 and 4 workers (or so many), on threads, processes and Dask, divided
+table: three networks on 1, 2 and 4 workers (or so many), on threads and Dask, divided
 as `fit` divides: the speed-up over a fit without workers that is predicted, beside the
 measured one, by the median of five runs that take turns with fits; "could be" is the fit's
 processor time over that of the busiest worker, which a machine that others use does not
@@ -39,7 +39,6 @@ from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expa
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import curves, division, measured, simulate, table
-from naive_graph.sequential.processes import Team, in_processes, staying
 from naive_graph.sequential.schemes import doubled, in_series
 from naive_graph.sequential.workers import Part, in_threads
 from naive_graph.views import gantt
@@ -118,16 +117,10 @@ def pipeline(plot=None):
         for name, run in (
             ("serial", lambda: [*in_series(large, doubled(large.weights), x, y, "delayed")]),
             ("two threads", lambda: in_threads(large, doubled(large.weights), x, y, "delayed", chosen.parts)),
-            (
-                "two processes",
-                lambda: in_processes(large, doubled(large.weights), x, y, "delayed", chosen.parts, timed=True),
-            ),
         ):
             start = perf_counter()
-            found = run()
+            run()
             spent = perf_counter() - start
-            if name == "two processes":  # starting them is not the pipeline's
-                spent = found.bars[-1].end - found.bars[0].start
             took[name] = min(spent, took.get(name, spent))
     for name, spent in took.items():
         print(f"{name:14} {len(x) / spent:7.0f} samples a second, {took['serial'] / spent:.2f} times the serial run's")
@@ -157,9 +150,9 @@ def beside_prediction(counts, plot):
         groups = 64 if model.size < 1e5 else 16
         x, y = model.samples(random.random((groups * batch, *shape)), random.integers(0, 10, groups * batch))
         measured_ones = []
-        for kind in ("threads", "processes", "Dask"):
+        for kind in ("threads", "Dask"):
             for count in counts:
-                chosen, costs = division(model, count, kind == "processes", pays=False)  # whether it pays or not
+                chosen, costs = division(model, count, pays=False)  # whether it pays or not
                 spread = replace(chosen, seconds=[each * stretch(costs, chosen) for each in chosen.seconds])
                 took, busy, serial = beside_a_fit(model, kind, chosen, x, y)
                 said = len(x) * serial / simulate(model, chosen.flow, spread, costs, len(x)).seconds
@@ -190,34 +183,22 @@ def beside_a_fit(model, kind, chosen, x, y):
         busy.append(thread_time() - start)
         return found
 
-    teams, begin = [], Team.__init__
-    noted = patch.object(Team, "__init__", lambda team, *given: (teams.append(team), begin(team, *given))[1])
-    with noted, staying(model) as on_processes:
-        run = {"threads": in_threads, "processes": on_processes, "Dask": on_dask}[kind]
-        run(model, begun, x, y, "delayed", chosen, (0, 0))  # whatever starts once
-        for _ in range(5):
-            start, spent_before = perf_counter(), process_time()
-            model.fit(x, y, progress=False)
-            took = perf_counter() - start
-            spent_alone.append(process_time() - spent_before)
-            before = [seconds_of(each.pid) for team in teams for each in team.people]
-            start = perf_counter()
-            with patch.object(on_workers, "Part", type("Watched", (Part,), {"run": watched})):
-                run(model, begun, x, y, "delayed", chosen, (0, 0))
-            ratios.append(took / (perf_counter() - start))
-            after = [seconds_of(each.pid) for team in teams for each in team.people]
-            busiest = max([b - a for a, b in zip(before, after)] or busy[-len(chosen.parts) :] or [1.0])
-            could = max(could, spent_alone[-1] / max(busiest, 0.01))
+    run = {"threads": in_threads, "Dask": on_dask}[kind]
+    run(model, begun, x, y, "delayed", chosen, (0, 0))  # whatever starts once
+    for _ in range(5):
+        start, spent_before = perf_counter(), process_time()
+        model.fit(x, y, progress=False)
+        took = perf_counter() - start
+        spent_alone.append(process_time() - spent_before)
+        start = perf_counter()
+        with patch.object(on_workers, "Part", type("Watched", (Part,), {"run": watched})):
+            run(model, begun, x, y, "delayed", chosen, (0, 0))
+        ratios.append(took / (perf_counter() - start))
+        could = max(could, spent_alone[-1] / max([*busy[-len(chosen.parts) :], 0.01]))
     return median(ratios), could if kind != "Dask" else float("nan"), min(spent_alone) / len(x)
 
 
-def seconds_of(process):
-    """A process's time on a processor, as Linux tells it."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-MARKS = {"threads": "x", "processes": "D", "Dask": "+"}
+MARKS = {"threads": "x", "Dask": "+"}
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
 
 
