@@ -95,7 +95,6 @@ def at(values, found):
 
 def table_values():
     """The value of each row of the tables; only leaves' count."""
-    CURRENT.tables.grow_values()
     return list(CURRENT.tables.values)
 
 
