@@ -64,7 +64,7 @@ class ReferenceBackend:
         self.question, self.weights = asked, asked.weights
         self.tables, self.rows, self.wrt, self.batched = asked.tables, asked.rows, asked.wrt, asked.batched
         self.tape: Any = None  # compiled code,
-        self.idle: Any = None  # and what the next call runs; None while a call is under way, and after it was cut off
+        self.idle: Any = None  # and what the next call runs; None while a call is under way, and after one was cut off
 
     @property
     def machine(self) -> CompiledBackend | None:
@@ -113,7 +113,7 @@ class ReferenceBackend:
         return self.tables.values
 
     def taken(self) -> Any:
-        """The code to run, with memory of its own: a call that comes while another is under way gets a copy."""
+        """The code to run, with memory of its own: after a call that was cut off a copy."""
         code, self.idle = self.idle, None
         return self.tape.twin() if code is None else code
 
@@ -238,7 +238,7 @@ class CompiledBackend(CodeBackend):
             return
         if self._later is not None:
             coming = self._coming = self._coming or Beside(self._later)
-            if not coming.is_there() or self.idle is None:  # None: another call is under way, on the old code
+            if not coming.is_there():
                 self.patience = SOON
                 return
             self._coming = None

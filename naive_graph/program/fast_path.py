@@ -104,7 +104,7 @@ def fast_path(
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
         if answers.idle is not code or kept.source() is not source:
             return None
-        answers.idle = None  # a handler that asks in between takes a twin, and so does who comes after a Ctrl-C
+        answers.idle = None  # who comes after a Ctrl-C takes a twin
         found = None
         if fit(inputs):
             call(packed)

@@ -43,7 +43,7 @@ for each in threads:
 for _ in range(12):
     child = os.fork()
     if not child:
-        signal.alarm(20)
+        signal.alarm(120)
         y = (Variable(2.0) * 3.0).exp()
         with Graph.scratch():
             y = Variable(2.0) * 3.0

@@ -150,7 +150,7 @@ def unlocked():
     found = []
 
     def probe():
-        found.append(CURRENT.tables.lock.acquire(timeout=5))
+        found.append(CURRENT.tables.lock.acquire(timeout=60))
         CURRENT.tables.lock.release()
 
     thread = threading.Thread(target=probe)
@@ -320,7 +320,7 @@ def locks_are_free():
     def probe():
         for _, lock in fork_safety._LOCKS:
             held = getattr(lock(), "_lock", lock())  # the compiler's is around one
-            free.append(held.acquire(timeout=5))
+            free.append(held.acquire(timeout=60))
             if free[-1]:
                 held.release()
 
@@ -350,7 +350,7 @@ def test_a_fork_that_waits_for_another_threads_fork_lets_its_own_locks_go():
     other.start()
     other.join(0.05)  # it waits
     fork_safety._after()
-    other.join(5)
+    other.join(60)
     assert not other.is_alive() and locks_are_free()
 
 

@@ -138,7 +138,7 @@ def every_line(ask, act, check, step=1):
 def nobody_holds(lock):
     """Another thread can have it: whoever holds it may take it again."""
     found = []
-    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=5.0) and not lock.release()))
+    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=60.0) and not lock.release()))
     thread.start()
     thread.join()
     return found[0]

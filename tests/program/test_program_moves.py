@@ -21,7 +21,7 @@ from naive_graph.core.beside import Beside
 from naive_graph.engines.compiled import choose
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.compiled.runs import LevelRuns
-from naive_graph.errors import EngineWarning, StaleNodeError
+from naive_graph.errors import EngineWarning, ReentrantCallError, StaleNodeError
 from naive_graph.program import backends, descent
 
 
@@ -182,26 +182,26 @@ def test_a_graph_that_is_cleared_while_code_is_made_for_it_is_gone(patience, com
         program()
 
 
-def test_a_call_from_within_a_call_does_not_move_the_code_that_runs(patience, compiler, monkeypatch):
+def test_a_call_from_within_a_call_is_refused_and_does_not_move_the_code_that_runs(patience, compiler, monkeypatch):
     """As from a signal handler or a finalizer: the outer call puts its level runs back, and the next one moves."""
     patience(3)
     output, weights = recurrence()
-    program, run, inner = Program(output, wrt=weights), LevelRuns.run, []
+    program, run, refused = Program(output, wrt=weights), LevelRuns.run, []
     law = repr(program())
     program(), program()
     compiler.let_go()
 
     def asked_meanwhile(self, source):
         run(self, source)
-        if not inner:
-            answers.patience = 1
-            inner.append(None)
-            inner[0] = repr(program())
+        answers.patience = 1  # so that a call would move
+        with pytest.raises(ReentrantCallError) as error:
+            program()
+        refused.append(error)
 
     monkeypatch.setattr(LevelRuns, "run", asked_meanwhile)
     (answers,) = program._backends.values()
-    answers.patience = 5  # so that the outer call runs level runs, and the inner one would move
-    assert repr(program(feed={})) == law == inner[0]  # a question by name has no short way
+    answers.patience = 5
+    assert repr(program(feed={})) == law and refused  # a question by name has no short way
     assert type(idle_of(program)) is runs_on(program) is LevelRuns
     assert repr(program()) == law
     assert type(idle_of(program)) is runs_on(program) is CompiledPlan

@@ -1,7 +1,7 @@
 """A plan's code with its memory: what a Program runs.
 
-A call of a Program has the memory to itself. Who calls while another call is under
-way, as a signal's handler may, takes a twin: the same code with other memory.
+A call of a Program has the memory to itself. Who calls after one that a Ctrl-C cut
+off takes a twin: the same code with other memory.
 """
 
 from __future__ import annotations
