@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -55,37 +56,48 @@ def uninterrupted() -> Iterator[None]:
 class Uncollected:
     """Puts garbage collection off while a thread is in the block: a finalizer may wait for who waits for this thread.
 
-    Collection is the whole process's, so what other threads leave waits as well.
+    Collection is the whole process's, so what other threads leave waits as well. It goes on with the end of the last
+    block that is open. Each block is one of these; to end it twice is to end it once.
 
     >>> with Uncollected():
     ...     gc.isenabled()
     False
     """
 
-    inside: ClassVar[list[None]] = []  # one for each block that is open; who appends or pops needs no lock
+    open: ClassVar[set[Uncollected]] = set()  # who adds or discards needs no lock
     was_on: ClassVar[bool] = False
 
     def __enter__(self) -> None:
+        Uncollected.open.add(self)
         if gc.isenabled():
-            gc.disable()
             Uncollected.was_on = True
-        Uncollected.inside.append(None)
+            gc.disable()
 
     def __exit__(self, *error: object) -> None:
-        Uncollected.inside.pop()
-        if not Uncollected.inside and Uncollected.was_on:
+        Uncollected.open.discard(self)
+        while not Uncollected.open and Uncollected.was_on:
             Uncollected.was_on = False
             gc.enable()
-            if Uncollected.inside:  # another thread has just come in
-                gc.disable()
+            if Uncollected.open:  # another thread has just come in, and may be gone again
                 Uncollected.was_on = True
+                gc.disable()
+
+
+def _in_child() -> None:
+    """End the blocks of the parent's other threads, which a child does not have."""
+    Uncollected.open.clear()
+    Uncollected().__exit__()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 @contextmanager
 def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
     """A block that imports a room whole. Raises MissingToolError, which names the extra to install."""
     try:
-        with Uncollected(), uninterrupted():
+        with uninterrupted(), Uncollected():
             yield
     except ImportError as error:
         missing = str(error.name).partition(".")[0]

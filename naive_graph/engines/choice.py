@@ -137,7 +137,7 @@ def _is_ready() -> bool:
 @once
 def _can_compile() -> bool:
     try:
-        with Uncollected(), uninterrupted():
+        with uninterrupted(), Uncollected():
             from .llvm.compile import llvmlite
 
             llvmlite()

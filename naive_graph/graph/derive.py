@@ -7,13 +7,13 @@ reverse sweep, second derivatives. No formula is written here.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
+from ..core.imports import Uncollected
 from ..core.lock import GUARD
 from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
@@ -56,15 +56,12 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
 @contextmanager
 def collected_later() -> Iterator[None]:
     """The garbage collector waits: it would look through all expressions again, and none is garbage."""
-    go_on = gc.enable if gc.isenabled() else gc.disable
+    block = Uncollected()
     try:
-        try:
-            gc.disable()
+        with block:
             yield
-        finally:
-            go_on()
     finally:
-        go_on()  # a Ctrl-C may come before the other has run
+        block.__exit__()  # a Ctrl-C may come before the block has begun, or ended
 
 
 def derived_expressions(

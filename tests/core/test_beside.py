@@ -1,5 +1,6 @@
 """What is made beside a loop: one thing at a time, there when it is done, and never in the way of an end or a fork."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from making import finish
 
 from naive_graph.core import beside
 from naive_graph.core.beside import Beside
+from naive_graph.core.imports import Uncollected
+from naive_graph.graph.derive import collected_later
 
 
 def made(job):
@@ -40,14 +43,14 @@ def test_nobody_waits_for_it():
 
 
 def test_one_thing_is_made_at_a_time():
-    held, begun = Event(), []
-    jobs = [Beside(lambda k=k: begun.append(k) or held.wait()) for k in range(3)]
+    held, is_made, begun = Event(), Event(), []
+    jobs = [Beside(lambda k=k: begun.append(k) or is_made.set() or held.wait()) for k in range(3)]
     try:
         for job in jobs * 2:
             assert not job.is_there()
+        assert is_made.wait(60) and begun == [0]
     finally:
         held.set()
-    assert begun == [0]
     assert all(map(made, jobs)) and sorted(begun) == [0, 1, 2]
 
 
@@ -81,6 +84,74 @@ def test_while_python_ends_nothing_is_begun(monkeypatch):
         patch.setattr(beside, "main_thread", Thread)  # one that is not alive
         assert not job.is_there()
     assert made(job) == 0
+
+
+def test_garbage_is_collected_again_when_the_last_block_has_ended_whoever_came_first():
+    first, second = Uncollected(), Uncollected()
+    for ends in ([first, second], [second, first]):
+        first.__enter__()
+        second.__enter__()
+        ends[0].__exit__()
+        assert not gc.isenabled()
+        ends[1].__exit__()
+        assert gc.isenabled()
+
+
+@pytest.mark.parametrize("block", [Uncollected, collected_later])
+def test_who_has_put_collection_off_finds_it_off(block):
+    gc.disable()
+    try:
+        with block():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_gradient_that_begins_while_code_is_made_leaves_collection_on():
+    held, is_made = Event(), Event()
+
+    def make():
+        with Uncollected():
+            is_made.set()
+            held.wait()
+
+    job = Beside(make)
+    assert not job.is_there() and is_made.wait(60)
+    with collected_later():
+        held.set()
+        made(job)
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+UNCOLLECTED = """
+import gc, os
+from threading import Event, Thread
+from naive_graph.core.imports import Uncollected
+held, is_there = Event(), Event()
+
+def wait():
+    with Uncollected():
+        is_there.set()
+        held.wait()
+
+thread = Thread(target=wait)
+thread.start()
+is_there.wait()
+child = os.fork()
+if not child:
+    os._exit(0 if gc.isenabled() else 1)
+held.set()
+thread.join()
+assert os.waitpid(child, 0)[1] == 0 and gc.isenabled()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without forks")
+def test_the_child_of_a_fork_collects_though_a_thread_it_lacks_had_put_that_off():
+    found = subprocess.run([sys.executable, "-W", "ignore", "-c", UNCOLLECTED], capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 FORKING = """

@@ -19,6 +19,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ...core.culprit import explain_call, explain_leaf, explain_share
+from ...core.imports import uninterrupted
 from ...core.origin import learners_level
 from ...core.reference import REFERENCE_ONLY
 from ...core.rules import BY_NUMBER
@@ -128,7 +129,7 @@ class SortedGraph(NamedTuple):
 @once
 def the_kernel() -> Kernel:
     """The one that all threads share: two that ask first at once must not get two tables of rules."""
-    with LOCK:
+    with uninterrupted(), LOCK:
         return _first_kernel()
 
 

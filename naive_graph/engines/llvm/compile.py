@@ -36,15 +36,19 @@ class CompilerLock:
     """
 
     def __init__(self) -> None:
-        self._lock, self._uncollected = RLock(), Uncollected()
+        self._lock = RLock()
+        self._blocks: list[Uncollected] = []  # of the thread that has the lock
 
     def __enter__(self) -> None:
-        self._uncollected.__enter__()
+        block = Uncollected()
+        block.__enter__()
         self._lock.acquire()
+        self._blocks.append(block)
 
     def __exit__(self, *error: object) -> None:
+        block = self._blocks.pop()
         self._lock.release()
-        self._uncollected.__exit__()
+        block.__exit__()
 
     def keep(self) -> None:
         """Take it for good."""
@@ -79,14 +83,14 @@ class Library:
 
         Raises LookupError if there is no function of that name.
         """
-        with LOCK, uninterrupted():
+        with uninterrupted(), LOCK:
             found: int = self._engine.get_function_address(name)
         if found == 0:
             raise LookupError(f"The compiled library has no function {name!r}.")
         return found
 
     def __del__(self, lock: Any = LOCK, ends: Any = sys.is_finalizing, held: Any = uninterrupted) -> None:
-        with lock, nullcontext() if ends() else held():
+        with nullcontext() if ends() else held(), lock:
             self.__dict__.clear()  # and the engine goes; when Python ends a global may be gone
 
     def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Callable[..., Any]:
@@ -119,7 +123,7 @@ def compiled(
     if key is None:
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
-    with LOCK, uninterrupted():
+    with uninterrupted(), LOCK:
         name = sha256(f"{_here()}\n{optimised}{quick}\n{key}".encode()).hexdigest() + ".o"
         if name not in _LIBRARIES:
             _LIBRARIES[name] = _made(name, ir_text, optimised, quick)
@@ -193,7 +197,7 @@ def _freed(manager: Any) -> Iterator[Any]:
 
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
-    with LOCK, uninterrupted():
+    with uninterrupted(), LOCK:
         text: str = _machine(1).emit_assembly(_parsed(ir_text))
     return text
 
@@ -201,7 +205,7 @@ def assembly(ir_text: str) -> str:
 @once
 def llvmlite() -> Any:
     """The binding to LLVM, ready to compile for this machine."""
-    with LOCK, uninterrupted():
+    with uninterrupted(), LOCK:
         try:
             from llvmlite import __version__, binding
         except (ImportError, OSError) as error:
