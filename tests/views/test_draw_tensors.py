@@ -3,13 +3,14 @@
 import json
 import math
 import re
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 from measured import Measured
 from pictures import both
 
-from naive_graph import Graph, LeafNode, Variable, draw, gradients, linear, lower, scope, step
+from naive_graph import Graph, LeafNode, Variable, altitudes, draw, gradients, linear, lower, scope, step
 from naive_graph.errors import DrawingError, NodeError
 from naive_graph.tensor import conv2d, identity
 from naive_graph.training import Model
@@ -270,3 +271,15 @@ def test_tensors_and_scalars_do_not_share_a_picture(y):
 
 def test_a_name_can_only_be_text():
     assert "<script>" not in draw(leaf("<script>", 2).exp()).svg
+
+
+def test_a_name_of_letters_that_no_file_holds_is_drawn_and_saved(tmp_path):
+    w = leaf("\0\x1b\ud800\uffff", 2)
+    for result in ((w * w).sum(), linear("i,i->i", w, w, name=w.name)):
+        result.eval()
+        assert "image/png" in draw(result)._repr_mimebundle_() and step(result)._repr_mimebundle_()
+        for suffix in ("svg", "html", "dot", "png"):
+            draw(result).save(tmp_path / f"picture.{suffix}")
+        ElementTree.parse(tmp_path / "picture.svg")
+        step(result).save(tmp_path / "steps.html")
+    altitudes(result).save(tmp_path / "altitudes.html")

@@ -54,7 +54,7 @@ class Drawn:
         self.wishes, self.most = wishes, wishes.most or (FOLLOWED if wishes.fold is None else READABLE)
         everything = ancestors(results)
         refresh(results)
-        self.names = {node: short(name, node.scope) for node, name in names_among(everything).items()}
+        self.names = printed_names(everything)
         there = [node for node in everything if not isinstance(node, SelectionNode)]
         self.passed_on: dict[TensorNode, TensorNode] = {}  # what an identity passes on
         if wishes.bundle:
@@ -293,6 +293,12 @@ def _made_by(box: Box) -> tuple[str, ...]:
     shape = box.lines[1] if box.kind == "scope" else box.lines[0].partition("  ")[2]
     equation = re.sub(r"\w+(?=\[)", "…", box.facts.get("formula", ""))
     return (box.kind, shape, equation or stem(box.lines[0]))
+
+
+def printed_names(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
+    """What pictures call these tensors, wherever they write it: in letters that can be printed, and kept in files."""
+    shortened = {node: short(name, node.scope) for node, name in names_among(nodes).items()}
+    return {node: visible(name, len(name)) for node, name in shortened.items()}
 
 
 def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:

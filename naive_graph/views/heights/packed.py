@@ -14,12 +14,10 @@ from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.lowering.lower import lower
 from ...tensor.nodes import LeafNode, LeafType
-from ...tensor.notation import names_among
 from ..drawing.alive import rules_code
-from ..drawing.folding import short
 from ..drawing.lettering import visible
 from ..drawing.matrices import axes_of
-from ..drawing.tensors import formula_of
+from ..drawing.tensors import formula_of, printed_names
 from ..look import svg_style
 from ..steps.packing import Packed
 from .machine import machine_floor
@@ -44,8 +42,7 @@ class Altitudes:
         self.step_of = {row: step for step, row in enumerate(self.plan.rows)}
         self.tensors = [node for layer in subject.layers for node in layer.tensors]
         self.number_of = {node: number for number, node in enumerate(self.tensors)}
-        names = names_among(self.tensors)
-        self.names = {node: short(name, node.scope) for node, name in names.items()}
+        self.names = printed_names(self.tensors)
         self.script = rules_code(self.plan)
         header = self._header(tables)
         drawn = [header["flow"], *(layer[what] for layer in header["layers"] for what in ("picture", "flow"))]
