@@ -83,9 +83,9 @@ class Sequential(Network):
         "threads", or "dask" for several machines; with workers the policy is "delayed"
         unless another is given, and the weights have the bits that one worker
         would find. partition: the operators of each worker; without it the costs
-        are measured and divided, for one worker alone if that is as fast, and with large operators taken apart where
-        that pays, so that weights differ from one worker's by rounding. shuffle: the samples
-        of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; the sums of
+        are measured and divided, for one worker alone if that is as fast, and operators that are large are taken apart,
+        so that weights differ from one worker's by rounding; on as many cores they are always the same. shuffle: the
+        samples of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; sums of
         gradients differ from those of sample after sample by at most 2 n eps times the sum of their terms' magnitudes,
         with n the terms of all sums on the way (`schemes.in_series(..., block=1)` has the latter's bits).
         A Ctrl-C ends it with the last whole batch, and history.stopped is "interrupt"; a pipeline with the last
@@ -106,10 +106,11 @@ class Sequential(Network):
         epochs = at_least(epochs, "epochs", 0)
         _check(workers, chosen, partition, trainer)
         network = self._sized(batch_size, chosen)
-        runner = RUNNERS.get(workers or "")
+        runner, flow = RUNNERS.get(workers or ""), None
         if partition is None and workers == "threads":
-            found = _division(network, progress)
-            partition, runner = found, runner if len(found.parts) > 1 else None
+            partition = found = _division(network, progress)
+            if len(found.parts) == 1:  # with the bits of several
+                runner, flow = None, found.flow
         if workers is not None:
             checked(network, partition)
         if chosen != "serial" and partition is None:
@@ -126,7 +127,7 @@ class Sequential(Network):
             if mover is not None:
                 batches = self._by_trainer(mover, x, y, network.batch_size, trainer is None)
             elif runner is None:
-                batches = self._in_series(network, x, y, chosen)
+                batches = self._in_series(network, x, y, chosen, flow)
             else:
                 batches = self._by_workers(runner, network, x, y, chosen, partition)
             for found in batches:
@@ -200,9 +201,12 @@ class Sequential(Network):
             each.values[...] = new
         return True
 
-    def _in_series(self, network: Network, samples: Any, labels: Any, policy: str) -> Iterator[list[float]]:
+    def _in_series(
+        self, network: Network, samples: Any, labels: Any, policy: str, flow: Dataflow | None
+    ) -> Iterator[list[float]]:
         begun = self._begin_with(policy)
-        for step in in_series(network, begun.buffers, samples, labels, policy, begun.ended, self._seen + self._done):
+        before = begun.ended, self._seen + self._done
+        for step in in_series(network, begun.buffers, samples, labels, policy, *before, flow=flow):
             self._keep(Begun(policy, step.buffers, step.group + 1))
             yield step.losses
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SequentialError
-from .dataflow import Dataflow, part_of
+from .dataflow import Dataflow, StreamOperator, part_of
 from .fields import is_whole
 from .firing import NetworkMachine, learning
 from .network import Network
@@ -27,7 +27,8 @@ from .schemes import Gradients, Versions, all_summed, block_size, blocks, double
 from .splitjoin import decomposed, shares
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
-PIECES = 8  # of a worker's time, into which an operator that takes more is taken apart
+PIECES = 8  # of a worker's work, into which an operator that is more of it is taken apart
+LEAST_PIECE = 2**19  # products for a block: some 0.1 ms, beside which handing it over is little
 
 
 @dataclass(frozen=True)
@@ -178,24 +179,42 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
 def division(network: Network, workers: int, pays: bool = True) -> tuple[Partition, Costs]:
     """What each worker does in a run that is fast, by costs that are measured now; and those costs.
 
-    Groups pass in as many blocks as keep all workers busy, two groups being under way (`network.blocks` is set). What
-    takes a large part of a worker's time is taken apart if that is better. pays: fewer workers where those are faster.
+    Groups pass in as many blocks as keep all workers busy, two groups being under way (`network.blocks` is set).
+    pays: fewer workers where those are faster.
     """
     network.blocks = max(1, -(-workers // 2))
+    flow = large_apart(network, workers)
+    costs = measured(network, flow, 3)
+    return partition(flow, workers, costs if pays else replace(costs, lock=0.0)), costs
+
+
+def large_apart(network: Network, workers: int) -> Dataflow:
+    """The operators of a network; what is a large part of a worker's work is taken apart.
+
+    What is taken apart sums in another order. So work is counted here, not measured: the bits of a training must not
+    depend on how busy the machine is.
+    """
     whole = Network.expand(network)
-    costs = measured(network, whole, 3)
-    lock = costs.lock if pays else 0.0
-    found = partition(whole, workers, replace(costs, lock=lock)), costs
-    pieces = {name: math.ceil(PIECES * workers * each / costs.serial) for name, each in costs.work.items()}
-    counts = {name: shares(whole, each) or 1 for name, each in whole.operators.items()}
-    grains = {name: -(-counts[name] // each) for name, each in pieces.items() if min(counts[name], each) > PIECES // 2}
-    if workers > 1 and grains:
-        fine = decomposed(whole, grains)
-        finer = measured(network, fine, 3, costs.lock)
-        found = min(
-            found, (partition(fine, workers, replace(finer, lock=lock)), finer), key=lambda each: each[0].slowest
+    work = {name: products(whole, each) for name, each in whole.operators.items()}
+    total = max(1, sum(work.values()))
+    grains = {}
+    for name, each in whole.operators.items():
+        count = shares(whole, each) or 1
+        pieces = min(
+            count, math.ceil(PIECES * workers * work[name] / total), work[name] * block_size(network) // LEAST_PIECE
         )
-    return found
+        if workers > 1 and pieces > PIECES // 2:
+            grains[name] = -(-count // pieces)
+    return decomposed(whole, grains) if grains else whole
+
+
+def products(flow: Dataflow, operator: StreamOperator) -> int:
+    """How many numbers an operator multiplies for a sample, as far as weights are among them."""
+    if operator.kind not in ("forward", "backward") or "W" not in flow.layers[operator.layer - 1].weight_shapes:
+        return 0
+    placed = flow.layers[operator.layer - 1]
+    once = math.prod(placed.weight_shapes["W"]) * math.prod(placed.output_shape[:-1])
+    return once if operator.kind == "forward" else 2 * once  # backward: for the samples, and for the weights
 
 
 def run_costs(flow: Dataflow, costs: Costs) -> Any:

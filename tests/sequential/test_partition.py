@@ -4,15 +4,24 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from written_networks import same, small
 
 from naive_graph.errors import SequentialError
 from naive_graph.sequential import model, partitioning
-from naive_graph.sequential.layers import Dense
+from naive_graph.sequential.layers import Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.partitioning import Costs, curves, division, measured, partition, run_costs, table
+from naive_graph.sequential.partitioning import (
+    Costs,
+    curves,
+    large_apart,
+    measured,
+    partition,
+    products,
+    run_costs,
+    table,
+)
 
 NETWORK = small()[0]
 FLOW = NETWORK.expand()
@@ -93,25 +102,52 @@ def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(monkeypatc
         assert ("One worker alone is as fast" in capsys.readouterr().err) == (lock == 1.0)
 
 
-def test_a_heavy_operator_is_taken_apart_where_that_pays_and_trains_as_the_whole_one(monkeypatch):
-    def costs_of(network, flow, *wishes):
-        work = dict.fromkeys(flow.operators, 1.0)
-        work |= {
-            each.name: 5.0 * len(each.share or range(8)) for each in flow.operators.values() if "BComp2" in each.name
-        }
-        work |= {each.name: 0.1 for each in flow.operators.values() if each.kind in ("roundrobin", "duplicate", "join")}
-        return Costs(work, dict.fromkeys(flow.streams, 0.01))
-
-    def fresh():
-        return Sequential([Dense(8), Dense(8), Dense(3)], 4, 0.1, 12, initializer="glorotUniform")
-
-    monkeypatch.setattr(partitioning, "measured", costs_of)
-    monkeypatch.setattr(model, "cpu_count", lambda: 2)
-    chosen, costs = division(fresh(), 2)
-    assert [names for names in chosen.parts if "BComp2.worker_1" in names] and costs.serial / chosen.slowest > 1.7
+def heavy():
+    """A network of which one layer is nearly all the work, and samples for it."""
+    network = Sequential([Dense(16), Dense(3)], 12, 0.1, 12, initializer="glorotUniform")
     random = np.random.default_rng(3)
-    x, y = random.random((50, 4)), random.random((50, 3))
-    apart, whole = fresh(), fresh()
+    return network, random.random((50, 12)), random.random((50, 3))
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    """A machine with two cores, to whom nothing is too small to be taken apart."""
+    monkeypatch.setattr(model, "cpu_count", lambda: 2)
+    monkeypatch.setattr(partitioning, "LEAST_PIECE", 1)
+    return monkeypatch
+
+
+def test_a_heavy_operator_is_taken_apart_and_trains_as_the_whole_one(two_cores):
+    flow = large_apart(heavy()[0], 2)
+    assert "BComp1.worker_1" in flow.operators and "BComp2" in flow.operators
+    (apart, x, y), (whole, _, _) = heavy(), heavy()
     apart.fit(x, y, epochs=2, workers="threads", progress=False)
     whole.fit(x, y, epochs=2, policy="delayed", progress=False)
     assert all(np.allclose(a[name], b[name], 1e-12, 1e-14) for a, b in zip(apart.weights, whole.weights) for name in a)
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_what_is_measured_changes_no_bit_of_a_training(two_cores, data):
+    def on_a_busy_machine(network, flow, *wishes):
+        work = {name: data.draw(seconds, name) for name in flow.operators}
+        return Costs(work, dict.fromkeys(flow.streams, 0.01), data.draw(seconds, "lock"))
+
+    def trained():
+        network, x, y = heavy()
+        network.fit(x, y, workers="threads", progress=False)
+        return network.weights
+
+    two_cores.setattr(partitioning, "measured", on_a_busy_machine)
+    assert same(trained(), trained())
+
+
+def test_a_small_network_is_taken_apart_nowhere():
+    assert large_apart(small()[0], 2).operators.keys() == FLOW.operators.keys()
+
+
+def test_a_convolution_multiplies_its_kernel_at_every_place():
+    flow = Sequential([Conv2D(5, (2, 3)), MaxPooling2D(2)], (7, 9, 4)).expand()
+    counted = {name: products(flow, each) for name, each in flow.operators.items()}
+    once = 6 * 7 * 5 * (2 * 3 * 4)
+    assert {name: each for name, each in counted.items() if each} == {"FComp1": once, "BComp1": 2 * once}
