@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import browser_or_skip, free_port, jupyter, launched
+from browsing import PATIENCE, browser_or_skip, free_port, jupyter, launched
 from written_networks import V2
 
 PAINTED = """[...CSS.highlights].map(([kind, found]) => [kind, [...found].map(
@@ -42,12 +42,12 @@ def run_both(page: Any) -> dict[str, str]:
     from playwright.sync_api import TimeoutError as NotYet
 
     page.wait_for_selector(".jp-CodeCell")
-    for _ in range(20):
+    for patience in 4_000, 8_000, 16_000, 32_000, PATIENCE:  # what is clicked too early goes nowhere
         for number in (0, 1):
             page.locator(".jp-CodeCell .cm-content").nth(number).click()
             page.keyboard.press("Control+Enter")
         try:
-            page.wait_for_function("CSS.highlights.size === 5", timeout=4000)
+            page.wait_for_function("CSS.highlights.size === 5", timeout=patience)
         except NotYet:
             continue
         return dict(page.evaluate(PAINTED))

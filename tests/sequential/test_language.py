@@ -120,11 +120,11 @@ def test_every_mistake_has_its_code_and_its_place(text, code):
     ],
     ids=["10 MB", "brackets", "a sum", "signs", "a product"],
 )
-def test_what_is_endless_is_refused_in_a_second(text):
-    start = time.perf_counter()
+def test_what_is_endless_is_refused_soon(text):
+    start = time.process_time()
     with pytest.raises(SequentialError) as caught:
         parse(text)
-    assert time.perf_counter() - start < 20  # never the minutes of a recursion gone wrong
+    assert time.process_time() - start < 20  # never the minutes of a recursion gone wrong
     assert len(str(caught.value)) < 1_000
 
 
