@@ -129,6 +129,8 @@ def test_batches_and_descents_are_bounded_too(given):
     program([0.1] * 20)
     Program(Graph.sum([rolled(290)(w) for w in ws]), wrt=ws).minimize(1e-3, 3)
     assert given and all(weight(text, False) <= MOST for text, _ in given)
+    functions = [function for text, _ in given for function in text.split("\ndefine ")]
+    assert max(function.count("\n") for function in functions) < 10_000  # in one of 26,000 lines LLVM takes 30 s
 
 
 def test_what_is_too_long_is_refused_and_named():

@@ -18,6 +18,7 @@ from ..passes.tiles import ONE, dense_tiles
 from .writer import LANES
 
 SHORTEST = 4  # terms of dots that are packed
+LONGEST = 1_000  # rows of a region: the time that LLVM takes for one grows with the square of its length
 DENSE_LEAST, OUTER_LEAST = 32, 24  # products of a layer, results of an outer product: smaller ones are written out
 
 
@@ -85,7 +86,7 @@ def merged(flat: Flat, steps: list[Step]) -> list[Step]:
     found: list[Step] = []
     for at in range(max([0, *layers, *regions]) + 1):
         found += sorted(layers[at], key=lambda each: isinstance(each, Outer))
-        found += [regions[at]] if regions[at] else []
+        found += [regions[at][first : first + LONGEST] for first in range(0, len(regions[at]), LONGEST)]
     return found
 
 
