@@ -95,11 +95,12 @@ def test_an_empty_walk_is_a_page_too() -> None:
 
 
 def expected(steps: Any, index: int) -> tuple[dict[int, str], dict[int, str]]:
-    """The values and gradients that are known after a step, as they are written."""
-    *_, (_, state) = steps.states(range(index + 1))
+    """The values and gradients that are known after a step, as they are written; a leaf's before it is read."""
+    *_, (step, state) = steps.states(range(index + 1))
+    given = {each.row: each.value for each in steps if each.kind == "read"} if step.phase == "forward" else {}
     plans = [run.cast.plan for run in steps.runs]
     constants = {row for plan in plans for row, kind in zip(plan.rows, plan.kinds) if kind == CONSTANT}
-    values = {row: shown(value) for row, value in state.values.items() if row not in constants}
+    values = {row: shown(value) for row, value in (given | state.values).items() if row not in constants}
     return values, {row: f"grad {shown(grad)}" for row, grad in state.grads.items() if row not in constants}
 
 
