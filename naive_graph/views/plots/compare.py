@@ -154,13 +154,19 @@ class Comparison:
         return stage, walks, heights
 
     def _heights(self, panel: Any) -> list[Any]:
-        """The height at each step, on a logarithmic axis where it spans several tens."""
-        every = [height for path in self.paths for height in path.heights if 0 <= abs(height) < LARGEST]
+        """The height at each step, on a logarithmic axis where it spans several tens, as far as the walks are shown."""
+        near = [height for path in self.paths for _, height in _near(path, self.paths)]
+        every = [height for height in near if abs(height) < LARGEST]
         lines = [panel.plot(each.heights, **self._apart(place, each))[0] for place, each in enumerate(self.paths)]
         low, high = min(every, default=0.0), max(every, default=0.0)
+        ran_away = any(path.left for path in self.paths)
         if 0 <= low < high / 100:
             panel.set_yscale("log")
             panel.set_ylim(bottom=max(1e-9 * high, min(height for height in every if height > 0)))
+            if ran_away:
+                panel.set_ylim(top=2 * high)
+        elif ran_away and low < high:
+            panel.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
         label_axes(panel, "step", "")
         panel.set_title(fitted(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
         if len(lines) > 1:
@@ -188,7 +194,7 @@ class Comparison:
 
     def _stage(self, figure: Plot, panels: list[Any]) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
-        points = [point for path in self.paths for point in _near(path, self.paths)]
+        points = [point for path in self.paths for point, _ in _near(path, self.paths)]
         with Graph.scratch():
             x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
             f = self.ground.height(x, y)
@@ -222,14 +228,17 @@ def _name(panel: Any, path: Path, wide: float) -> None:
     panel.set_title("\n".join(fitted(line, wide) for line in lines)).set_parse_math(False)
 
 
-def _near(path: Path, paths: list[Path]) -> list[tuple[float, float]]:
-    """The points of a path, without its last ones if it ran away."""
+def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
+    """The points of a path and their heights, without its last ones if it ran away."""
     start = paths[0].points[0]
     reach = max(
         [10.0, *(3 * abs(value - begin) for each in paths if not each.left for point in each.points
                  for value, begin in zip(point, start))]
     )  # fmt: skip
-    return [point for point in path.points if all(abs(value - begin) <= reach for value, begin in zip(point, start))]
+    return [
+        (point, height) for point, height in zip(path.points, path.heights)
+        if all(abs(value - begin) <= reach for value, begin in zip(point, start))
+    ]  # fmt: skip
 
 
 def _look(place: int, path: Path) -> dict[str, Any]:
