@@ -70,6 +70,8 @@ class Layer:
 class Dense(Layer):
     """y = x W + b, the input laid out in a row, row-major. W (in, units), b (units).
 
+    Only an initializer that is a number fills b; a method, such as ("gaussRandom", 2, 0), leaves it 0.
+
     >>> Dense(3).output_shape((5,))
     (3,)
     """
@@ -86,6 +88,8 @@ class Dense(Layer):
 
 class Conv2D(Layer):
     """y[m, n, f] = b[f] + sum of x[m s + i, n s + j, c] W[f, c, i, j]: a cross-correlation.
+
+    Only an initializer that is a number fills b; a method, such as ("gaussRandom", 2, 0), leaves it 0.
 
     >>> Conv2D(6, (3, 3), padding=(1, 1)).output_shape((8, 8, 1))
     (8, 8, 6)

@@ -80,8 +80,9 @@ class Network(Model):
     layers: such as Dense(3) or Activation("relu"). input_shape: of one sample, a
     number or (height, width, channels). learning_rate: over 0, up to 1.
     batch_size: for a pipeline more than its stages; without it one more. loss:
-    "variance" or "crossEntropy". initializer: a number for all weights, or
-    "gaussRandom", "uniformRandom", "glorotUniform", alone or as (name, numbers).
+    "variance" or "crossEntropy". initializer: a number for all weights and
+    biases, or "gaussRandom", "uniformRandom", "glorotUniform", alone or as (name,
+    numbers), which fill the weights and leave biases 0: ("gaussRandom", 2, 0) too.
     seed: where random numbers begin. Raises SequentialError.
     """
 

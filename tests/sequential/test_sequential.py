@@ -10,6 +10,7 @@ from naive_graph.errors import SequentialError, SequentialWarning, ShapeError, T
 from naive_graph.sequential.language import parse
 from naive_graph.sequential.layers import Activation, Conv2D, Dense, Dropout
 from naive_graph.sequential.model import Sequential, expand
+from naive_graph.sequential.network import Network
 from naive_graph.sequential.partitioning import Costs
 from naive_graph.sequential.partitioning import partition as divide
 from naive_graph.sequential.pipeline import schedule
@@ -29,6 +30,14 @@ def test_the_first_example_learns_its_golden_step():
     network.fit(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 0]]), shuffle=False, progress=False)
     np.testing.assert_allclose(network.weights[0]["W"][:, 0], (-0.2, -0.9, -1.6, -2.3), rtol=1e-12)
     np.testing.assert_allclose(network.weights[1]["W"][0], (-2.75, -3.25), rtol=1e-12)
+
+
+def test_a_number_fills_biases_and_a_method_leaves_them_0_as_layers_and_initializers_say():
+    for layer in (Dense(3), Conv2D(3, 2)):
+        filled, left = (Sequential([layer], (4, 4, 1), initializer=how) for how in (2.0, ("gaussRandom", 2, 0)))
+        assert {*filled["1.W"].values.flat} == {*left["1.W"].values.flat} == {*filled["1.b"].values.flat} == {2.0}
+        assert not left["1.b"].values.any() and "leaves it 0" in type(layer).__doc__
+    assert "leave biases 0" in Network.__doc__
 
 
 @pytest.mark.parametrize("workers", [None, "threads"])
