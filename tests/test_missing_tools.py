@@ -122,6 +122,15 @@ def test_without_a_tool_all_names_are_there_and_say_how_to_get_it(tools, tmp_pat
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("words", [["site"], ["sequential", "-"]], ids=" ".join)
+def test_a_command_of_the_bare_wheel_names_its_own_extra(words, tmp_path):
+    tools = {"numpy", "opt_einsum", "llvmlite", "lark", "matplotlib", "pdoc", "mistune", "latex2mathml"}
+    program = WITHOUT.format(tools=tools) + f"from naive_graph.cli.main import main\nsys.exit(main({words!r}))"
+    done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and f'pip install "naive-graph[{words[0]}]"' in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not done.stdout and not list(tmp_path.iterdir())
+
+
 def test_trainers_of_variables_need_nothing():
     program = """
 import sys

@@ -9,7 +9,7 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import Graph
-from naive_graph.errors import NaiveGraphError
+from naive_graph.errors import NaiveGraphError, NodeError
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("llvmlite")
@@ -180,6 +180,16 @@ def test_an_attribute_of_a_tensor_that_is_misspelt_is_refused(at):
     own = Own(ng.tensor.LeafType.PARAMETER, (1,), [3.0])
     own.remark = "a learner's own class is his own"
     assert own.remark and t.value.tolist() == at
+
+
+@pytest.mark.parametrize("name", [3, b"t", ["t"], ""])
+def test_a_name_of_a_tensor_that_is_no_text_is_refused_and_the_old_one_stays(name):
+    t = ng.LeafNode.parameter([1.0, 2.0], name="t")
+    for tensor in (t, (t * t).sum()):
+        before = tensor.name, tensor.equation()
+        with pytest.raises(NodeError, match="A node's name is a text"):
+            tensor.name = name
+        assert (tensor.name, tensor.equation()) == before
 
 
 @pytest.mark.parametrize("masked", [np.ma.masked, np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([1.0, 2.0])])

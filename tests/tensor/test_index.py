@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_graph import LeafNode, gradients, linear, tangents
-from naive_graph.errors import IndexSpecError, NodeError, NumberError, ShapeError
+from naive_graph.errors import IndexSpecError, NodeError, NumberError, OperandError, ShapeError
 from naive_graph.tensor import LinearNode, TransformNode, nonlinear, transform
 from naive_graph.tensor.index import (
     LinearIndex,
@@ -235,6 +235,9 @@ BAD_INDICES = {
     "a source that is no tensor": (lambda a, b, v: transform("i->i", [1.0]), NodeError, "tensor nodes"),
     "shapes that differ": (lambda a, b, v: nonlinear(lambda x, y: x * y, a, b), ShapeError, "one shape"),
     "a function that is none": (lambda a, b, v: nonlinear(3.0, a), NodeError, "called with numbers"),
+    "a function of more": (lambda a, b, v: nonlinear(lambda x, y: x, a), OperandError, "as many as there are tensors"),
+    "a function of none": (lambda a, b, v: nonlinear(lambda: 1.0, a), OperandError, "as many as there are tensors"),
+    "a function without return": (lambda a, b, v: nonlinear(lambda x: None, a), NumberError, "forget to return"),
     "broadcasting that fails": (lambda a, b, v: a + b, ShapeError, "do not broadcast"),
     "inner extents that differ": (lambda a, b, v: a @ a, ShapeError, "inner extents 3 and 2"),
     "a ragged list": (lambda a, b, v: LeafNode.parameter([[1.0], [1.0, 2.0]]), NumberError, "ragged"),

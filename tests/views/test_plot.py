@@ -407,6 +407,21 @@ def test_a_series_is_drawn_into_axes_that_are_given_and_a_figure_is_as_large_as_
         history.plot(ax=ax)
 
 
+def test_a_plot_of_values_before_a_forward_says_what_to_do():
+    import matplotlib.pyplot as plt
+
+    x = Variable(1.0)
+    y = x * 2
+    try:
+        with pytest.raises((TypeError, ValueError)) as caught:
+            plt.plot([0.0, 1.0], [y, y])  # NumPy's error, whose cause is ours
+    finally:
+        plt.close()
+    assert "node.value for the number, once Graph.forward() has computed it" in str(caught.value.__cause__)
+    with pytest.raises(HistoryError, match=r"Call Graph\.forward\(\) first"):
+        History().record(y=y.value)
+
+
 def test_pyplot_shows_a_plot_where_it_has_windows(monkeypatch):
     import matplotlib
     from matplotlib import pyplot
