@@ -217,7 +217,7 @@ def test_of_many_paths_the_nearest_two_are_told_and_the_others_counted(opened):
         y = Graph.sum([(x * k).sin() for k in range(2, 27)])
         y.name = "y"
         Graph.forward()
-        return draw(y)
+        return draw(y, fold=False)
 
     page = opened(many)
     page.hover("#row-0", force=True)
