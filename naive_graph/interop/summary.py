@@ -34,9 +34,9 @@ def format_summary(held: SummaryContent, title: str) -> str:
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.interop import from_onnx
-    >>> from .onnx.export import modelled
+    >>> from .onnx.export import export_model
     >>> x = LeafNode.input((2, 3), "x")
-    >>> model = modelled({"y": (x @ LeafNode.parameter([[1.0], [2.0], [3.0]], "W")).relu()})
+    >>> model = export_model({"y": (x @ LeafNode.parameter([[1.0], [2.0], [3.0]], "W")).relu()})
     >>> print(from_onnx(model).summary())
     naive_graph: 2 operators of opset 24
     3 numbers in 1 weight, 12 B; 3 are parameters

@@ -27,10 +27,10 @@ def sequential_from_onnx(source: Any) -> Sequential:
     with their channels last; the weights are laid out for that. Raises
     ImportModelError, which names all that is no layer.
 
-    >>> from naive_graph.interop.onnx.export import modelled
+    >>> from naive_graph.interop.onnx.export import export_model
     >>> from naive_graph.sequential import Dense, Sequential
     >>> line = Sequential([Dense(2), Dense(1)], 3, initializer=0.5)
-    >>> sequential_from_onnx(modelled(line)).predict([1.0, 2.0, 3.0]).tolist()
+    >>> sequential_from_onnx(export_model(line)).predict([1.0, 2.0, 3.0]).tolist()
     [4.0]
     """
     content = read(source)
