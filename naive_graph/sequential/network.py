@@ -209,7 +209,7 @@ class Network(Model):
         ...     ((network([1.0, 2.0]) - 4.0) ** 2).sum().backward()
         ...     trainer.update()
         >>> network.predict([1.0, 2.0]).round(3).tolist()
-        [3.2]
+        [3.181]
         """
         samples = None if isinstance(x, TensorNode) else self._samples(x)[0]
         if samples is not None and len(samples) > 1:
