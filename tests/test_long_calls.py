@@ -20,7 +20,6 @@ import os, sys, tempfile
 from naive_graph import Graph, LeafNode, Model, Program, Variable, gradients, lower, progress, step
 from naive_graph.core import plan, progress as room, reference
 from naive_graph.engines.choice import Setting
-from naive_graph.program import dispatch
 room.PATIENCE = room.PACE = 0.0
 plan.FEW = reference.FEW = room.FEW = 0
 Setting.default = "reference"
@@ -45,14 +44,10 @@ CALLS = {
     "save": "step(y * 2.0).save(path + '.html')",
     "lower": "lower(square @ square)",
     "order": "Graph.forward()",
-    "passes": "Program(y, wrt=[x], engine='tape')()",
-    "kernels": "Program(y + x * 2.0, wrt=[x], engine='tape')()",
+    "passes": "Program(y, wrt=[x], engine='compiled')()",
+    "kernels": "Program(y + x * 2.0, wrt=[x], engine='runs')()",
     "minimize": "Program(y, wrt=[x]).minimize(0.001, 100_000)",
     "load": "model.load(path)",
-    "windows": """dispatch.LEAST_ROWS, y = 10, x
-for digit in bin(7**100)[2:]:  # in no order, so there is no loop to be found
-    y = (y + x).sin() if digit == "1" else y.cos()
-Program(y + x.exp(), wrt=[x])()""",
 }  # fmt: skip
 
 
