@@ -9,6 +9,7 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import Graph
+from naive_graph.core.number import shortened
 from naive_graph.errors import NaiveGraphError, NodeError
 
 np = pytest.importorskip("numpy")
@@ -62,7 +63,9 @@ def complaints_about(call_of, name, most):
                     except NaiveGraphError:
                         assert len(Graph.node_list) == before or name in ("clear", "renew"), (name, operands)
                     except Exception as error:
-                        complaints.append(f"{name}{operands!r}: {type(error).__name__}: {error}"[:300])
+                        complaints.append(
+                            f"{name}({', '.join(map(shortened, operands))}): {type(error).__name__}: {error}"[:300]
+                        )
     return complaints
 
 

@@ -35,7 +35,7 @@ from .catalogue import (
     where,
 )  # fmt: skip
 from .guesses import explains
-from .number import number
+from .number import number, shortened
 from .rules import Arithmetic, called
 
 Value = Any
@@ -80,7 +80,7 @@ def gelu(x: Value, approximate: Literal["none", "tanh"] = "none") -> Value:
     if approximate == "none":
         return 0.5 * x * (1.0 + erf(math.sqrt(0.5) * x))
     if approximate != "tanh":
-        raise PropertyError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r:.60}.")
+        raise PropertyError(f"gelu: approximate is 'none' or 'tanh', not {shortened(approximate)}.")
     return 0.5 * x * (1.0 + tanh(HALF_ROOT * (x + 0.044715 * x * x * x)))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FolderError, NaiveGraphError
+from .number import shortened
 
 try:
     import fcntl
@@ -61,7 +62,7 @@ def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
             return Path(path)
         raise TypeError
     except TypeError:
-        raise failure(f"A file is named by a path such as 'folder/name', not by {path!r}.") from None
+        raise failure(f"A file is named by a path such as 'folder/name', not by {shortened(path)}.") from None
 
 
 def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> None:

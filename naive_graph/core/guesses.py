@@ -46,7 +46,7 @@ def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") 
     >>> near("lgo", ["log", "sin"]), near("cosine", ["sin", "cos"]), near("loss", ["sin"])
     (" Did you mean 'log'?", " Did you mean 'cos'?", '')
     """
-    text, names = str(name), list(islice(known, MOST))
+    text, names = name if isinstance(name, str) else "", list(islice(known, MOST))
     begins = sorted((each for each in names if len(each) > 2 and text.startswith(each)), key=len)[-1:]
     found = get_close_matches(text, names, 1, 0.7) or begins or get_close_matches(text, names, 1)
     return says.format(found[0]) if found else ""

@@ -141,7 +141,7 @@ def _out_of_range(value: object, who: str) -> str:
 def shortened(value: object) -> str:
     """The value as a message shows it: never longer than a line, and never an error of its own."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to print ints of over 4,300 digits
         return "of thousands of digits"
-    return text if len(text) <= 40 else f"{text[:36]}... ({len(text)} characters)"
+    return text if len(text) <= 60 else f"{text[:56]}... ({len(text)} characters)"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..errors import OperandError
 from .guesses import explain_calls
+from .number import shortened
 
 Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
@@ -47,7 +48,9 @@ class Progress:
         if items is _NONE and self.alone is not None:
             return self.alone()
         if not isinstance(items, Iterable) or getattr(items, "shape", None) == ():
-            raise OperandError(f"progress goes through a list or a loop's items, not {type(items).__name__} {items!r}.")
+            raise OperandError(
+                f"progress goes through a list or a loop's items, not {type(items).__name__} {shortened(items)}."
+            )
         if not is_watched():
             return iter(items)
         if total is None and isinstance(items, Sized):

@@ -137,7 +137,7 @@ class Rule:
 def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who: str) -> Any:
     """What the function gives, called so if it can be: a number cannot."""
     if not isinstance(name, str) or not name:
-        raise OperandError(f"'{who}' takes a text such as 'y' for the result's name, not {name!r}.")
+        raise OperandError(f"'{who}' takes a text such as 'y' for the result's name, not {shortened(name)}.")
     result = function(*operands)
     if hasattr(result, "name"):
         result.name = name
@@ -230,14 +230,14 @@ def operator(
     """
     _check_name(name)
     if not callable(value):
-        raise OperandError(f"Operator '{name}': value must be a function of floats, not {value!r}.")
+        raise OperandError(f"Operator '{name}': value must be a function of floats, not {shortened(value)}.")
     if not isinstance(partials, (list, tuple)) or not partials:
         raise OperandError(f"Operator '{name}': partials must list one function (or None) for each operand.")
     for position, partial in enumerate(partials):
         if partial is not None and not callable(partial):
             raise OperandError(
                 f"Operator '{name}': partial {position} must be a function of the operands "
-                f"and the result, or None, not {partial!r}."
+                f"and the result, or None, not {shortened(partial)}."
             )
         if partial is not None:
             _check_takes(partial, len(partials) + 1, f"Operator '{name}': partial {position}")
@@ -282,7 +282,7 @@ def _check_takes(function: Any, count: int, who: str) -> None:
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {name!r}.")
+        raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {shortened(name)}.")
     if name in RULES or name in TAKEN:
         raise OperatorNameError(
             f"An operator '{name}' exists already. Choose another name for yours; or, if that one is yours, "

@@ -17,7 +17,7 @@ from typing import Any
 from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
 from ..core.lock import GUARD
-from ..core.number import listed, number
+from ..core.number import listed, number, shortened
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
@@ -115,8 +115,8 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
         return operator.check(points)
     if not (isinstance(operator, Rule) or (isinstance(operator, str) and operator in RULES)):
         raise OperatorNameError(
-            f"There is no operator of numbers {operator!r:.60}. check_operator takes such an operator or its name, or "
-            "a row of the table, as in check_operator(operators()['softmax'])."
+            f"There is no operator of numbers {shortened(operator)}. check_operator takes such an operator or its "
+            "name, or a row of the table, as in check_operator(operators()['softmax'])."
         )
     rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()

@@ -15,7 +15,7 @@ from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
 from ..core.imports import Uncollected
 from ..core.lock import GUARD
-from ..core.number import listed, number
+from ..core.number import listed, number, shortened
 from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
 from ..core.reference import differentiate, evaluate
@@ -111,7 +111,9 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     6.0
     """
     if not isinstance(directions, Mapping):
-        raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
+        raise NodeError(
+            f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {shortened(directions)}."
+        )
     speeds = [number(speed, "A direction") for speed in directions.values()]
     tables = CURRENT.tables
     with tables.lock, GUARD:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from ..core.guesses import explain_calls, explains, misfit, near, refuse
 from ..core.lock import GUARD, LOCK
-from ..core.number import switch
+from ..core.number import shortened, switch
 from ..core.plan import plan_for
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import Scope, Tables
@@ -68,7 +68,7 @@ class GraphType(type):
     @on_invalid.setter
     def on_invalid(cls, choice: str) -> None:
         if choice not in ON_INVALID:
-            raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {choice!r}.')
+            raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {shortened(choice)}.')
         GraphType._on_invalid = choice
 
     if not TYPE_CHECKING:  # so that checkers see what is not there
@@ -260,7 +260,7 @@ class Graph(ByName, metaclass=GraphType):
           ...
         """
         if not isinstance(form, str) or form not in ("llvm", "assembly"):
-            raise NodeError(f'Machine code is shown in the form "llvm" or "assembly", not {form!r}.')
+            raise NodeError(f'Machine code is shown in the form "llvm" or "assembly", not {shortened(form)}.')
         with LOCK, GUARD:
             tables = CURRENT.tables
             plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
@@ -367,7 +367,7 @@ def scope(name: str) -> Iterator[Scope]:
     'layer'
     """
     if not isinstance(name, str) or not name:
-        raise NodeError(f"A scope's name is a text such as 'layer', not {name!r}.")
+        raise NodeError(f"A scope's name is a text such as 'layer', not {shortened(name)}.")
     tables = CURRENT.tables
     outer = tables.scope_now
     inner = Scope(name, outer)

@@ -117,7 +117,7 @@ class Node(_Methods):
         """Draw the edge self -> consumer by hand: self becomes the consumer's next operand."""
         home, source = CURRENT.tables, _row_in(self, CURRENT.tables)
         if not isinstance(consumer, Operator):
-            what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else repr(consumer)
+            what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else shortened(consumer)
             own = isinstance(consumer, Node) and type(consumer) not in KINDS.values()
             hint = f" Derive it from Graph.Operator. {IN_NAIVE}" if own else ""
             raise NodeError(f"An edge leads to an Operator, not to {what}.{hint}")
@@ -636,7 +636,7 @@ class Operator(Variable):
         """
         if node is not None and node is not self:
             if not isinstance(node, Operator):
-                raise NodeError(f"calculate takes an operator, not {node!r:.60}. Of this one: y.calculate().")
+                raise NodeError(f"calculate takes an operator, not {shortened(node)}. Of this one: y.calculate().")
             return node.calculate()
         values = [operand.value for operand in self.last]
         self.rule.check_arity(len(values))

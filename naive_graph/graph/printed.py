@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ..core.arithmetics.text import formula, show_formula
 from ..core.lock import GUARD
+from ..core.number import shortened
 from ..core.plan import Plan, check_set, plan_for
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import NaiveGraphError, NodeError, PlaceHolderError
@@ -184,9 +185,11 @@ def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | N
     from ..core.arithmetics.translate import LANGUAGES
 
     if not isinstance(language, str) or language not in LANGUAGES:
-        raise NodeError(f'Code is written in "c" or "javascript", not {language!r}.')
+        raise NodeError(f'Code is written in "c" or "javascript", not {shortened(language)}.')
     if not is_name(name):
-        raise NodeError(f"The function's name must be one that C and JavaScript take, such as 'f', not {name!r}.")
+        raise NodeError(
+            f"The function's name must be one that C and JavaScript take, such as 'f', not {shortened(name)}."
+        )
     with tables.lock, GUARD:
         plan = plan_for(tables, [row])
         plan.check_complete(tables)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..core.number import number, whole
+from ..core.number import number, shortened, whole
 from ..errors import GradientCheckError, NodeError, NumericError
 from .printed import aligned, wrapped
 
@@ -33,13 +33,14 @@ class CheckOptions(NamedTuple):
     def checked(self) -> CheckOptions:
         eps, max_rel, min_abs = (number(each, "gradcheck's tolerance") for each in self[:3])
         if not eps > 0.0:
-            raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {eps!r}.")
+            raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {shortened(eps)}.")
         if self.mask is not None and not callable(self.mask):
             raise NodeError(
-                f"gradcheck's mask is a function of a leaf that is true for those to leave out, not {self.mask!r}."
+                "gradcheck's mask is a function of a leaf that is true for those to leave out, not "
+                f"{shortened(self.mask)}."
             )
         if self.subset not in SUBSETS:
-            raise NodeError(f'gradcheck takes subset "random" or "every_n", not {self.subset!r}.')
+            raise NodeError(f'gradcheck takes subset "random" or "every_n", not {shortened(self.subset)}.')
         most = None if self.most is None else whole(self.most, "gradcheck's max_per_param", 1)
         return self._replace(eps=eps, max_rel=max_rel, min_abs=min_abs, most=most)
 

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from ..core import culprit
-from ..core.number import number
+from ..core.number import number, shortened
 from ..core.origin import learners_level
 from ..core.plan import Plan, check_set, plan_for
 from ..core.rules import BY_NUMBER
@@ -23,10 +23,10 @@ from .registry import CURRENT
 def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
     """The rows that are fed, and what with; an error that says what cannot be fed."""
     if not isinstance(feed, Mapping):
-        raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {feed!r}.")
+        raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {shortened(feed)}.")
     for node, value in feed.items():
         if not isinstance(node, PlaceHolder):
-            what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)
+            what = CURRENT.tables.label(node.row) if isinstance(node, Node) else shortened(node)
             repair = "Set a Variable with x.value = 1.0."
             if isinstance(node, str):
                 repair = "Name the node itself, without quotation marks: feed={p: 1.0}."

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.number import shortened
 from ..errors import FeedError, ImportModelError
 from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
@@ -50,7 +51,7 @@ def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
             said = f"There are {', '.join(sorted(names))}." if names else "It names none."
             raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {said}")
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ImportModelError(f"sizes={{{name!r}: {size!r:.60}}}: a size is a whole number from 1 on.")
+            raise ImportModelError(f"sizes={{{name!r}: {shortened(size)}}}: a size is a whole number from 1 on.")
 
 
 def sized(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
@@ -93,7 +94,7 @@ class ImportedNetwork:
         self, name: str, slots: Sequence[Port], weights: StoredWeights, sizes: Mapping[str, int], most: int = MOST
     ) -> None:
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-            raise ImportModelError(f"most is a number of bytes, a whole one, not {most!r:.60}.")
+            raise ImportModelError(f"most is a number of bytes, a whole one, not {shortened(most)}.")
         self.most = most
         self.name, self.slots, self.weights, self.sizes = name, [*map(named, slots)], weights, dict(sizes)
         check_sizes(self.slots, sizes)

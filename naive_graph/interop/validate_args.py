@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..core.guesses import near
+from ..core.number import shortened
 from ..errors import ImportModelError
 
 
@@ -13,7 +14,7 @@ def check_names(given: Any, what: str) -> list[str]:
     """Names, or one of them. Raises ImportModelError."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
-        raise ImportModelError(f"{what}, not {given!r:.60}.")
+        raise ImportModelError(f"{what}, not {shortened(given)}.")
     return list(names)
 
 

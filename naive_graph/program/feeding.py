@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import floats, number
+from ..core.number import floats, number, shortened
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
@@ -38,7 +38,7 @@ def no_node(given: Any, who: str) -> NodeError:
         hint = " Give one list, without lists in it."
     if is_tensor(given):  # in something that was gone through once
         hint = " Give tensors in a list: [a, b]."
-    return NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.{hint}")
+    return NodeError(f"{who} takes nodes, not {type(given).__name__} {shortened(given)}.{hint}")
 
 
 def _is_iterable(given: Any) -> bool:
@@ -75,7 +75,7 @@ def slot_of(input: Any) -> InputSlot:
     many = [input] if alone else list(input)
     for each in many or [input]:
         if not isinstance(each, PlaceHolder):
-            what, repair = repr(each), ""
+            what, repair = shortened(each), ""
             if is_leaf_variable(each):
                 what = CURRENT.tables.label(each.row)
                 repair = (

@@ -13,7 +13,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from ..core.number import number
+from ..core.number import number, shortened
 from ..core.rules import Arithmetic
 from ..errors import NodeError, NumberError
 
@@ -45,7 +45,7 @@ def called(thing: Any) -> str:
         return f"a {type(thing).__name__} of {len(thing)}"
     if hasattr(thing, "shape") and not isinstance(thing, Real):
         return f"an array of shape {tuple(thing.shape)}"
-    return f"a trainer, {type(thing).__name__}" if _trains(thing) else repr(thing)
+    return f"a trainer, {type(thing).__name__}" if _trains(thing) else shortened(thing)
 
 
 def _trains(thing: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.number import shortened
 from ..core.tables import Tables
 from ..errors import FeedError
 from .inputs import Weights, as_slice
@@ -102,7 +103,9 @@ def _check(array: Any) -> None:
     if isinstance(array, np.ma.MaskedArray):
         raise FeedError("weights= takes a plain array, not a masked one. Choose numbers for it: array.filled(0.0).")
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1:
-        what = f"one of shape {array.shape} and kind {array.dtype}" if isinstance(array, np.ndarray) else repr(array)
+        what = (
+            f"one of shape {array.shape} and kind {array.dtype}" if isinstance(array, np.ndarray) else shortened(array)
+        )
         raise FeedError(
             f"weights= takes a flat array of float64, which is read where it lies, not {what}. "
             "Make one, and keep it: w = np.array(weights, float).ravel()."

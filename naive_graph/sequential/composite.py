@@ -34,6 +34,7 @@ import numpy as np
 
 from ..core.files import path_of
 from ..core.guesses import near
+from ..core.number import shortened
 from ..errors import SequentialError
 from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
@@ -97,7 +98,7 @@ class Composite(Dataflow):
         """
         if not callable(work) or not _listed(inputs):
             says = "an operator without an input is a source" if callable(work) else "it is a function of windows"
-            raise SequentialError("ARG_TYPE", f"{says}, not {work!r:.60}.", "work")
+            raise SequentialError("ARG_TYPE", f"{says}, not {shortened(work)}.", "work")
         own = name or getattr(work, "__name__", "operator").strip("<>")
         begin = (lambda: partial(work, init())) if init else (lambda: work)
         self._add("own", own, begin, _listed(outputs), _listed(inputs), push=push, pop=pop, peek=peek)
@@ -122,7 +123,7 @@ class Composite(Dataflow):
         A group that is not full when the numbers end has taught nothing.
         """
         if not isinstance(network, Network):
-            raise SequentialError("ARG_TYPE", f"it is a Sequential, not {network!r:.60}.", "network")
+            raise SequentialError("ARG_TYPE", f"it is a Sequential, not {shortened(network)}.", "network")
         sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
         name, reads = f"sequential_{output}", [data, labels]
         made = self._add("network", name, partial(_learning, network), [output], reads, push=sizes[0], pop=sizes)
@@ -249,14 +250,13 @@ class Composite(Dataflow):
         """What a firing put into each stream. Raises SequentialError if it is not what was said."""
         parts = given if len(operator.outputs) > 1 else [given]
         if not isinstance(parts, (tuple, list)) or len(parts) != len(operator.outputs):
-            says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {given!r:.60}."
+            says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {shortened(given)}."
             raise SequentialError("RATES", says, operator.name)
         for stream, part in zip(operator.outputs, parts):
             numbers = np.ravel(part.eval() if isinstance(part, TensorNode) else part)
             if numbers.size != self.streams[stream].push or numbers.dtype.kind not in "biuf":
-                says = (
-                    f"it puts {part!r:.60} into {stream}, and push says {self.streams[stream].push}. Make them agree."
-                )
+                push = self.streams[stream].push
+                says = f"it puts {shortened(part)} into {stream}, and push says {push}. Make them agree."
                 raise SequentialError("RATES", says, operator.name)
             yield stream, numbers
 

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from ..core.guesses import near
+from ..core.number import shortened
 from ..errors import SequentialError
 
 
@@ -78,8 +79,7 @@ def fitted(who: str, field: Field, value: Any, argument: int | str | None = None
 
 
 def shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, (str, int, float, tuple)) else f"a {type(value).__name__}"
-    return text if len(text) <= 40 else text[:37] + "..."
+    return shortened(value) if isinstance(value, (str, int, float, tuple)) else f"a {type(value).__name__}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.number import switch
+from ..core.number import shortened, switch
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
 from ..tensor.evaluation.contraction import is_finite
@@ -170,7 +170,7 @@ class Sequential(Network):
             trainer.set_clip_threshold(0.0)
         if not isinstance(trainer, Trainer) or trainer.model is not self:
             raise TrainingError(
-                f"trainer= takes one that moves this network: AdamTrainer(network), not {trainer!r:.60}."
+                f"trainer= takes one that moves this network: AdamTrainer(network), not {shortened(trainer)}."
             )
         return trainer
 
@@ -252,7 +252,7 @@ class Sequential(Network):
         run = settings.get("run", [0, 0, None, 0])
         whole = [each for place, each in enumerate(run) if place != 2]
         if len(run) != 4 or not all(type(each) is int and each >= 0 for each in whole):
-            raise TrainingError(f"The file tells of a training that cannot be: {run!r:.60}.")
+            raise TrainingError(f"The file tells of a training that cannot be: {shortened(run)}.")
         more = {name.removeprefix("more/"): shape for name, shape in found.items() if "/" in name}
         if run[2] not in (None, *POLICIES[1:]) or more != (self._shapes() if run[2] else {}):
             raise TrainingError("The file's second buffer is not one of these weights.")
@@ -280,7 +280,9 @@ class Sequential(Network):
         if not isinstance(feed, Mapping) or set(feed) != set(names):
             shapes = [f"np.zeros({(1, *shape)})" for shape in (self.input_shape, self.output_shape)]
             told = f'feed={{"{names[0]}": {shapes[0]}, "{names[1]}": {shapes[1]}}}'
-            text = f"it holds samples for streams from outside, not {feed!r:.60}. One sample: step(network, {told})."
+            text = (
+                f"it holds samples for streams from outside, not {shortened(feed)}. One sample: step(network, {told})."
+            )
             raise SequentialError("ARG_TYPE", text, "feed")
         feeds = dict(zip(names, self.samples(*(feed[name] for name in names))))
         return feeds, firings(flow, NetworkMachine(self), self.weights, feeds)
@@ -294,7 +296,7 @@ def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflo
     ['copy', 'FComp1', 'lossComp', 'BComp1']
     """
     if not isinstance(network, Network):
-        raise SequentialError("ARG_TYPE", f"it takes a Sequential, not {network!r:.60}.", "expand")
+        raise SequentialError("ARG_TYPE", f"it takes a Sequential, not {shortened(network)}.", "expand")
     return network.expand(switch(decompose, "decompose"), grain)
 
 
@@ -325,7 +327,7 @@ def _check(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
         mend = 'Write workers="threads", which are as fast, or workers="dask" for several machines.'
         raise SequentialError("BAD_VALUE", f"there are no processes of our own any more. {mend}", "workers")
     if workers is not None and (not isinstance(workers, str) or workers not in RUNNERS):
-        raise SequentialError("BAD_VALUE", f'it is None, "threads" or "dask", not {workers!r:.60}.', "workers")
+        raise SequentialError("BAD_VALUE", f'it is None, "threads" or "dask", not {shortened(workers)}.', "workers")
     if workers is not None and policy == "serial":
         raise SequentialError("BAD_VALUE", 'with workers it is "delayed" or "alternate".', "policy")
     if partition is not None and workers is None:

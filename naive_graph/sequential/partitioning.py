@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator, part_of
 from .fields import is_whole
@@ -147,7 +148,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     [['copy', 'FComp1'], ['lossComp', 'BComp1']]
     """
     if not isinstance(flow, Dataflow) or not isinstance(costs, Costs):
-        says = f"they are what expand(network) gives, and Costs, not {flow!r:.60} and {costs!r:.60}."
+        says = f"they are what expand(network) gives, and Costs, not {shortened(flow)} and {shortened(costs)}."
         raise SequentialError("BAD_VALUE", says, "flow")
     if missing := [*(flow.operators.keys() - costs.work.keys()), *(flow.streams.keys() - costs.stream.keys())]:
         says = (
@@ -155,7 +156,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
         )
         raise SequentialError("BAD_VALUE", says, "costs")
     if not is_whole(workers) or workers < 1:
-        raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {workers!r}.", "workers")
+        raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(workers)}.", "workers")
     names = list(flow.operators)
     cost = run_costs(flow, costs)
     count = len(names)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator, part_of
 from .fields import Field, fitted, whole
@@ -204,7 +205,7 @@ def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None =
     """
     partition = getattr(partition, "parts", partition)
     if not isinstance(dataflow, Dataflow):
-        raise SequentialError("BAD_VALUE", f"it is what expand(network) gives, not {dataflow!r:.60}.", "dataflow")
+        raise SequentialError("BAD_VALUE", f"it is what expand(network) gives, not {shortened(dataflow)}.", "dataflow")
     if partition is not None:
         try:
             given = [name for names in partition for name in names]

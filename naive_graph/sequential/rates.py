@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, Stream
 
@@ -30,7 +31,7 @@ def repetitions(flow: Dataflow) -> Firings:
     """
     if not isinstance(flow, Dataflow):
         raise SequentialError(
-            "BAD_VALUE", f"it is what expand(network) gives, or a Composite, not {flow!r:.60}.", "flow"
+            "BAD_VALUE", f"it is what expand(network) gives, or a Composite, not {shortened(flow)}.", "flow"
         )
     times: dict[str, Fraction] = {}
     beside: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}

@@ -13,6 +13,7 @@ from operator import add, mul, sub
 from typing import Any, NamedTuple
 
 from ..core.guesses import near
+from ..core.number import shortened
 from ..errors import MissingToolError, SequentialError
 from .tree import (
     Argument,
@@ -88,7 +89,7 @@ class Reading:
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise SequentialError("ARG_TYPE", f"A program is a text, not {text!r:.40}. Read the file first.")
+            raise SequentialError("ARG_TYPE", f"A program is a text, not {shortened(text)}. Read the file first.")
         if len(text) > MOST_CHARACTERS:
             raise SequentialError(
                 "SyntaxError",

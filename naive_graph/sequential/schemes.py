@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
 from .firing import NetworkMachine, learning
@@ -40,7 +41,7 @@ def copied(weights: Weights) -> Weights:
 
 def check_policy(policy: object) -> str:
     if policy not in POLICIES:
-        raise SequentialError("BAD_VALUE", f"it is one of {', '.join(POLICIES)}, not {policy!r}.", "policy")
+        raise SequentialError("BAD_VALUE", f"it is one of {', '.join(POLICIES)}, not {shortened(policy)}.", "policy")
     return str(policy)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.number import shortened
 from ..errors import SequentialError
 from ..tensor.evaluation.calculation import Calculation
 from ..tensor.nodes import LeafNode
@@ -45,7 +46,7 @@ def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
     """
     grains = grain if isinstance(grain, Mapping) else dict.fromkeys(flow.operators, grain)
     if not all(is_whole(each) and each >= 1 for each in grains.values()):
-        raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {grain!r}.", "grain")
+        raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(grain)}.", "grain")
     made = Dataflow(flow.layers, flow.name)
     readers: dict[str, str] = {}  # of each stream that a splitjoin reads
     for operator in flow.operators.values():

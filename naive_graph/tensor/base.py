@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from ..core.guesses import explain_calls, explains, refuse
-from ..core.number import listed
+from ..core.number import listed, shortened
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
@@ -207,7 +207,9 @@ def checked_shape(shape: Any) -> Shape:
         return extents
     for extent in extents:
         if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
-            raise ShapeError(f"A shape is made of whole numbers of at least 1, not {extent!r} as in {extents}.")
+            raise ShapeError(
+                f"A shape is made of whole numbers of at least 1, not {shortened(extent)} as in {extents}."
+            )
     return tuple(map(int, extents))
 
 

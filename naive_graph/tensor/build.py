@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.number import number
+from ..core.number import number, shortened
 from ..errors import IndexSpecError, ShapeError
 from .base import TensorNode, check_tensors, size_of
 from .function import Function
@@ -129,7 +129,7 @@ def _summed(letters: list[str], own: str, source: TensorNode, times: int) -> tup
 def _letters(equation: object, count: int, example: str) -> tuple[list[str], str]:
     """The letters of each source and of the result."""
     if not isinstance(equation, str) or equation.count("->") != 1:
-        raise IndexSpecError(f"An equation reads like {example}, not {equation!r}.")
+        raise IndexSpecError(f"An equation reads like {example}, not {shortened(equation)}.")
     before, dst = equation.replace(" ", "").split("->")
     sources = before.split(",")
     if len(sources) != count:

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from ..core.number import number
+from ..core.number import number, shortened
 from ..core.tables import Tables
 from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.nodes import Node
@@ -38,7 +38,7 @@ class _Choice(EnumMeta):
             return super().__call__(*asked, **more)
         except (TypeError, ValueError):
             known = ", ".join(map(str, cls))
-            raise OperandError(f"{cls.__name__} is one of {known}, not {', '.join(map(repr, asked)):.60}.") from None
+            raise OperandError(f"{cls.__name__} is one of {known}, not {', '.join(map(shortened, asked))}.") from None
 
 
 class LeafType(IntEnum, metaclass=_Choice):
@@ -99,7 +99,7 @@ class LeafNode(TensorNode):
             return _leaf_of(nodes, name)
         array = np.array(nodes, dtype=object)
         if not all(isinstance(each, Node) for each in array.flat):
-            raise NodeError(f"LeafNode.of takes scalar nodes in nested lists of equal lengths, not {nodes!r}.")
+            raise NodeError(f"LeafNode.of takes scalar nodes in nested lists of equal lengths, not {shortened(nodes)}.")
         leaf = cls(LeafType.INPUT, array.shape, name=name)
         leaf.nodes, leaf.watch = [each for each in array.flat if each.row >= 0], Watch()
         return leaf
@@ -299,7 +299,7 @@ class NonlinearNode(TensorNode):
 
     def __init__(self, f: Callable[..., Any] | Function, *sources: TensorNode, name: str | None = None) -> None:
         if not callable(f):
-            raise NodeError(f"A NonlinearNode's function is called with numbers, which {f!r} cannot be.")
+            raise NodeError(f"A NonlinearNode's function is called with numbers, which {shortened(f)} cannot be.")
         if not sources:
             raise NodeError("A NonlinearNode needs at least one source.")
         check_tensors("A NonlinearNode", sources)
@@ -327,4 +327,4 @@ def checked_op(op: str | OpType) -> OpType:
     try:
         return OpType[op] if isinstance(op, str) else OpType(op)
     except (KeyError, OperandError):
-        raise IndexSpecError(f'A LinearNode\'s op is "add", "sub" or "mul", not {op!r}.') from None
+        raise IndexSpecError(f'A LinearNode\'s op is "add", "sub" or "mul", not {shortened(op)}.') from None

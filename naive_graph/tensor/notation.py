@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..core.number import shortened
 from ..errors import NodeError
 from .base import TensorNode, method
 from .differentiate import ancestors
@@ -59,7 +60,7 @@ def equations(node: TensorNode, style: str = "text") -> str:
 
 def _style(style: str) -> EquationStyle:
     if not isinstance(style, str) or style not in STYLES:
-        raise NodeError(f"An equation is written in the style 'text' or 'tex', not {style!r}.")
+        raise NodeError(f"An equation is written in the style 'text' or 'tex', not {shortened(style)}.")
     return STYLES[style]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+from ..core.number import shortened
 from ..errors import PlaceError, ShapeError
 from .base import TensorNode, size_of
 from .index import Shape
@@ -46,7 +47,7 @@ def reshape(node: TensorNode, shape: Sequence[int]) -> TensorNode:
 
 def _wanted(node: TensorNode, shape: Sequence[int]) -> Shape:
     if not all(isinstance(extent, Integral) for extent in shape):
-        raise ShapeError(f"A shape is made of whole numbers, not {shape!r:.60}.")
+        raise ShapeError(f"A shape is made of whole numbers, not {shortened(shape)}.")
     known = size_of(extent for extent in shape if extent != -1)
     wanted = tuple(node.size // known if extent == -1 and known else extent for extent in shape)
     if list(shape).count(-1) > 1 or size_of(wanted) != node.size or min(wanted, default=1) < 1:
@@ -75,7 +76,7 @@ def sliced(node: TensorNode, axis: int, part: slice) -> TensorNode:
     try:
         steps = range(*part.indices(node.shape[axis]))
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"The slice {part!r:.60} of axis {axis} of {node.label}: {error}.") from None
+        raise ShapeError(f"The slice {shortened(part)} of axis {axis} of {node.label}: {error}.") from None
     if not steps:
         raise ShapeError(f"The slice {part} of axis {axis} of {node.label} is empty.")
     if steps == range(node.shape[axis]):

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..core.number import shortened
 from ..core.rules import Rule
 from ..errors import IndexSpecError, OperatorNameError
 from .base import TensorNode, check_tensors
@@ -84,7 +85,9 @@ def _checked_rule(rule: object) -> str:
     if name == "add":
         raise OperatorNameError("A sum along axes is a TransformNode: t.sum(axis), or transform('ij->i', t).")
     if not isinstance(name, str) or name not in REDUCTIONS:
-        raise OperatorNameError(f"A ReductionNode's rule is one of {', '.join(map(repr, REDUCTIONS))}, not {name!r}.")
+        raise OperatorNameError(
+            f"A ReductionNode's rule is one of {', '.join(map(repr, REDUCTIONS))}, not {shortened(name)}."
+        )
     return name
 
 

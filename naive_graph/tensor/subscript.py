@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.number import shortened
 from ..core.rules import Arithmetic
 from ..errors import NodeError, PlaceError, ShapeError
 from .arithmetic import expand_dims, in_reach, transpose
@@ -130,5 +131,5 @@ def _meant(node: TensorNode, part: Any) -> Part:
     if isinstance(part, (list, tuple)) and not table.size and len(part) == len(table):
         table = table.astype(int)  # a list of no places, which NumPy takes for one of floats
     if table.dtype.kind not in "iub":
-        raise ShapeError(f"{node.label} is indexed with whole numbers, slices and masks, not {part!r:.60}.")
+        raise ShapeError(f"{node.label} is indexed with whole numbers, slices and masks, not {shortened(part)}.")
     return table if table.ndim else table.item()

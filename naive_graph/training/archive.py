@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from ..core.files import write_whole
 from ..core.imports import door, uninterrupted
+from ..core.number import shortened
 from ..core.progress import progress
 from ..errors import TrainingError
 
@@ -30,7 +31,7 @@ def check_name(name: object) -> str:
     if not isinstance(name, str) or not name.isprintable() or "/" in name or "\\" in name or len(name) > MOST_LETTERS:
         raise TrainingError(
             f"A parameter's name is also its name in a file: up to {MOST_LETTERS} letters that can be printed, without "
-            f"slashes; not {name!r:.60}."
+            f"slashes; not {shortened(name)}."
         )
     return name
 
@@ -42,7 +43,7 @@ def filed(name: Any) -> str:
     except (TypeError, UnicodeEncodeError):
         found = ""
     if not 0 < len(found) < LONGEST:
-        raise TrainingError(f"A parameter's name is also its name in a file: a text, not {name!r:.60}.")
+        raise TrainingError(f"A parameter's name is also its name in a file: a text, not {shortened(name)}.")
     return found
 
 

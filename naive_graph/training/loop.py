@@ -17,7 +17,7 @@ from operator import index
 from typing import Any
 
 from ..core.imports import interrupts_to
-from ..core.number import listed, number
+from ..core.number import listed, number, shortened
 from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
@@ -103,7 +103,7 @@ def fit(
     seed, first_epoch = at_least(seed, "seed", 0), at_least(first_epoch, "first_epoch", 0)
     patience = None if patience is None else at_least(patience, "patience")
     if not isinstance(resume, Outcome | None):
-        raise TrainingError(f"resume takes the Outcome of an earlier run, not {resume!r:.60}.")
+        raise TrainingError(f"resume takes the Outcome of an earlier run, not {shortened(resume)}.")
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
 
     def steps(epoch: int, asked: threading.Event) -> Iterator[float]:
@@ -159,7 +159,7 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
         value = loss.forward()
         loss.backward()
     else:
-        raise TrainingError(f"loss_of gives a node or a tensor, not {loss!r}. Does it forget to return?")
+        raise TrainingError(f"loss_of gives a node or a tensor, not {shortened(loss)}. Does it forget to return?")
     trainer.update()
     del loss
     if not WATCHERS and tables is CURRENT.tables:
@@ -199,7 +199,9 @@ def _polite() -> Iterator[threading.Event]:
 def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
     """Refuse arguments of `fit` that are no trainer, no function, or no list of samples."""
     if isinstance(trainer, type) or not callable(getattr(trainer, "update", None)) or not callable(loss_of):
-        raise TrainingError(f"fit takes a trainer and a function of samples, not {trainer!r:.60}, {loss_of!r:.60}.")
+        raise TrainingError(
+            f"fit takes a trainer and a function of samples, not {shortened(trainer)}, {shortened(loss_of)}."
+        )
     lists = hasattr(samples, "__len__") and hasattr(samples, "__getitem__")
     if not lists or isinstance(samples, (Mapping, str, bytes)):
         raise TrainingError(f"fit takes samples in a list, not {type(samples).__name__}. Write list(samples).")
@@ -210,7 +212,7 @@ def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
 def _check_functions(**given: Any) -> None:
     for name, function in given.items():
         if function is not None and not callable(function):
-            raise TrainingError(f"{name} is a function, not {function!r:.60}.")
+            raise TrainingError(f"{name} is a function, not {shortened(function)}.")
 
 
 def at_least(value: Any, name: str, least: int = 1) -> int:
@@ -218,7 +220,7 @@ def at_least(value: Any, name: str, least: int = 1) -> int:
     with suppress(TypeError):
         if not isinstance(value, bool) and index(value) >= least:
             return index(value)
-    raise TrainingError(f"{name} is a whole number of at least {least}, not {value!r:.60}.")
+    raise TrainingError(f"{name} is a whole number of at least {least}, not {shortened(value)}.")
 
 
 # --- learning rates, epoch by epoch ---------------------------------------------

@@ -12,6 +12,7 @@ its gradient to the parameter's own.
 from __future__ import annotations
 
 # First: it says which extra to install.
+from ..core.number import shortened
 from ..tensor import nodes as tensors
 from ..tensor.evaluation.arrays import as_array
 
@@ -56,7 +57,7 @@ class Model(Suggesting, Decaying):
     def __init__(self, seed: int | None = None) -> None:
         if seed is not None and not (type(seed) is int and seed >= 0):
             raise TrainingError(
-                f"A Model takes a seed, a whole number of at least 0, not {seed!r:.60}. Weights are added: "
+                f"A Model takes a seed, a whole number of at least 0, not {shortened(seed)}. Weights are added: "
                 "model.add_parameters(shape). Variables need no Model: AdamTrainer([x, y])."
             )
         self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
@@ -91,14 +92,14 @@ class Model(Suggesting, Decaying):
         rows = kind is LookupParameter
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
         if len(wanted) < 1 + rows or not all(type(each) is int and 0 < each < 2**62 for each in wanted):
-            raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
+            raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shortened(shape)}.")
         name = check_name(name or f"p{len(self.parameters)}")
         if any(each.name == name for each in self.parameters):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
         make, table = glorot() if init is None else init, range(wanted[0])
         if not callable(make):
             raise TrainingError(
-                f"An initialiser is one of training/initialisers.py, such as const(0.0), not {make!r:.60}."
+                f"An initialiser is one of training/initialisers.py, such as const(0.0), not {shortened(make)}."
             )
         try:
             made = np.stack([make(self.random, wanted[1:]) for _ in table]) if rows else make(self.random, wanted)
@@ -172,7 +173,7 @@ class Model(Suggesting, Decaying):
         """Raise TrainingError unless a file's settings and shapes are those of this model."""
         factors = settings.get("factors")
         if "decay" not in settings or not isinstance(factors, dict):
-            raise TrainingError(f"The file has no settings of a model, decay and factors: {settings!r:.80}.")
+            raise TrainingError(f"The file has no settings of a model, decay and factors: {shortened(settings)}.")
         SHARE(settings["decay"], "The file's decay")
         for name, factor in factors.items():
             FACTOR(factor, f"The file's factor of {name!r}")
@@ -237,7 +238,7 @@ def parameter(source: Parameter) -> ParameterLeaf:
     [0.8, 0.8]
     """
     if not isinstance(source, Parameter):
-        raise TrainingError(f"parameter takes what model.add_parameters(...) gave, not {source!r}.")
+        raise TrainingError(f"parameter takes what model.add_parameters(...) gave, not {shortened(source)}.")
     return ParameterLeaf(source)
 
 
@@ -250,7 +251,7 @@ def lookup(source: LookupParameter, index: int | Sequence[int]) -> ParameterLeaf
     ((2,), (3, 2))
     """
     if not isinstance(source, LookupParameter):
-        raise TrainingError(f"lookup takes what model.add_lookup_parameters(...) gave, not {source!r}.")
+        raise TrainingError(f"lookup takes what model.add_lookup_parameters(...) gave, not {shortened(source)}.")
     rows = np.asarray(index)
     if rows.dtype.kind not in "iu" or (rows.size and (rows.min() < 0 or rows.max() >= source.shape[0])):
         raise TrainingError(f"{source.label} has rows 0 to {source.shape[0] - 1}; {index!r} is none of them.")

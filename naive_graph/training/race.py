@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.number import shortened
 from ..errors import DivergedError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
@@ -93,7 +94,7 @@ def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None)
         return f, SURFACES[f], SURFACES[f].start if start is None else start
     if not callable(f):
         raise TrainingError(
-            f"compare walks on a function of x and y, or on one of {', '.join(SURFACES)}; not on {f!r}."
+            f"compare walks on a function of x and y, or on one of {', '.join(SURFACES)}; not on {shortened(f)}."
         )
     if start is None:
         raise TrainingError("Where shall the walks start? compare(trainers, f, start=(1.0, 2.0)).")

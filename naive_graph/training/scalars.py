@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from ..core.number import number
+from ..core.number import number, shortened
 from ..errors import TrainingError
 from ..graph.nodes import Variable, is_leaf_variable, rows_of
 from ..graph.registry import CURRENT
@@ -18,7 +18,7 @@ def between(least: float, most: float, says: str) -> Callable[[Any, str], float]
     def checked(value: Any, name: str) -> float:
         found = number(value, name)
         if not least <= found <= most:
-            raise TrainingError(f"{name} is a {says}, not {value!r}.")
+            raise TrainingError(f"{name} is a {says}, not {shortened(value)}.")
         return found
 
     return checked
@@ -117,7 +117,7 @@ class Scalars(Decaying):
         for node in chosen:
             if not is_leaf_variable(node):
                 raise TrainingError(
-                    f"A trainer moves Variables, or all parameters of a Model, not {node!r:.80}. Of tensors: "
+                    f"A trainer moves Variables, or all parameters of a Model, not {shortened(node)}. Of tensors: "
                     "model = Model(), p = model.add_parameters(shape), the leaf parameter(p), and AdamTrainer(model)."
                 )
         if len(set(rows_of(chosen, "A trainer"))) < len(chosen):

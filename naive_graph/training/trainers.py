@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.files import path_of
 from ..core.guesses import Suggesting, explains, guesses, refuse
 from ..core.imports import uninterrupted
-from ..core.number import listed, switch, whole
+from ..core.number import listed, shortened, switch, whole
 from ..errors import ArityError, DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..graph.printed import html_table
@@ -360,7 +360,7 @@ class Trainer(Suggesting):
         if beta is not None:
             BELOW_1(beta, "The file's beta")
         if not all(type(at) is int for at in [count, *about["frozen"]]) or type(swapped) is not bool or swapped > count:
-            raise TrainingError(f"The file has an average and frozen weights that cannot be: {about!r:.60}.")
+            raise TrainingError(f"The file has an average and frozen weights that cannot be: {shortened(about)}.")
         expected: Shapes = {}
         for at, weight in enumerate(self.model.parameters):
             places = [f"{at}/{place}" for place in range(self.memories) if f"{at}/0" in found]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...errors import NodeError
+from ..number import shortened
 from ..plan import Plan
 from ..progress import many
 from ..rules import Arithmetic, Rule
@@ -189,7 +190,7 @@ STYLES = {"text": PLAIN, "tex": TEX}
 def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple[str, str]], str]:
     """Write down the plan's first target: definitions of named parts, then the formula itself."""
     if not isinstance(style, str) or style not in STYLES:
-        raise NodeError(f"A formula is written in the style 'text' or 'tex', not {style!r}.")
+        raise NodeError(f"A formula is written in the style 'text' or 'tex', not {shortened(style)}.")
     chosen = STYLES[style]
     names, first = _Names(tables, plan, chosen), max(0, len(plan) - MOST_WRITTEN)
     # Leaves keep their names, before parts are given any.

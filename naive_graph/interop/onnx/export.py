@@ -10,6 +10,7 @@ from typing import Any
 from onnx import GraphProto, ModelProto, defs, helper
 
 from ...core.files import path_of, write_whole
+from ...core.number import shortened
 from ...core.version import __version__
 from ...errors import ExportError
 from ...graph.nodes import Node
@@ -58,7 +59,9 @@ def export_model(what: Any, dtype: str = "float32", opset: int | None = None) ->
     try:
         return _modelled(what, dtype, opset)
     except UnicodeEncodeError as error:
-        raise ExportError(f"The name {error.object!r:.60} is no text that a file can hold. Choose another.") from None
+        raise ExportError(
+            f"The name {shortened(error.object)} is no text that a file can hold. Choose another."
+        ) from None
 
 
 def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
@@ -89,11 +92,11 @@ def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     names = [*what] if isinstance(what, dict) else []
     results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
     if not all(isinstance(each, str) for each in names):
-        raise ExportError(f"The results of a dict are called by texts, not by {names!r:.60}.")
+        raise ExportError(f"The results of a dict are called by texts, not by {shortened(names)}.")
     if not results or not all(isinstance(each, (TensorNode, Node)) for each in results):
         raise ExportError(
             "to_onnx takes a tensor node, a scalar node, several in a list or dict, a Model or a Sequential, "
-            f"not {' '.join(repr(what).split()):.60}."
+            f"not {shortened(what)}."
         )
     builder = GraphBuilder(model_builder)
     writer = NodeWriter(builder)
@@ -106,11 +109,11 @@ def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     if not isinstance(dtype, str) or dtype not in KINDS:
-        raise ExportError(f'dtype is "float32" or "float64", not {dtype!r:.60}.')
+        raise ExportError(f'dtype is "float32" or "float64", not {shortened(dtype)}.')
     newest = min(NEWEST, defs.onnx_opset_version())
     chosen = min(OPSET, newest) if opset is None else opset
     if not isinstance(chosen, int) or isinstance(chosen, bool) or not OLDEST <= chosen <= newest:
-        raise ExportError(f"opset is a whole number from {OLDEST} to {newest}, not {opset!r:.60}.")
+        raise ExportError(f"opset is a whole number from {OLDEST} to {newest}, not {shortened(opset)}.")
     return KINDS[dtype], chosen
 
 

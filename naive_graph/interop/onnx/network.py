@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
+from ...core.number import shortened
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
@@ -138,7 +139,7 @@ def from_onnx(
     """
     for what, given in (("sizes", sizes), ("known", known)):
         if given is not None and not isinstance(given, Mapping):
-            raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {given!r:.60}.")
+            raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {shortened(given)}.")
     return network_of(read(source, inputs, outputs, parameters), sizes or {}, known or {}, most)
 
 
@@ -161,5 +162,5 @@ def as_known(value: Any, name: str) -> Any:
     except ValueError:
         array = np.empty(0, object)
     if array.dtype.kind not in "biuf":
-        raise ImportModelError(f"known={{{name!r}: ...}} takes an array of numbers, not {value!r:.60}.")
+        raise ImportModelError(f"known={{{name!r}: ...}} takes an array of numbers, not {shortened(value)}.")
     return array

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.number import endless, floats
+from ...core.number import endless, floats, shortened
 from ...core.rules import Arithmetic
 from ...errors import NumberError
 
@@ -26,14 +26,14 @@ def as_array(value: object, who: str) -> Array:
     try:
         array = np.asanyarray(value)
     except ValueError:
-        raise NumberError(f"{who} takes an array, and this nested list is ragged: {_shortened(value)}") from None
+        raise NumberError(f"{who} takes an array, and this nested list is ragged: {shortened(value)}") from None
     if array.dtype.kind not in "iuf":
         mend = getattr(type(value), "in_expressions", "")  # of a Model's Parameter
         if array.dtype == bool:
             mend = "Write mask.astype(float) for ones and zeros"
         if array.dtype == object and any(isinstance(each, Arithmetic) for each in array.flat):
             mend = "Of nodes write LeafNode.of([x, y])"
-        said = f"{who} takes an array of real numbers, not {array.dtype.name}: {_shortened(value)}"
+        said = f"{who} takes an array of real numbers, not {array.dtype.name}: {shortened(value)}"
         raise NumberError(f"{said}. {mend}." if mend else said)
     return np.asarray(floats(array, who))
 
@@ -74,11 +74,3 @@ def together(arrays: Sequence[Array]) -> list[Array]:
 
 def _library(value: object) -> str:
     return type(value).__module__.partition(".")[0]
-
-
-def _shortened(value: object) -> str:
-    try:
-        text = " ".join(repr(value).split())
-    except ValueError:  # Python refuses to print ints of over 4,300 digits
-        return "numbers of thousands of digits"
-    return text if len(text) <= 60 else f"{text[:56]}..."

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.lock import GUARD
-from ...core.number import number
+from ...core.number import number, shortened
 from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.tables import RowBlock, Tables
@@ -218,7 +218,7 @@ def element_of(node: Node) -> Element | None:
     Element(tensor=<LeafNode 'y' (1 x 2)>, at=(0, 1), exact=True)
     """
     if not isinstance(node, Node):
-        raise NodeError(f"element_of takes a scalar node, not {node!r}.")
+        raise NodeError(f"element_of takes a scalar node, not {shortened(node)}.")
     row, tables = node.row, node.tables
     block, exact = tables.block(row), True
     while block is not None:

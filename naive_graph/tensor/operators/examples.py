@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.number import shortened
 from ...errors import OperandError
 from ..base import checked_shape
 
@@ -40,7 +41,7 @@ def _check(operand: Any) -> None:
             np.asarray(operand, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise OperandError(
-                f"An example's operand is a shape such as (2, 3), or numbers, not {operand!r:.60}."
+                f"An example's operand is a shape such as (2, 3), or numbers, not {shortened(operand)}."
             ) from None
 
 

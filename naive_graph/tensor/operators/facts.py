@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...core.number import shortened
 from ...errors import ArityError, NaiveGraphError, OperandError, ShapeError
 from ..arithmetic import as_tensor
 from ..base import TensorNode
@@ -40,7 +41,7 @@ def check_facts(who: str, **facts: Any) -> None:
     for each, given in facts.items():
         what, right = FACTS[each]
         if given is not None and not right(given):
-            raise OperandError(f"Operator '{who}': {each} is {what}, not {type(given).__name__} {given!r:.60}.")
+            raise OperandError(f"Operator '{who}': {each} is {what}, not {type(given).__name__} {shortened(given)}.")
 
 
 def check_names(kind: type, facts: Mapping[str, Any]) -> None:

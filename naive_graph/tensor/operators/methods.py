@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 from ...core.guesses import explains, near
+from ...core.number import shortened
 from ...core.rules import Rule
 from ...errors import NodeError, OperandError
 from ..arithmetic import broadcast
@@ -61,7 +62,7 @@ def arg(node: TensorNode, place: int = 0) -> Any:
     """
     found = _operands(node)
     if not isinstance(place, int):
-        raise NodeError(f"An operand is asked for by a whole number, not {place!r:.60}.")
+        raise NodeError(f"An operand is asked for by a whole number, not {shortened(place)}.")
     if not -len(found) <= place < len(found):
         raise NodeError(f"{node.label} has no operand {place}: it has {len(found)}.")
     return found[place]
@@ -107,7 +108,7 @@ def inner(node: TensorNode, name: str) -> TensorNode:
     ('softmax', (2,))
     """
     if not isinstance(name, str):
-        raise NodeError(f"An inner node is asked for by its name, a text, not {name!r:.60}.")
+        raise NodeError(f"An inner node is asked for by its name, a text, not {shortened(name)}.")
     found: dict[str | None, TensorNode] = {}
     for each in reversed(ancestors([node])):
         found.setdefault(each.name, each)

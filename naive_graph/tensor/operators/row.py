@@ -31,7 +31,7 @@ from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
-from .signature import MISSING, RowParameter, parameters_of, shortened, taken
+from .signature import MISSING, RowParameter, parameters_of, taken, with_type
 
 MOST_ENTRIES = 10**10  # of a result: 80 GB
 
@@ -173,7 +173,7 @@ class Row:
             return as_tensor(value)
         except (NumberError, OperandError) as error:
             raise OperandError(
-                f"{self.name}: operand {parameter.name} is {shortened(value)}, which is no tensor: {error}"
+                f"{self.name}: operand {parameter.name} is {with_type(value)}, which is no tensor: {error}"
                 " Give a tensor node, an array, a number or a scalar node."
             ) from None
 
@@ -241,7 +241,7 @@ class Row:
     def _own(self, node: Any, first: int) -> TensorNode:
         """The node, if it was made by this call; else one that is equal to it."""
         if not isinstance(node, TensorNode):
-            raise OperandError(f"Operator '{self.name}' returned {shortened(node)}, and not a tensor.")
+            raise OperandError(f"Operator '{self.name}' returned {with_type(node)}, and not a tensor.")
         if node.serial > first:
             return node
         same = range(1, node.rank + 1)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ...core.number import endless
+from ...core.number import endless, shortened
 from ...errors import NaiveGraphError, OperandError, PropertyError
 from ..base import TensorNode
 from .properties import PLAIN, Kind, Operand, Wrong, one_of
@@ -97,11 +97,10 @@ def taken(who: str, parameter: RowParameter, value: Any) -> Any:
     except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
         more = f" {error}." if isinstance(error, Wrong) and error.args else ""
         raise PropertyError(
-            f"{who}: {parameter.name} is {parameter.kind.what}, not {shortened(value)}.{more}"
+            f"{who}: {parameter.name} is {parameter.kind.what}, not {with_type(value)}.{more}"
         ) from None
 
 
-def shortened(value: Any) -> str:
-    """A value as text for a message, shortened."""
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:56] + '...'}"
+def with_type(value: Any) -> str:
+    """A value as text for a message, shortened, after its type."""
+    return f"{type(value).__name__} {shortened(value)}"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.catalogue import BUILT_IN, OVER_A_BATCH
+from ...core.number import shortened
 from ...core.reserved_names import TAKEN
 from ...core.rules import RULES, Arithmetic
 from ...errors import OperandError, OperatorNameError
@@ -42,7 +43,7 @@ class Operators(Mapping[str, Row]):
             near = [each for each in self if called and called in each] or difflib.get_close_matches(called, list(self))
             meant = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
             hint = meant if near else "`naive-graph operators` lists all; @tensor_operator() defines one."
-            raise OperatorNameError(f"There is no operator {name!r:.60}. {hint}")
+            raise OperatorNameError(f"There is no operator {shortened(name)}. {hint}")
         return row
 
     def __contains__(self, name: object) -> bool:
@@ -82,7 +83,9 @@ class Operators(Mapping[str, Row]):
     def add(self, row: Row) -> None:
         """Enter a row. Raises OperatorNameError if its name, or one of its names elsewhere, is taken."""
         if not re.fullmatch(r"[A-Za-z_]\w*", row.name):
-            raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {row.name!r}.")
+            raise OperatorNameError(
+                f"An operator's name must be a Python name such as 'softclip', not {shortened(row.name)}."
+            )
         for each in (row.name, *row.also):
             if each in self:
                 raise OperatorNameError(
@@ -99,7 +102,7 @@ class Operators(Mapping[str, Row]):
         """
         for name in names:
             if not isinstance(name, str):
-                raise OperatorNameError(f"operators().forget takes names such as 'softclip', not {name!r:.60}.")
+                raise OperatorNameError(f"operators().forget takes names such as 'softclip', not {shortened(name)}.")
         for row in [self[name] for name in names if name in self]:
             if _is_ours(row):
                 raise OperatorNameError(f"{row.name!r} is no operator of your own, and stays in the table.")
@@ -169,8 +172,8 @@ def tensor_operator(
     def define(function: Callable[..., Any]) -> Row:
         if not inspect.isfunction(function) or kind not in KINDS:
             raise OperandError(
-                f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of {function!r} "
-                f"and {kind!r}. Write it above a def: @tensor_operator()."
+                f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of "
+                f"{shortened(function)} and {shortened(kind)}. Write it above a def: @tensor_operator()."
             )
         check_names(KINDS[kind], facts)
         row = KINDS[kind](function, **facts)

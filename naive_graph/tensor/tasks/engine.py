@@ -9,6 +9,7 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from ...core.number import shortened
 from ...errors import EngineError
 from ..base import TensorNode, check_tensors
 from ..differentiate import BEHIND, ancestors
@@ -107,7 +108,9 @@ class DAGExecutionEngine:
 
     def __init__(self, workers: int = 1) -> None:
         if type(workers) is not int or workers < 1:
-            raise EngineError(f"A DAGExecutionEngine has a whole number of workers, at least 1, not {workers!r}.")
+            raise EngineError(
+                f"A DAGExecutionEngine has a whole number of workers, at least 1, not {shortened(workers)}."
+            )
         self.workers = workers
         self.last_run: TaskRun | None = None
 

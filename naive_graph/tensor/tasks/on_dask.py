@@ -13,6 +13,7 @@ from time import time
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from ...core.number import shortened
 from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphError
 from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
@@ -43,7 +44,7 @@ class DaskEngine(DAGExecutionEngine):
     def __init__(self, client: Any = None) -> None:
         super().__init__()
         if client is not None and not callable(getattr(client, "get", None)):
-            raise EngineError(f"A DaskEngine takes a distributed.Client, or nothing, not {client!r}.")
+            raise EngineError(f"A DaskEngine takes a distributed.Client, or nothing, not {shortened(client)}.")
         self.client, self.advised = client, False
         self._get: Get = _threads() if client is None else partial(_asked, client)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from ...core.number import shortened
 from ...core.records import Scope, around
 from ...errors import DrawingError
 from .lettering import visible
@@ -108,7 +109,7 @@ def short(name: str, scope: Scope | None) -> str:
 def _paths(fold: object) -> tuple[str, ...]:
     paths = (fold,) if isinstance(fold, str) else tuple(fold) if isinstance(fold, Iterable) else ()
     if not paths or not all(isinstance(each, str) for each in paths):
-        raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {fold!r}.")
+        raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {shortened(fold)}.")
     return tuple(sorted(paths))
 
 

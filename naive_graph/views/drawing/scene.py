@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple, TypeVar
 
+from ...core.number import shortened
 from ...core.plan import absorbed_by, taken_over
 from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
@@ -125,12 +126,13 @@ def check_wishes(direction: str | None, title: str, most: int | None) -> None:
     """Raise DrawingError for a wish that no picture can meet."""
     if direction is not None and direction not in DIRECTIONS:
         raise DrawingError(
-            f"A picture runs in direction {', '.join(DIRECTIONS)}, or None for what fits best, not {direction!r}."
+            f"A picture runs in direction {', '.join(DIRECTIONS)}, or None for what fits best, not "
+            f"{shortened(direction)}."
         )
     if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-        raise DrawingError(f"most is a number of boxes of at least 1, not {most!r}.")
+        raise DrawingError(f"most is a number of boxes of at least 1, not {shortened(most)}.")
     if not isinstance(title, str):
-        raise DrawingError(f"A title is a text, not {title!r}.")
+        raise DrawingError(f"A title is a text, not {shortened(title)}.")
 
 
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:

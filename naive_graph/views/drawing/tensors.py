@@ -10,6 +10,7 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
+from ...core.number import shortened
 from ...core.records import around
 from ...core.tables import Scope, Tables
 from ...errors import DrawingError
@@ -201,7 +202,7 @@ class Drawn:
         chosen = [opened] if isinstance(opened, TensorNode) else list(opened) if isinstance(opened, Iterable) else []
         for node in chosen or [opened]:
             if node not in self.place:
-                raise DrawingError(f"open names a tensor of the picture, or True for all, not {node!r}.")
+                raise DrawingError(f"open names a tensor of the picture, or True for all, not {shortened(node)}.")
             if node not in unfolded:
                 raise DrawingError(f"{node.label} was not unfolded into scalars. Call lower(t) first.")
         return chosen

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.number import shortened
 from ...core.records import around
 from ...errors import DrawingError, ShapeError
 from ...tensor.base import TensorNode
@@ -91,7 +92,7 @@ def _output(model: Any) -> TensorNode:
             raise DrawingError("altitudes: the network has several outputs. Give one: altitudes(network.outputs[...]).")
         model = first
     if not isinstance(model, TensorNode):
-        given = f"{type(model).__name__} {model!r:.60}"
+        given = f"{type(model).__name__} {shortened(model)}"
         raise DrawingError(f"altitudes takes a Sequential, an imported network or a tensor, not {given}.")
     return model
 

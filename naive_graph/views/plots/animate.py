@@ -6,6 +6,7 @@ The ground is drawn once; on it only the walk moves.
 from __future__ import annotations
 
 # First: it says which extra to install.
+from ...core.number import shortened
 from .figure import POINT, Recorded, least_width, our_style, quiet_about_glyphs
 
 # isort: split
@@ -56,7 +57,7 @@ def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any,
 def chosen(steps: int, frames: int) -> list[int]:
     """So many of the steps at most, evenly spaced, with the first and the last."""
     if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
-        raise HistoryError(f"A film has at least 1 frame, not {frames!r}.")
+        raise HistoryError(f"A film has at least 1 frame, not {shortened(frames)}.")
     return sorted({round((steps - 1) * place / max(1, frames - 1)) for place in range(frames)})
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from ...core.number import listed
+from ...core.number import listed, shortened
 from ...errors import HistoryError, TrainingError
 from ...graph.graph import Graph
 from ...graph.nodes import Variable
@@ -60,11 +60,11 @@ def compare(
     ['SimpleSGD', 'Adam']
     """
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise TrainingError(f"compare walks at least 1 step, not {steps!r}.")
+        raise TrainingError(f"compare walks at least 1 step, not {shortened(steps)}.")
     name, ground, begin = ground_of(f, start)
     begin = listed(begin, "compare", "a start of two numbers")
     if len(begin) != 2:
-        raise TrainingError(f"A start is two numbers, not {begin!r}.")
+        raise TrainingError(f"A start is two numbers, not {shortened(begin)}.")
     return Comparison(name, ground, race(_makers(trainers), ground, begin, steps))
 
 

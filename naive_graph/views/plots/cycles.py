@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
+from ...core.number import shortened
 from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_axes, new_plot, our_style
 
 # isort: split
@@ -43,7 +44,7 @@ def cycles(
     ('Plot', 8)
     """
     if not hasattr(schedule, "grouped"):
-        raise DrawingError(f"cycles draws what schedule(dataflow) gives, not {schedule!r:.60}.")
+        raise DrawingError(f"cycles draws what schedule(dataflow) gives, not {shortened(schedule)}.")
     count = schedule.cycles(iterations)
     if count > WIDEST:
         raise DrawingError(f"{count} cycles do not fit into a picture of up to {WIDEST}. Take fewer iterations.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
+from ...core.number import shortened
 from .figure import WIDE, Plot, Save, add_legend, dressed, finished, hatched, label_axes, new_plot, our_style
 
 # isort: split
@@ -116,7 +117,7 @@ def _checked(run: object) -> TaskRun:
     if found is None:
         raise DrawingError("This engine has run nothing yet. Call engine.backward(y) first.")
     if not isinstance(found, TaskRun):
-        raise DrawingError(f"gantt draws the last run of a DAGExecutionEngine, not {found!r}.")
+        raise DrawingError(f"gantt draws the last run of a DAGExecutionEngine, not {shortened(found)}.")
     return found
 
 

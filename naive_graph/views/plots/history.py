@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.files import path_of
 from ...core.guesses import Suggesting
-from ...core.number import number
+from ...core.number import number, shortened
 from ...core.origin import learners_level
 from ...errors import HistoryError, StaleValueWarning
 from ...graph.nodes import Node
@@ -230,7 +230,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
 
         for other in others:
             if not isinstance(other, History):
-                raise HistoryError(f"plot takes further histories, not {type(other).__name__} {other!r}.")
+                raise HistoryError(f"plot takes further histories, not {type(other).__name__} {shortened(other)}.")
         return plot_histories([self, *others], series, labels, log, title, save, ax, figsize)
 
     def plot_path(
@@ -290,7 +290,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""
         if not isinstance(node, Node):
-            raise HistoryError(f"A walk is that of a node, not of {node!r:.60}.")
+            raise HistoryError(f"A walk is that of a node, not of {shortened(node)}.")
         taken_from = [name for name, held in self._nodes.items() if held() is node]
         wanted = node.name or fallback
         for name in [*taken_from, wanted]:

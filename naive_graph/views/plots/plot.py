@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...core.number import shortened
 from ...errors import HistoryError
 from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, look_of, new_plot, our_style
 
@@ -97,7 +98,7 @@ def _titles(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list
         return [f"history {place + 1}" for place in range(len(histories))]
     if isinstance(labels, str) or len(labels) != len(histories):
         count = f"{len(histories)} histories need {len(histories)} labels"
-        raise HistoryError(f"{count}, not {labels!r}. Write a list: labels=['slow', 'fast'].")
+        raise HistoryError(f"{count}, not {shortened(labels)}. Write a list: labels=['slow', 'fast'].")
     return [str(label) for label in labels]
 
 

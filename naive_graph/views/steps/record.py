@@ -10,6 +10,7 @@ from typing import Any
 from ...core.arithmetics.dual import DualNumber
 from ...core.guesses import explains
 from ...core.lock import GUARD
+from ...core.number import shortened
 from ...core.plan import Plan, plan_for
 from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
@@ -190,7 +191,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     dy/dx = 3 (left) + 3 (right) = 6
     """
     if not isinstance(mode, str) or mode not in MODES:
-        raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {mode!r}.")
+        raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {shortened(mode)}.")
     if hasattr(type(f), "expand"):  # a sequential network
         f = f.expand()
     elif hasattr(type(f), "graph_of"):  # an imported network
@@ -205,7 +206,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         title = f"A walk through {visible(tensor.equation(), LONG)}"
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
     elif not isinstance(f, Node):
-        given = f"{type(f).__name__} {f!r:.60}"
+        given = f"{type(f).__name__} {shortened(f)}"
         raise NodeError(f"step takes a node, a tensor or a network, not {given}. Give what is computed: step(loss).")
     else:
         rows = rows_of([f], "step")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorboard.compat.proto import graph_pb2, types_pb2
 
+from ...core.number import shortened
 from ...core.plan import ancestors
 from ...core.records import Scope
 from ...core.rules import BY_NUMBER, Arithmetic
@@ -53,7 +54,7 @@ def _items(what: Any) -> Iterator[Item]:
 
         return items_of(what)
     if what is not Graph and not isinstance(first, Node):
-        raise HistoryError(f"TensorBoard draws a node, tensors, a Sequential or Graph, not {what!r:.60}.")
+        raise HistoryError(f"TensorBoard draws a node, tensors, a Sequential or Graph, not {shortened(what)}.")
     return _of_rows(CURRENT.tables.live_rows() if what is Graph else ancestors(CURRENT.tables, rows_of(what, "graph=")))
 
 
