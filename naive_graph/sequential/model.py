@@ -106,6 +106,8 @@ class Sequential(Network):
         epochs = at_least(epochs, "epochs", 0)
         _check(workers, chosen, partition, trainer)
         network = self._sized(batch_size, chosen)
+        if chosen != "serial" and partition is None:
+            schedule(Network.expand(network), batch_size=network.batch_size)  # refuses one that is too small
         runner, flow = RUNNERS.get(workers or ""), None
         if partition is None and workers == "threads":
             partition = found = _division(network, progress)
@@ -113,8 +115,6 @@ class Sequential(Network):
                 runner, flow = None, found.flow
         if workers is not None:
             checked(network, partition)
-        if chosen != "serial" and partition is None:
-            schedule(Network.expand(network), batch_size=network.batch_size)  # refuses one that is too small
         mover = self._mover(trainer) if chosen == "serial" else None
         self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
         history, losses = History(), list[float]()

@@ -40,9 +40,9 @@ def build(leaves, s, t, steps):
         elif kind == "softmax":
             new = a.softmax() if a.rank else a.tanh()
         elif kind == "gather":
-            new = a[..., [2, 0, 0]] if a.rank else a
+            new = a[..., [-1, 0, 0]] if a.rank else a
         elif kind == "matmul":
-            new = (a @ b.T if a.rank and b.rank else a * b).tanh()
+            new = (a @ b.T if a.shape[-1:] == b.shape[-1:] != () else a * 0.5).tanh()
         else:
             new = getattr(operator, kind)(a, b) if a.shape[-1:] == b.shape[-1:] else a * 0.5
         pool.append(new if new.rank < 3 else new.sum())
