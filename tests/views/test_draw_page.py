@@ -29,7 +29,7 @@ def five_hundred():
 
 
 def layers():
-    return draw(twelve.mlp((2, 8, 8, 1)))  # few enough for one drawing, too many to be read at once
+    return draw(twelve.mlp((2, 8, 8, 1)), fold=False)  # few enough for one drawing, too many to be read at once
 
 
 def titled():
