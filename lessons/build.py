@@ -188,6 +188,7 @@ def write_languages(lesson: Path) -> Iterator[Path]:
 
 def build_all(sources: Sequence[Path], folder: Path) -> Iterator[Path]:
     """Build lessons side by side, for each has a kernel of its own; they come in the order of their sources."""
+    solutions()  # before there are threads: in Python 3.11 two that parse at once may fail
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(build, sources, [folder] * len(sources))
 

@@ -73,6 +73,7 @@ def executed(
         builder.write(book, folder / f"{name}.ipynb")
         return name, solved
 
+    builder.solutions()  # as it does itself before there are threads
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(os.cpu_count()) as pool:
         patch.setenv("PYTHONPATH", OUR_COPY)
         return folder, dict(pool.map(run, lessons))
