@@ -68,7 +68,7 @@ def of_a_student(folder):
 
 
 def of_a_class(folder):
-    return written(folder / "class.html", class_page([graded()]))
+    return written(folder / "class.html", class_page([graded()], ["not graded: Ben, 02_kahns_order: no notebook"]))
 
 
 def of_a_playground(folder):
