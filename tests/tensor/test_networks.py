@@ -43,8 +43,9 @@ def descend(loss, parameters, rate):
     """One step of gradient descent on arrays."""
     loss.forward()
     loss.backward()
-    for parameter in parameters:
-        parameter.value = parameter.value - rate * parameter.gradient()
+    slopes = [parameter.gradient() for parameter in parameters]  # all, before a write makes them those of other leaves
+    for parameter, slope in zip(parameters, slopes, strict=True):
+        parameter.value = parameter.value - rate * slope
 
 
 def descend_scalars(loss, parameters, rate):
