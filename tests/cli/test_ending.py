@@ -12,13 +12,14 @@ from naive_graph.cli.main import command_line, main
 FEWEST = {
     "tour": [], "lessons": [], "draw": ["x", "x=1"], "step": ["x", "x=1"], "import": ["net.onnx"], "operators": [],
     "sequential": ["net.seq"], "class new": ["course"], "class grade": ["course/submitted"],
-    "class collect": ["all.zip", "course/submitted"],
+    "class collect": ["all.zip", "course/submitted"], "class export": ["gradescope", "02", "course"],
     "class new-exercise": ["mean.py"], "class check-exercise": ["mean.py"], "playground": [],
     "tiny start": [], "tiny check": [], "altitudes": ["net.onnx"], "site": [],
 }  # fmt: skip
 MISUSED = [
     "wrong", "--wrong", "tour --out", "lessons --port 0", "lessons --port x", "class", "class wrong",
     "class new course 99", "class grade elsewhere", "class collect file elsewhere",
+    "class export moodle 02 course",
     "draw x+ x=1", "draw x", "draw x x", "draw x x=y", "draw x x=1 x=2",
     "draw x x=1 y=2", "draw x( x=1", "draw lgo(x) x=1", "draw x x=1 -o x.gif", "draw x x=1 -o", "draw x x=1 --list",
     "step x+ x=1", "step x", "step x x", "step lgo(x) x=1", "step x x=1 -o x.svg", "step x x=1 --mode up",
@@ -29,7 +30,7 @@ UNDONE = [
     "tour --out file", "lessons --copy-only file", "lessons file/x", "draw x x=1 -o missing/x.svg",
     "step x x=1 -o missing/x.html", "import missing.onnx", "import file", "import .", "sequential missing.seq",
     "sequential file", "class new file", "class grade missing/submitted",
-    "class collect file missing/submitted",
+    "class collect file missing/submitted", "class export gradescope 02 missing",
     "class new-exercise file", "class check-exercise missing.py", "playground --parts missing",
     "altitudes missing.onnx", "site -o file", "tiny check missing.py", "tiny start missing/tiny.py",
 ]  # fmt: skip
