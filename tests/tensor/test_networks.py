@@ -69,14 +69,16 @@ def test_moons_are_told_apart_on_arrays():
 
 def test_scalars_learn_the_same_numbers():
     points, labels = moons(10)
-    parameters = perceptron()
-    loss = losses.sigmoid_cross_entropy(labels, logits(parameters, LeafNode.constant(points)))
-    scalar = lower(loss)[()]
+    parameters, same = perceptron(), perceptron()  # two: what an array is set to is written into its scalars
+    loss, other = (
+        losses.sigmoid_cross_entropy(labels, logits(each, LeafNode.constant(points))) for each in (parameters, same)
+    )
+    scalar = lower(other)[()]
     for _ in range(4):
         descend(loss, parameters, 0.5)
-        descend_scalars(scalar, parameters, 0.5)
-    for parameter in parameters:
-        assert lower(parameter).values == pytest.approx(parameter.value, abs=1e-12)
+        descend_scalars(scalar, same, 0.5)
+    for parameter, each in zip(parameters, same, strict=True):
+        assert lower(each).values == pytest.approx(parameter.value, abs=1e-12)
     Graph.forward(scalar)
     assert scalar.value == pytest.approx(float(loss.forward()), abs=1e-12)
 
@@ -84,17 +86,17 @@ def test_scalars_learn_the_same_numbers():
 @pytest.mark.slow
 def test_moons_are_told_apart_by_scalars():
     points, labels = moons(60)
-    parameters = perceptron()
-    z = logits(parameters, LeafNode.constant(points))
-    loss = losses.sigmoid_cross_entropy(labels, z)
-    scalar = lower(loss)[()]
+    parameters, same = perceptron(), perceptron()
+    loss = losses.sigmoid_cross_entropy(labels, logits(parameters, LeafNode.constant(points)))
+    z = logits(same, LeafNode.constant(points))
+    scalar = lower(losses.sigmoid_cross_entropy(labels, z))[()]
     for _ in range(150):
         descend(loss, parameters, 0.5)
-        descend_scalars(scalar, parameters, 0.5)
+        descend_scalars(scalar, same, 0.5)
     Graph.forward()
     assert ((lower(z).values > 0) == (labels > 0)).mean() >= 0.97
-    for parameter in parameters:
-        assert lower(parameter).values == pytest.approx(parameter.value, abs=1e-10)
+    for parameter, each in zip(parameters, same, strict=True):
+        assert lower(each).values == pytest.approx(parameter.value, abs=1e-10)
 
 
 class Convolutional:
@@ -130,9 +132,10 @@ def test_a_small_convolution_reads_digits():
         x.value, labels.value = images[chosen], np.eye(10)[classes[chosen]]
         loss.forward()
         loss.backward()
-        for parameter, move in zip(network.parameters, moves):
+        slopes = [parameter.gradient() for parameter in network.parameters]
+        for parameter, move, slope in zip(network.parameters, moves, slopes):
             move *= 0.9
-            move -= 0.05 * parameter.gradient()
+            move -= 0.05 * slope
             parameter.value = parameter.value + move
     unseen = network(LeafNode.constant(images[1500:])).eval().argmax(1)
     assert (unseen == classes[1500:]).mean() >= 0.93
@@ -140,11 +143,14 @@ def test_a_small_convolution_reads_digits():
 
 def test_a_convolution_learns_the_same_numbers_as_scalars():
     images, classes = digits()
-    network = Convolutional()
-    loss = losses.sparse_softmax_cross_entropy(classes[:2], network(LeafNode.constant(images[:2])))
-    scalar = lower(loss)[()]
+    network, same = Convolutional(), Convolutional()
+    loss, other = (
+        losses.sparse_softmax_cross_entropy(classes[:2], each(LeafNode.constant(images[:2])))
+        for each in (network, same)
+    )
+    scalar = lower(other)[()]
     for _ in range(2):
         descend(loss, network.parameters, 0.1)
-        descend_scalars(scalar, network.parameters, 0.1)
-    for parameter in network.parameters:
-        assert lower(parameter).values == pytest.approx(parameter.value, abs=1e-12)
+        descend_scalars(scalar, same.parameters, 0.1)
+    for parameter, each in zip(network.parameters, same.parameters, strict=True):
+        assert lower(each).values == pytest.approx(parameter.value, abs=1e-12)
