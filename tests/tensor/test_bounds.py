@@ -83,7 +83,8 @@ def test_arrays_are_sorted_as_single_numbers_are_compared(largest, numbers, data
 @given(st.data())
 def test_places_on_arrays_mean_what_they_mean_among_single_numbers(data):
     shape = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
-    axis, places = data.draw(st.integers(0, 1)), st.sampled_from([-3.0, -1.0, 0.0, 1.0, 0.5, 2.0, np.nan])
+    axis = data.draw(st.integers(0, 1))
+    places = st.integers(-shape[axis], shape[axis] - 1).map(float)  # others are refused: test_versions
     table = data.draw(st.lists(places, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
     with Graph.scratch():
         x, at = LeafNode.parameter(np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape)), LeafNode.input(shape)
