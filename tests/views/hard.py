@@ -120,7 +120,8 @@ SEEN = """() => {
   const shown = [...document.querySelectorAll('.ng-view :is(.node, .ng-shut)')].filter(n => n.style.display !== 'none');
   let whole = 0, cover = 0;
   for (const each of shown) {
-    const box = each.querySelector('rect, polygon').getBoundingClientRect(), text = each.querySelector('text');
+    const outline = each.querySelector('rect, polygon') ?? each;  // what is left out before a box has none
+    const box = outline.getBoundingClientRect(), text = each.querySelector('text');
     const size = Number(text.getAttribute('font-size')) * text.getScreenCTM().a;
     const across = Math.min(box.right, room.right) - Math.max(box.left, room.left);
     const down = Math.min(box.bottom, room.bottom) - Math.max(box.top, room.top);

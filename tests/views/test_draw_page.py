@@ -502,7 +502,7 @@ ENDS = """[...document.querySelectorAll('.edge')].filter((edge) => edge.style.di
     ("direction", "opens"), [("LR", []), ("RL", ["layer2"]), ("TB", []), ("BT", ["layer1", "layer3"])]
 )
 def test_a_closed_box_is_as_large_as_its_name_and_all_moves_together(opened, direction, opens):
-    page = opened(lambda: draw(twelve.mlp((2, 8, 8, 1)), direction=direction))
+    page = opened(lambda: draw(twelve.mlp((2, 8, 8, 1)), direction=direction, fold=False))
     page.get_by_role("button", name="close every scope").click()
     for name in opens:
         page.locator(f".cluster text[aria-label='open {name}']").dispatch_event("click", {"bubbles": True})
@@ -524,7 +524,7 @@ def eights():
     for layer, size in enumerate((8, 8, 1), 1):
         with scope(f"layer{layer}"):
             values = [neuron(f"neuron{place}", values) for place in range(1, size + 1)]
-    return draw(values[0])
+    return draw(values[0], fold=False)
 
 
 BEYOND = """[...document.querySelectorAll('.edge')].filter((edge) => edge.style.display !== 'none').map((edge) => {
@@ -577,7 +577,7 @@ SCROLLED = "(view => [view.scrollLeft, view.scrollTop, view.scrollWidth])(docume
 def test_a_picture_is_moved_and_enlarged_by_keys_and_fitted_again(opened):
     page = opened(layers)
     page.get_by_role("button", name="open every scope").click()
-    for key in ("+", "ArrowUp", "-", "ArrowDown", "f"):
+    for key in ("+", "ArrowDown", "ArrowUp", "+", "-", "f"):
         before = page.evaluate(SCROLLED)
         page.keyboard.press(key)
         assert page.evaluate(SCROLLED) != before
@@ -598,9 +598,9 @@ def test_a_picture_is_moved_by_dragging(opened):
     x, y = page.evaluate(BETWEEN)  # over a leaf a drag changes its value
     page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(x + 100, y + 50)
+    page.mouse.move(x + 100, y - 50)
     page.mouse.up()
-    assert page.evaluate(SCROLLED)[:2] == [max(0, before[0] - 100), before[1] - 50]
+    assert page.evaluate(SCROLLED)[:2] == [max(0, before[0] - 100), before[1] + 50]
 
 
 def search(page, text):
@@ -674,7 +674,7 @@ def test_at_opening_most_of_a_hard_graph_is_whole_and_readable_and_holds_the_beg
 
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844)])
 def test_a_page_uses_the_whole_window_and_no_more(opened, size):
-    page = opened(lambda: draw(HARD["rk4"]()), size=size)
+    page = opened(lambda: draw(HARD["rk4"](), fold=False), size=size)
     room = page.locator(".ng-view").bounding_box()
     assert room["width"] == size[0] and room["height"] > size[1] - 130
     assert page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == list(size)
@@ -683,16 +683,19 @@ def test_a_page_uses_the_whole_window_and_no_more(opened, size):
 
 
 def test_the_map_in_the_corner_shows_where_one_is_and_leads_where_it_is_clicked_or_dragged(opened):
-    page = opened(lambda: draw(HARD["rk4"]()))
-    at = "(view => [view.scrollLeft, view.scrollTop])(document.querySelector('.ng-view'))"
-    box, start = page.locator(".ng-map").bounding_box(), page.evaluate(at)
-    assert start[1] > 100
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 3)
+    page = opened(lambda: draw(HARD["rk4"](), fold=False))
+    at = "document.querySelector('.ng-view').scrollTop"
+    box, (_, end) = page.locator(".ng-map").bounding_box(), page.evaluate(ENDING)
+    top, bottom = [(box["x"] + box["width"] / 2, y) for y in (box["y"] + 3, box["y"] + box["height"] - 3)]
+    assert end > 100
+    page.mouse.move(*bottom)
     page.mouse.down()
-    assert page.evaluate(at)[1] == 0
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 3, steps=3)
+    assert page.evaluate(at) == pytest.approx(end, abs=1)
+    page.mouse.move(*top, steps=3)
+    assert page.evaluate(at) == 0
+    page.mouse.move(*bottom, steps=3)
     page.mouse.up()
-    assert page.evaluate(at)[1] == start[1]
+    assert page.evaluate(at) == pytest.approx(end, abs=1)
     marked = page.evaluate(
         "['y', 'height'].map(each => Number(document.querySelector('.ng-here-view').getAttribute(each)))"
     )
@@ -707,7 +710,7 @@ BOX = """id => (({x, y, width, height}) => [x + width / 2, y + height / 2])(
 
 
 def test_what_is_opened_and_closed_stays_where_it_was_on_the_screen(opened):
-    page = opened(lambda: draw(twelve.mlp((2, 6, 6, 6, 1))), size=(700, 560))
+    page = opened(lambda: draw(twelve.mlp((2, 6, 6, 6, 1)), fold=False), size=(700, 560))
     page.get_by_role("button", name="open every scope").click()
     page.get_by_role("button", name="larger").click()
     for _ in range(2):
