@@ -60,7 +60,7 @@ UNARY = {
     "Sign": np.sign, "Sin": np.sin, "Sinh": np.sinh, "Softplus": lambda x: np.log1p(np.exp(x)),
     "Softsign": lambda x: x / (1 + abs(x)), "Sqrt": np.sqrt, "Square": np.square, "Tan": np.tan, "Tanh": np.tanh,
     "Erf": np.vectorize(math.erf), "Elu": lambda x: np.where(x > 0, x, np.expm1(x)),
-    "Selu": lambda x: 1.05070102214813232 * np.where(x > 0, x, 1.67326319217681885 * np.expm1(x)),
+    "Selu": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
     "Acos": np.arccos, "Asin": np.arcsin, "Atanh": np.arctanh, "Ceil": np.ceil, "Floor": np.floor,
     "Rint": np.rint, "Round": np.round,
 }  # fmt: skip
