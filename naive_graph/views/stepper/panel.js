@@ -54,12 +54,13 @@ function paneling(walk, teller, go) {
     const [start, end] = place[2].length ? place[2] : [0, letters.length];
     item.setAttribute("aria-current", "true");
     item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")), letters.slice(end).join(""));
-    const box = item.parentNode.parentNode, top = item.offsetTop;
-    const seen = top >= box.scrollTop && top + item.offsetHeight <= box.scrollTop + box.clientHeight;
-    if (!seen) box.scrollTop = top - box.clientHeight / 2;
-    const { offsetLeft: left, offsetWidth: wide } = item.querySelector("mark"), room = box.clientWidth - EDGE;
+    const code = item.parentNode.parentNode, top = item.offsetTop, mark = item.querySelector("mark");
+    const seen = top >= code.scrollTop && top + item.offsetHeight <= code.scrollTop + code.clientHeight;
+    if (!seen) code.scrollTop = top - code.clientHeight / 2;
+    const { offsetLeft: left, offsetWidth: wide } = mark, room = code.clientWidth - EDGE;
     const fits = left + Math.min(wide, room / 2) <= room;  // of a long part the beginning
-    box.scrollLeft = fits ? 0 : Math.min(left - 2 * EDGE, left + wide - room);
+    code.scrollLeft = fits ? 0 : Math.min(left - 2 * EDGE, left + wide - room);
+    box.scrollTop += Math.max(0, mark.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom);  // a phone's panel is low
   }
 
   /** Every number of the drawing as a table, for those who do not see it. */
