@@ -10,6 +10,7 @@ from browsing import launched
 from hypothesis import settings
 
 from naive_graph import Graph
+from naive_graph.core.lock import LOCK
 from naive_graph.engines.choice import Setting
 
 # Scripts that ask for torch and for TensorFlow, and tests of what is not installed here.
@@ -180,6 +181,19 @@ def ctrl_c_as_it_was():
     if after is not before:
         signal.signal(signal.SIGINT, before)
     assert after is before
+
+
+@pytest.fixture(autouse=True)
+def graph_lock_is_free():
+    """Who leaves the graph's lock held is the test that fails, and not a thread of a later one that waits for ever."""
+    yield
+    times = 0
+    while LOCK._is_owned():
+        LOCK.release()
+        times += 1
+    assert not times, f"the main thread still holds the graph's lock, {times} times"
+    assert LOCK.acquire(timeout=60), "another thread still holds the graph's lock"
+    LOCK.release()
 
 
 @pytest.fixture

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
+from at_lines import at_line
 from graphs import check_consistent
 from terminals import seen_in_a_terminal
 
@@ -92,34 +94,11 @@ def test_a_large_walk_says_at_once_what_is_done():
     assert seen.startswith("step: sorting 601 nodes, then keeping each event")
 
 
-class PressAtLine:
-    """A trace function that presses Ctrl-C at the n-th line of the package."""
-
-    def __init__(self, at):
-        self.left = at
-
-    def __call__(self, frame, event, argument):
-        if "naive_graph" not in frame.f_code.co_filename or "tests" in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                signal.raise_signal(signal.SIGINT)
-        return self
-
-
 def interrupted(act, at):
     """Whether the Ctrl-C came before the act had ended."""
-    press, before = PressAtLine(at), sys.gettrace()
-    try:
-        sys.settrace(press)
+    with suppress(KeyboardInterrupt), at_line(at, lambda: signal.raise_signal(signal.SIGINT)) as done:
         act()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(before)
-    return press.left <= 0
+    return bool(done)
 
 
 def small_model(value):
@@ -161,7 +140,7 @@ def test_ctrl_c_in_a_long_call_leaves_the_old_state_or_the_new(name, tmp_path):
         act, state = acts(tmp_path)[name]
         act()
         after = state()
-    at, struck = 1, True
+    at, struck = 0, True
     while struck:
         with Graph.scratch():
             act, state = acts(tmp_path)[name]

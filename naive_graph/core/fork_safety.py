@@ -21,11 +21,11 @@ def held_over_forks(order: int, lock: Callable[[], Any]) -> None:
 
 
 def _before() -> None:
-    held = ExitStack()
-    held.enter_context(uninterrupted())  # a Ctrl-C in a fork would leave locks held
-    for _, lock in _LOCKS:
-        held.enter_context(lock())
-    _HELD.append(held)  # only now: another thread that forks waits for the locks
+    with ExitStack() as held:  # which lets go what was taken, should one of them fail
+        held.enter_context(uninterrupted())  # a Ctrl-C in a fork would leave locks held
+        for _, lock in _LOCKS:
+            held.enter_context(lock())
+        _HELD.append(held.pop_all())  # only now: another thread that forks waits for the locks
 
 
 def _after() -> None:

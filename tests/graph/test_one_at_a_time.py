@@ -344,6 +344,17 @@ def test_ctrl_c_in_a_fork_leaves_no_lock_held():
     assert at > 10
 
 
+def test_a_fork_for_which_a_lock_cannot_be_had_holds_none(monkeypatch):
+    def fail():
+        raise MemoryError
+
+    monkeypatch.setattr(fork_safety, "_LOCKS", [*fork_safety._LOCKS, (9, fail)])
+    with pytest.raises(MemoryError):
+        fork_safety._before()
+    monkeypatch.undo()
+    assert locks_are_free()
+
+
 def test_a_fork_that_waits_for_another_threads_fork_lets_its_own_locks_go():
     fork_safety._before()
     other = threading.Thread(target=lambda: (fork_safety._before(), fork_safety._after()))

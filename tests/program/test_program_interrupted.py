@@ -1,17 +1,14 @@
 """Whatever comes between two lines of a call, a Ctrl-C or another question, the answers stay right."""
 
-import ast
 import random
 import signal
-import sys
 import threading
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import suppress
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
+from at_lines import at_line
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
@@ -87,38 +84,6 @@ def flat(answer):
 
 def alike(one, other):
     return all(np.array_equal(a, b) for a, b in zip(flat(one), flat(other), strict=True))
-
-
-@cache
-def heads(file):
-    """The lines on which a `with` says what it holds."""
-    found = [each for each in ast.walk(ast.parse(Path(file).read_text())) if isinstance(each, ast.With)]
-    return {line for each in found for line in range(each.lineno, each.items[-1].context_expr.end_lineno + 1)}
-
-
-@contextmanager
-def at_line(number, act):
-    """Does something once, at that line of ours that runs from here on; yields whether it came to that.
-
-    Not where a `with` begins or ends: on its way out a tracer comes before the lock is let go, where no signal can.
-    """
-    left, done = count(number, -1), []
-
-    def local(frame, event, arg):
-        if event == "line" and frame.f_lineno not in heads(frame.f_code.co_filename) and next(left) == 0:
-            done.append(1)
-            act()
-        return local
-
-    def trace(frame, event, arg):
-        return local if "/naive_graph/" in frame.f_code.co_filename.replace("\\", "/") and not done else None
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield done
-    finally:
-        sys.settrace(before)
 
 
 def raise_interrupt():
