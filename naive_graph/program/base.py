@@ -156,7 +156,7 @@ class ProgramBase(Suggesting):
         slots, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
         arrays = all(getattr(each, "ndim", 0) for each in inputs)
         if plain or (arrays and len(given.batches) in (0, len(inputs))):
-            return fast_path(answers, self._kept, given.samples, self._single, slots, plain)
+            return fast_path(answers, self._kept, given.samples, self._single, slots, inputs)
         return never
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:

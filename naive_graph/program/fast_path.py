@@ -2,8 +2,8 @@
 
     NEW     nothing was asked yet, or the last question has no fast path
     ONCE    the last question had a form; another one of the same form opens the path
-    OPEN    questions of that form are fed (their numbers are copied to where the
-            code reads them), run, and their results copied
+    OPEN    questions of that form are fed (numbers are copied to where the code
+            reads them, samples are read where they lie), run, and their results copied
 
 A form is what the path relies on: when the graph was changed last, how many
 samples there are, which PlaceHolders are fed, and what kind of things are given.
@@ -13,7 +13,7 @@ long way, which says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from struct import Struct
 from typing import Any
@@ -78,14 +78,13 @@ def form_of(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
 
 
 def fast_path(
-    answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[InputSlot], plain: bool = False
+    answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[InputSlot], given: Sequence[Any]
 ) -> Again:
     """The fast path for questions like the one that was just answered: a function that gives values and slopes.
 
     kept: the weights, in an array or in the graph, whose values stay where they
-    lie. single: whether the one output is to be given, not a list. inputs: what
-    is fed, one after the other: all are batches, or all are of one sample. plain:
-    whether they are floats, each by itself.
+    lie. single: whether the one output is to be given, not a list. inputs, given: what
+    was fed, one after the other: floats, each by itself, or arrays, of which all are batches, or all of one sample.
     """
     if not isinstance(answers, CodeBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
@@ -93,10 +92,10 @@ def fast_path(
     with memoryview(source) as view:
         code.set_source(view)
     fit: Any = _no_inputs
-    if plain:
+    if inputs and type(given[0]) is float:
         fit = _floats(code, inputs)
     elif inputs:
-        fit = _arrays(_takes(code, samples if answers.batched else 0, inputs))
+        fit = _batches(code, samples, inputs, given) if answers.batched else _arrays(code, inputs)
     values, slopes = _copies(answers, code, single)
     amiss, call, packed = code.out.item, code.call, code.packed
 
@@ -106,7 +105,8 @@ def fast_path(
             return None
         answers.idle = None  # who comes after a Ctrl-C takes a twin
         found = None
-        if fit(inputs):
+        fed = fit(inputs)
+        if fed is not None:
             call(packed)
             if amiss(-1) == 0.0:  # the last place, where all is finite that is handed out
                 found = values(), slopes()
@@ -134,78 +134,81 @@ def _can_be_fed(answers: CodeBackend, inputs: Sequence[InputSlot]) -> bool:
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
 
 
-def _no_inputs(inputs: Any) -> bool:
-    return not inputs
+Fit = Callable[..., Any]  # has what is given read by the code, and returns what must be held meanwhile; None: unfit
 
 
-def _floats(code: Any, inputs: Sequence[InputSlot]) -> Callable[..., bool]:
-    """A function that copies the floats of a call to where they are read; False if they are not as many floats."""
+def _no_inputs(given: Any) -> Any:
+    return None if given else ()
+
+
+def _floats(code: Any, inputs: Sequence[InputSlot]) -> Fit:
+    """A function that copies the floats of a call to where they are read; None if they are not as many floats."""
     room, at, count = memoryview(code.scalars), 8 * code.fed_at.start, len(inputs)
     given_at = {slot.rows[0]: place for place, slot in enumerate(inputs)}
     order = [given_at[row] for row in code.fed_rows]
     pack, as_given = Struct(f"{len(order)}d").pack_into, order == [*range(count)]
 
-    def fit(given: tuple[Any, ...]) -> bool:
+    def fit(given: tuple[Any, ...]) -> Any:
         if len(given) != count:
-            return False
+            return None
         for value in given:
             if type(value) is not float:
-                return False
+                return None
         pack(room, at, *(given if as_given else [given[place] for place in order]))
-        return True
+        return given
 
     return fit
 
 
-Copy = tuple[Any, Any, Any]  # (an array of the code's, where in it, which part of what is given goes there; None: all)
-Takes = Iterator[tuple[tuple[int, ...], Copy | None]]
-
-
-def _arrays(takes: Takes) -> Callable[..., bool]:
-    """A function that copies the arrays of a call to where they are read; False if they have other shapes.
+def _arrays(code: Any, inputs: Sequence[InputSlot]) -> Fit:
+    """A function that copies the arrays of a call, of one sample, to where they are read; None if they do not fit.
 
     Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
     """
+    order = [(slot.shape, *places_of(code, slot.rows, of_samples=False)) for slot in inputs]
+    scalars, plain_array = code.scalars, np.ndarray
 
-    order = [(place, shape, *(copy or (None, None, None))) for place, (shape, copy) in enumerate(takes)]
-
-    plain_array = np.ndarray
-
-    def fit(given: tuple[Any, ...]) -> bool:
+    def fit(given: tuple[Any, ...]) -> Any:
         if len(given) != len(order):
-            return False
-        for place, shape, to, where, part in order:  # zip would take as long as all checks of an array
-            array = given[place]
+            return None
+        for array, (shape, read, where) in zip(given, order):
             if type(array) is not plain_array or array.shape != shape or array.dtype not in PLAIN:
-                return False
-            if to is not None:
-                to[where] = array if part is None else array[part]
-        return True
+                return None
+            scalars[where] = array.reshape(-1)[read]
+        return given
 
     return fit
 
 
-def _copy(to: Any, where: Any, read: Any, slot: InputSlot) -> Copy:
-    """A copy of one input to memory, with all looked up that can be before the call.
+def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], given: Sequence[Any]) -> Fit:
+    """A function that tells the code where the samples of a call lie; None if the arrays are not laid out as these."""
+    order = []
+    for slot, array in zip(inputs, given):
+        array = np.asarray(array, float)
+        read, leaves = places_of(code, slot.rows, of_samples=True)
+        offsets = np.zeros(1, np.int64)
+        for extent, stride in zip(slot.shape, array.strides[1:]):
+            offsets = np.add.outer(offsets, stride * np.arange(extent)).ravel()
+        code.feeds[1][leaves, 1] = array.strides[0]
+        order.append(((samples, *slot.shape), array.strides, leaves, offsets[read]))
+    begins, float64, plain_array = code.feeds[1][:, 0], np.dtype(float), np.ndarray
 
-    to: memory; its last axis has a place for each entry. where, read: the places there, and the entries that they
-    take, which may be but a part of the array.
-    """
-    if isinstance(where, slice) and len(slot.rows) == where.stop - where.start:
-        view = to[..., where]
-        return view.reshape(*view.shape[:-1], *slot.shape), ..., None
-    part = (read,) if len(slot.shape) == 1 else np.unravel_index(np.arange(len(slot.rows))[read], slot.shape)
-    part = (..., *part)
-    return (to[..., where], ..., part) if isinstance(where, slice) else (to, (..., where), part)
+    def fit(given: tuple[Any, ...]) -> Any:
+        if len(given) != len(order):
+            return None
+        held = []
+        for array, (shape, strides, leaves, offsets) in zip(given, order):
+            if type(array) is not plain_array or array.shape != shape or array.dtype not in PLAIN:
+                return None
+            if array.dtype is not float64:
+                array = array.astype(float64)
+            if array.strides != strides:
+                return None
+            begins[leaves] = offsets + array.ctypes.data
+            held.append(array)
+        return held
 
-
-def _takes(code: Any, samples: int, inputs: Sequence[InputSlot]) -> Takes:
-    """For each array its shape, and its copy to where it is read: of a batch of so many samples a column is a line."""
-    memory = code.feeds[1].T[:samples] if samples else code.scalars
-    for slot in inputs:
-        read, where = places_of(code, slot.rows, samples > 0)
-        is_read = not isinstance(where, slice) or where.start < where.stop
-        yield (samples, *slot.shape) if samples else slot.shape, _copy(memory, where, read, slot) if is_read else None
+    return fit
 
 
 def _copies(answers: CodeBackend, code: Any, single: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:

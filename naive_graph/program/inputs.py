@@ -1,4 +1,4 @@
-"""The numbers and batches of a run, and how they are copied to where machine code reads them."""
+"""The numbers and batches of a run, and how machine code comes by them: numbers are copied, arrays read in place."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Weights(NamedTuple):
 
 
 def feed(code: Any, inputs: Inputs) -> None:
-    """Copy all that is given to where the code reads it."""
+    """Copy all numbers to where the code reads them; of samples it is told where they lie, which must be held."""
     if inputs.batches and code.samples[1] != inputs.samples:
         code.set_samples([1, inputs.samples])
     for batch in inputs.batches:
-        known, lines = places_of(code, batch.rows, of_samples=True)
-        code.feeds[1][lines, : inputs.samples] = batch.columns[known]
+        known, leaves = places_of(code, batch.rows, of_samples=True)
+        code.read_samples(leaves, batch.columns, known)
     if code.fed_rows:
         code.scalars[code.fed_at] = [inputs.number(row) for row in code.fed_rows]
 

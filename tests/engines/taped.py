@@ -44,7 +44,7 @@ def on_tape(low, fed=None, samples=None):
     tape = CompiledPlan(low.flat, [found.row for found in asked])
     if samples is not None:
         tape.set_samples([1, samples])
-    fill(tape, low, given_values(low, fed))
+    _held = fill(tape, low, given_values(low, fed))
     source = memoryview(array("d", table_values()))
     tape.run(source)
     scalars = iter(tape.out.tolist())
@@ -59,17 +59,20 @@ def on_tape(low, fed=None, samples=None):
 
 
 def fill(tape, low, values):
-    """Feed every leaf that is not loaded."""
+    """Feed every leaf that is not loaded. Gives what the tape reads while it runs."""
+    held = []
     tape.scalars[tape.fed_at] = [values[FedLeaf(row)] for row in tape.fed_rows]
     for row, source in low.flat.sources.items():
         if low.flat.groups[row] > 0 and not isinstance(source, Lanes):
             numbers = np.asarray(values[source], float)
-            tape.feed(row)[: len(numbers)] = numbers
+            held.append(numbers.reshape(1, -1))
+            tape.read_samples([tape.fed[1].index(row)], held[-1])
+    return held
 
 
 def answers(machine, low):
     made = machine(low.flat, [found.row for found in asked_of(low)])
-    fill(made, low, given_values(low))
+    _held = fill(made, low, given_values(low))
     source = memoryview(array("d", table_values()))
     made.run(source)
     scalars = sum(1 for found in asked_of(low) if low.flat.groups[found.row] == 0)

@@ -218,3 +218,38 @@ def test_what_is_fed_can_be_asked_for_itself(samples):
     for outputs, wanted in (([p], [a]), ([p, q], [a, b]), ([p, v * v], [a, 9.0]), ([q, p * q, p], [b, a * b, a])):
         found = Program(outputs, inputs=[p, q])(a, b).value
         assert all(np.array_equal(one, other) for one, other in zip(found, wanted))
+
+
+LAID_OUT = {
+    "by rows": lambda a: a,
+    "by columns": np.asfortranarray,
+    "every other row": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "some columns of many": lambda a: np.hstack([a, a])[:, : a.shape[1]],
+    "backwards": lambda a: a[::-1].copy()[::-1],
+    "one row for all": lambda a: np.broadcast_to(a[:1], a.shape),
+    "unaligned": lambda a: np.frombuffer(b"x" + a.tobytes(), offset=1).reshape(a.shape),
+    "in half the room": lambda a: a.astype(np.float32),
+    "in the other order of bytes": lambda a: a.astype(">f8"),
+}
+
+
+@pytest.mark.parametrize("laid_out", LAID_OUT.values(), ids=LAID_OUT.keys())
+def test_a_batch_is_read_however_it_is_laid_out(laid_out):
+    xs, w = [PlaceHolder() for _ in range(3)], Variable(0.5)
+    plain = np.random.default_rng(0).normal(size=(70, 3)).astype(np.float32).astype(float)
+    program, batch = Program(w * xs[0] * xs[1] - xs[2] / w, [w], inputs=[xs]), laid_out(plain)
+    expected = Program(w * xs[0] * xs[1] - xs[2] / w, [w], inputs=[xs])(np.array(batch, float))
+    for array in (batch, batch, plain, batch, batch, batch):  # the short way, another layout, and the short way again
+        found = program(array)
+    assert np.array_equal(found.value, expected.value)
+    assert np.array_equal(found.gradient, expected.gradient)
+
+
+def test_samples_are_read_where_they_lie():
+    xs = [PlaceHolder() for _ in range(3)]
+    program, batch = Program(xs[0] * xs[2], inputs=[xs]), np.ones((70, 5))[:, 1:4]
+    for _ in range(4):
+        program(batch)
+        code = next(iter(program._backends.values())).tape
+        begins = batch.ctypes.data + 8 * np.array([0, 2])
+        assert code.feeds[1].tolist() == [[begin, batch.strides[0]] for begin in begins]

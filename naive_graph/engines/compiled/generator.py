@@ -6,7 +6,10 @@
 
 Memory: `scalars` has a slot for each scalar that more than one part needs, and each group of samples a block of BLOCK
 samples with a line for each row that more than one part needs. All else stays in registers. What leaves hold is
-read where it lies: `values` are the floats that Variables have, `arrays` those that are fed.
+read where it lies: `values` are the floats that Variables have, and each fed leaf says where its samples are.
+
+`run` calls its stages one after the other. A stage of samples can run for each half of a batch, in two threads at once:
+the second half has a block of its own, and its sums in memory of their own (`others`). The stage behind it adds them.
 """
 
 from __future__ import annotations
@@ -36,9 +39,8 @@ from .writer import IOTA, LANES, VECTOR, FunctionWriter
 BLOCK = 64  # samples that are worked on together
 TWO = 2 * LANES  # samples that a layer takes at once: lines are filled up to so many
 WIDE = 12  # terms of a scalar dot, or factors, that are a call of a kernel: straight code would be long
-PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels"
-DECLARED = f"""declare double @llvm.vector.reduce.fadd.v8f64(double, {VECTOR})
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
+DECLARED = """declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
 SPLAT = "<8 x i32> zeroinitializer"
 
@@ -101,7 +103,8 @@ class Group:
     """The samples of one group: their lines, and how they come there.
 
     hidden: how many there are if they are not fed, else 0. stay: whether each block has memory of its own.
-    lines: rows that are wanted for every sample, and their places. fed: leaves that are fed.
+    lines: rows that are wanted for every sample, and their places. fed: leaves that are fed. totals: how many sums
+    are made in the order of the samples, whose terms are kept until all are there.
     """
 
     hidden: int
@@ -112,6 +115,7 @@ class Group:
     size: int = 0
     lines: dict[int, int] = field(default_factory=dict)
     fed: list[int] = field(default_factory=list)
+    totals: int = 0
 
     def take(self, row: int) -> int:
         self.slots[row] = slot = self.free.pop() if self.free else self.size
@@ -127,7 +131,7 @@ class Generator:
     """The text of a plan. wanted: rows to hand out. carried: leaves that then hold those behind the first.
 
     What it finds for who runs it: slots of scalars, and how many there are; `initial`, what they hold at first;
-    `pointers`, the names of what `run` is given.
+    `pointers`, the names of what `run` is given; `stages`.
     """
 
     def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
@@ -151,7 +155,7 @@ class Generator:
         self.vectors: dict[tuple[int, ...], str] = {}
         self.gathers: dict[int, dict[str, list[tuple[int, int, Any]]]] = {}
         self.copies = 0
-        self.main = FunctionWriter("define void @run(ptr %packed)")
+        self.stages: list[tuple[FunctionWriter, bool]] = []  # the functions that `run` calls; whether for each half
         self._place_leaves()
         self._place_groups(wanted)
         self._find_users()
@@ -253,13 +257,11 @@ class Generator:
     # --- the function ---
 
     def _write(self) -> None:
-        main = self.main
-        self.pointers = ["values", "scalars", "out", "amiss", "arrays", "kernels", "all"]
+        self.pointers = ["values", "scalars", "out", "amiss", "kernels", "others", "all", "halves"]
         for number in self.group:
-            self.pointers += [f"lanes{number}", f"lines{number}", f"real{number}", f"width{number}"]
-        for place, name in enumerate(self.pointers):
-            kind = "i64" if name.startswith(("real", "width", "all")) else "ptr"
-            main.do(f"%{name} = load {kind}, ptr {main.at('%packed', place, 'i64')}")
+            names = ("lanes", "lines", "fed", "terms", "real", "width", "middle")
+            self.pointers += [f"{name}{number}" for name in names]
+        main = self._begin_stage()
         main.do("{loads}")
         for row in self.flat.leaves().tolist():
             source = self.flat.sources.get(row)
@@ -275,6 +277,15 @@ class Generator:
             else:
                 self._scalars(part)
         self._hand_out()
+
+    def _begin_stage(self, halves: bool = False) -> FunctionWriter:
+        """Go on in a function of its own. halves: whether it is called for each half of the samples."""
+        main = self.main = FunctionWriter(f"define void @stage{len(self.stages)}(ptr %packed, i64 %half)")
+        self.stages.append((main, halves))
+        for place, name in enumerate(self.pointers):
+            kind = "i64" if name.startswith(("real", "width", "middle", "all", "halves")) else "ptr"
+            main.do(f"%{name} = load {kind}, ptr {main.at('%packed', place, 'i64')}")
+        return main
 
     def _call(self, name: str, given: str) -> str:
         """A call of a kernel from the main function."""
@@ -313,7 +324,9 @@ class Generator:
                     code.store("scalars", self.slots[row], value)
             code.breathe()
         self.parts.append(code.function().replace("define void", "define internal void"))
-        self.main.do(f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels)')
+        self.main.do(
+            f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels, ptr null, ptr null)'
+        )
 
     def _packs(self, rows: list[int]) -> list[tuple[list[int], int]]:
         """The packs that pay; what a long one reads gets slots side by side."""
@@ -458,52 +471,75 @@ class Generator:
     def _samples(self, part: Section, first: bool, last: bool) -> None:
         """A loop over blocks of samples. first, last: whether it is the group's first section, or its last."""
         number, at = part.group, (part.stage, part.group)
-        group, steps, main = self.group[number], self.steps[part.stage, part.group], self.main
+        group, steps = self.group[number], self.steps[part.stage, part.group]
         leaves = [row for row in self.flat.leaves().tolist() if self.groups[row] == number]
         ones = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseTile)) else []
         for row in (*leaves, *ones):
             if row not in group.slots:
                 group.take(row)
-        sums, accumulators = self.accumulated[at], 0
-        if sums:
-            registers = LANES * (len(sums) + LANES)  # one for each sum, and what fills up
-            accumulators = self._room(registers)
-            begin = main.at("%scalars", accumulators)
-            main.do(f"call void @llvm.memset.p0.i64(ptr {begin}, i8 0, i64 {8 * registers}, i1 false)")
-        for row in part.rows.tolist():
-            if self.kinds[row] == TOTAL:
-                main.store(self.alone.literal(-0.0), "%scalars", self._slot(row))
-        calls = self._steps(group, steps, at, accumulators)
+        sums, totals = self.accumulated[at], [row for row in part.rows.tolist() if self.kinds[row] == TOTAL]
+        registers = LANES * (len(sums) + LANES) if sums else 0  # one for each sum, and what fills up
+        accumulators = self._room(registers)
+        group.totals = max(group.totals, len(totals))
+        calls = self._steps(group, steps, at, accumulators, totals)
         if first:
             self._gather(number, leaves)
-        stop = f"%real{number}"
+        main = self._begin_stage(halves=True)
+        second = main.let("icmp eq i64 %half, 1")
+        start = main.let(f"select i1 {second}, i64 %middle{number}, i64 0")
+        stop = main.let(f"select i1 {second}, i64 %real{number}, i64 %middle{number}")
+        mine = main.let(f"select i1 {second}, ptr %others, ptr %scalars")
+        own_block = main.let(f"mul i64 %half, {group.block}")
+        if sums:
+            own = main.at(mine, accumulators)
+            main.do(f"call void @llvm.memset.p0.i64(ptr {own}, i8 0, i64 {8 * registers}, i1 false)")
 
         def blocks(i: str, _: list[str]) -> None:
             left = main.let(f"sub i64 {stop}, {i}")
             less = main.let(f"icmp slt i64 {left}, {group.block}")
             count = main.let(f"select i1 {less}, i64 {left}, i64 {group.block}")
-            base = f"%lanes{number}"
-            if group.stay:
-                base = main.at(base, main.let(f"mul i64 {i}, {{size{number}}}"))
+            lane = i if group.stay else own_block
+            base = main.at(f"%lanes{number}", main.let(f"mul i64 {lane}, {{size{number}}}"))
+            terms = main.at(f"%terms{number}", main.let(f"mul i64 {i}, {len(totals)}"))
+            done = main.let(f"sub i64 {i}, {start}")
             if first and group.fed:
                 rows = self.table(group.slots[row] * group.block for row in group.fed)
-                given = f"ptr {rows}, i64 {len(group.fed)}, ptr {main.at('%arrays', 2 * number, 'i64')}"
-                main.do(self._call("feed", f"{given}, ptr {base}, i64 {i}, i64 {count}"))
+                main.do(
+                    self._call(
+                        "feed", f"ptr {rows}, i64 {len(group.fed)}, ptr %fed{number}, ptr {base}, i64 {i}, i64 {count}"
+                    )
+                )
             for name, given in calls:
-                given = given.format(base=base, first=i, count=count)
+                given = given.format(base=base, done=done, count=count, sums=mine, terms=terms)
                 main.do(self._call(name, given) if name in PLACE else f'call void @"{name}"({given})')
             if last and group.lines:
                 rows = self.table(group.slots[row] * group.block for row in group.lines)
                 given = f"ptr {rows}, i64 {len(group.lines)}, ptr {base}, ptr %lines{number}, i64 %width{number}"
                 main.do(self._call("export", f"{given}, i64 {i}, i64 {count}"))
 
-        main.loop(0, stop, group.block, [], blocks)
+        main.loop(start, stop, group.block, [], blocks)
         if sums:
-            to = main.at("%scalars", self.slots[sums[0]])
-            begin = main.at("%scalars", accumulators)
-            main.do(self._call("fold", f"ptr {begin}, ptr {to}, i64 {-(-len(sums) // LANES) * LANES}"))
+            to = main.at(mine, self.slots[sums[0]])
+            many = -(-len(sums) // LANES) * LANES
+            main.do(self._call("fold", f"ptr {main.at(mine, accumulators)}, ptr {to}, i64 {many}"))
+        self._join(number, [row for row in part.rows.tolist() if self.kinds[row] == REDUCE], totals)
 
-    def _steps(self, group: Group, steps: list[Step], at: tuple[int, int], accumulators: int) -> list[tuple[str, str]]:
+    def _join(self, number: int, sums: list[int], totals: list[int]) -> None:
+        """The sums over all samples: those of the halves added, and the terms of totals, in their order."""
+        main, block = self._begin_stage(), self.group[number].block
+        if sums:
+            table = self.table(self.slots[row] for row in sums)
+            halved = main.let("icmp eq i64 %halves, 2")
+            many = main.let(f"select i1 {halved}, i64 {len(sums)}, i64 0")
+            main.do(self._call("join", f"ptr %others, ptr %scalars, ptr {table}, i64 {many}"))
+        for place, row in enumerate(totals):
+            terms = main.at(f"%terms{number}", place * block)
+            to = main.at("%scalars", self._slot(row))
+            main.do(self._call("total", f"ptr {terms}, i64 {block}, i64 {len(totals)}, i64 %real{number}, ptr {to}"))
+
+    def _steps(
+        self, group: Group, steps: list[Step], at: tuple[int, int], accumulators: int, totals: list[int]
+    ) -> list[tuple[str, str]]:
         """The calls of a section; lines are given to what more than one step needs, until its last step."""
         ends: dict[int, int] = {}
         for each, step in enumerate(steps):
@@ -520,7 +556,7 @@ class Generator:
                 if self.groups[row] == at[1] and (self.users[row] - {(*at, each)} or not isinstance(step, list)):
                     group.take(row)
             if isinstance(step, list):
-                calls.append(self._region(step, group, (*at, each), accumulators, self.accumulated[at]))
+                calls.append(self._region(step, group, (*at, each), accumulators, totals))
             elif isinstance(step, DenseTile):
                 calls.append(self._layer(step, group))
             else:
@@ -530,7 +566,6 @@ class Generator:
 
     def _gather(self, number: int, leaves: list[int]) -> None:
         """Copy what hidden samples read to their lines; lanes that are left repeat the last."""
-        self.group[number]
         by_array: dict[str, list[tuple[int, int, Any]]] = {"%values": [], "%scalars": []}
         for row in leaves:
             source = self.flat.sources.get(row)
@@ -563,9 +598,9 @@ class Generator:
         ys = self.table(group.slots[tile.outputs[j]] * group.block for j in fill)
         xs = self.table(group.slots[x] * group.block for x in tile.inputs)
         ws = self.table(begins[j] for j in fill)
-        biases = self.main.at("%scalars", bias)
-        given = f"ptr {array}, ptr {ws}, ptr {biases}, ptr {xs}, ptr {ys}, i64 {outputs}, i64 {len(tile.inputs)}"
-        return f"dense{int(tile.fused)}", f"{given}, i64 {step}, ptr {{base}}, i64 {{count}}"
+        given = f"ptr {array}, ptr {ws}, ptr %scalars, i64 {bias}, ptr {xs}, ptr {ys}"
+        sizes = f"i64 {outputs}, i64 {len(tile.inputs)}, i64 {step}"
+        return f"dense{int(tile.fused)}", f"{given}, {sizes}, ptr {{base}}, i64 {{count}}"
 
     def _pack(self, room: int, rows: Sequence[int]) -> None:
         """Copy some scalars to where a kernel reads them side by side."""
@@ -595,24 +630,29 @@ class Generator:
             (
                 "outer",
                 f"ptr {ls}, ptr {rs}, ptr {self.table(to)}, i64 {len(lefts)}, i64 {len(rights)}, i64 {pairs}, "
-                "ptr %scalars, ptr {base}, i64 {first}, i64 {count}",
+                "ptr {sums}, ptr {base}, i64 {done}, i64 {count}",
             ),
         ]
 
-    def _region(self, rows: list[int], group: Group, here: Any, accumulators: int, sums: list[int]) -> tuple[str, str]:
+    def _region(
+        self, rows: list[int], group: Group, here: tuple[int, int, int], accumulators: int, totals: list[int]
+    ) -> tuple[str, str]:
         """Straight-line vector code in a loop over the block's samples."""
         code, flat = Code(self.many, f"part{len(self.parts)}", PARAMETERS), self.flat
         known: dict[int, Any] = {}
-        summed = {row: place for place, row in enumerate(sums)}
+        summed = {row: accumulators + LANES * place for place, row in enumerate(self.accumulated[here[:2]])}
         alike: dict[Any, list[int]] = defaultdict(list)  # rows whose functions make a pair, over one operand
         for row in rows:
             if self.kinds[row] >= 0 and (two := partner(self.kinds[row])):
                 alike[two, tuple(flat.of(row))].append(row)
         for row in rows:
             kind = self.kinds[row]
-            if kind in (TOTAL, REDUCE):
-                slot = self.slots[row] if kind == TOTAL else accumulators + LANES * summed[row]
-                self._sum(code, kind, code.dot(self._pairs(code, row, known, group)), slot)
+            if kind == REDUCE:
+                self._add_to(code, summed[row], code.dot(self._pairs(code, row, known, group)))
+                continue
+            if kind == TOTAL:
+                term = code.dot(self._pairs(code, row, known, group))
+                self._keep(code, "terms", totals.index(row) * group.block, term)
                 continue
             if row not in known:
                 two = partner(kind) if kind >= 0 else None
@@ -624,9 +664,7 @@ class Generator:
                 else:
                     known[row] = self._computed(code, row, known, group)
             if row in group.slots and self.users[row] - {here}:
-                place = code.line(f"getelementptr double, ptr %base, i64 {group.slots[row] * group.block}").name
-                place = code.line(f"getelementptr double, ptr {place}, i64 %i").name
-                code.lines.append(f"store {VECTOR} {code.operand(known[row])}, ptr {place}, align 8")
+                self._keep(code, "base", group.slots[row] * group.block, known[row])
             code.breathe()
         head = [
             f'define internal void @"{code.name}"({PARAMETERS}) {{', "entry:", "br label %loop", "loop:",
@@ -637,20 +675,20 @@ class Generator:
         ]  # fmt: skip
         foot = ["%next = add i64 %i, 8", "%more = icmp slt i64 %next, %count", "br i1 %more, label %loop, label %done"]
         self.parts.append("\n  ".join([*head, *code.lines, *foot, "done:", "ret void"]) + "\n}\n")
-        return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels"
+        return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels, ptr {sums}, ptr {terms}"
 
-    def _sum(self, code: Code, kind: int, value: Any, slot: int) -> None:
-        """Add a register of samples to a sum: TOTAL in the order of the samples, REDUCE lane by lane."""
-        zero = "zeroinitializer" if kind == REDUCE else self.many.literal(-0.0)
-        name = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} {zero}").name
-        place, real = code.written(f"getelementptr double, ptr %scalars, i64 {slot}"), "double"
-        if kind == REDUCE:
-            real = VECTOR
-            new = code.written(f"fadd {real} {code.written(f'load {real}, ptr {place}, align 8')}, {name}")
-        else:
-            old = code.written(f"load double, ptr {place}, align 8")
-            new = code.written(f"call double @llvm.vector.reduce.fadd.v8f64(double {old}, {VECTOR} {name})")
-        code.lines.append(f"store {real} {new}, ptr {place}, align 8")
+    def _keep(self, code: Code, array: str, line: int, value: Any) -> None:
+        """Put a register of samples into a line of the block."""
+        place = code.line(f"getelementptr double, ptr %{array}, i64 {line}").name
+        place = code.line(f"getelementptr double, ptr {place}, i64 %i").name
+        code.lines.append(f"store {VECTOR} {code.operand(value)}, ptr {place}, align 8")
+
+    def _add_to(self, code: Code, slot: int, value: Any) -> None:
+        """Add a register of samples to a sum, lane by lane."""
+        term = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} zeroinitializer").name
+        place = code.written(f"getelementptr double, ptr %sums, i64 {slot}")
+        new = code.written(f"fadd {VECTOR} {code.written(f'load {VECTOR}, ptr {place}, align 8')}, {term}")
+        code.lines.append(f"store {VECTOR} {new}, ptr {place}, align 8")
 
     # --- one row ---
 
@@ -718,7 +756,7 @@ class Generator:
         main.do(self._call("check", "ptr %out, i64 %all, ptr %amiss"))
 
     def __str__(self) -> str:
-        main = str(self.main)
+        main = "".join(str(stage) for stage, _ in self.stages)
         for number, group in self.group.items():
             main = main.replace(f"{{size{number}}}", str(group.size))
             calls = ""
@@ -736,7 +774,19 @@ class Generator:
         functions = together(self.alone, self.many)
         known = functions.replace('"', "")
         declared = [line for line in DECLARED.splitlines() if line.partition("(")[0] not in known]
-        return "\n".join([*declared, *tables, functions, *self.parts, main, REPEAT])
+        return "\n".join([*declared, *tables, functions, *self.parts, main, self._run(), REPEAT])
+
+    def _run(self) -> str:
+        """The function that calls all stages."""
+        run = FunctionWriter("define void @run(ptr %packed)")
+        halves = run.let(f"load i64, ptr {run.at('%packed', self.pointers.index('halves'), 'i64')}")
+        for place, (_, in_halves) in enumerate(self.stages):
+
+            def stage(half: str, _: list[str], place: int = place) -> None:
+                run.do(f"call void @stage{place}(ptr %packed, i64 {half})")
+
+            run.loop(0, halves if in_halves else 1, 1, [], stage)
+        return str(run)
 
     def _copied(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> str:
         """As `_copy`, for what is known only when all else is written."""

@@ -6,6 +6,7 @@
     dot0, dot1, pack long sums of products of scalars, over tables of slots; and `product`
     dots             many short ones, each in its written order
     feed, export     samples from the caller's arrays to the block's lines, and back
+    join, total      the sums of two halves of the samples; the sum of all samples' terms, in their order
     copy, clear      numbers from place to place; 0 beyond the last sample
     check            0 if all numbers are finite, else NaN
 
@@ -28,18 +29,20 @@ from .writer import IOTA, LANES, VECTOR, FunctionWriter
 def dense_kernel(fused: bool) -> str:
     """y[j] = bias[j] + sum over k of w[j][k] * x[k], four outputs and sixteen samples in registers at a time.
 
-    wtab: where the weights of an output begin; they lie `step` apart. xtab, ytab: the lines. Outputs: a multiple of 4.
+    begin: where the biases are among the scalars. wtab: where the weights of an output begin; they lie `step` apart.
+    xtab, ytab: the lines. Outputs: a multiple of 4.
     """
     f = FunctionWriter(
-        f"define void @dense{int(fused)}(ptr %w, ptr %wtab, ptr %bias, ptr %xtab, ptr %ytab, i64 %outputs, "
-        "i64 %inputs, i64 %step, ptr %base, i64 %count)"
+        f"define void @dense{int(fused)}(ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, "
+        "i64 %outputs, i64 %inputs, i64 %step, ptr %base, i64 %count)"
     )
     tall, wide = 4, 2
+    bias = f.at("%scalars", "%begin")
 
     def outputs(j: str, _: list[str]) -> None:
         places = [f.let(f"add i64 {j}, {n}") for n in range(tall)]
         rows = [f.at("%w", f.entry_of("%wtab", place)) for place in places]
-        biases = [f.splat(f.load("%bias", place)) for place in places]
+        biases = [f.splat(f.load(bias, place)) for place in places]
         ys = [f.at("%base", f.entry_of("%ytab", place)) for place in places]
 
         def samples(i: str, _: list[str]) -> None:
@@ -75,12 +78,13 @@ def outer_kernel() -> str:
     """sums[to[j] + k] (+)= the sum over the samples, and over some pairs of lines, of left[j] * right[k].
 
     Lefts: a multiple of 2; rights: tables filled up to a multiple of 8. The lines are 0 beyond the last sample.
+    done: how many samples came before; after 0 the sums begin.
     """
     f = FunctionWriter(
         "define void @outer(ptr %ltab, ptr %rtab, ptr %to, i64 %lefts, i64 %rights, i64 %pairs, ptr %sums, "
-        "ptr %base, i64 %first, i64 %count)"
+        "ptr %base, i64 %done, i64 %count)"
     )
-    fresh = f.let("icmp eq i64 %first, 0")
+    fresh = f.let("icmp eq i64 %done, 0")
 
     def lefts(j: str, _: list[str]) -> None:
         def rights(k: str, _: list[str]) -> None:
@@ -197,28 +201,58 @@ def export_kernel() -> str:
 
 
 def feed_kernel() -> str:
-    """The block's samples of each column: base[table[k]] = array[first + i][k]; the last one fills the registers up.
+    """The block's samples of each leaf: base[table[k]] = its samples from the first on; the last one fills the
+    registers up.
 
-    arrays: where the array lies, and how far apart its rows are.
+    fed: of each leaf where its samples begin in somebody's array, and how many bytes lie between two of them.
     """
-    f = FunctionWriter("define void @feed(ptr %table, i64 %many, ptr %arrays, ptr %base, i64 %first, i64 %count)")
+    f = FunctionWriter("define void @feed(ptr %table, i64 %many, ptr %fed, ptr %base, i64 %first, i64 %count)")
     end = f.let(f"and i64 {f.let(f'add i64 %count, {2 * LANES - 1}')}, -{2 * LANES}")
     last = f.let("sub i64 %count, 1")
-    pointer = f.let("load ptr, ptr %arrays")
-    stride = f.let(f"load i64, ptr {f.at('%arrays', 1, 'i64')}")
-    begin = f.at(pointer, f.let(f"mul i64 %first, {stride}"))
 
-    def column(k: str, _: list[str]) -> None:
-        line, mine = f.at("%base", f.entry_of("%table", k)), f.at(begin, k)
+    def leaf(k: str, _: list[str]) -> None:
+        line, entry = f.at("%base", f.entry_of("%table", k)), f.at("%fed", f.let(f"mul i64 {k}, 2"), "i64")
+        begin, apart = f.let(f"load ptr, ptr {entry}"), f.let(f"load i64, ptr {f.at(entry, 1, 'i64')}")
+        mine = f.at(begin, f.let(f"mul i64 %first, {apart}"), "i8")
 
         def sample(i: str, _: list[str]) -> None:
-            f.store(f.load(mine, f.let(f"mul i64 {i}, {stride}")), line, i)
+            place = f.at(mine, f.let(f"mul i64 {i}, {apart}"), "i8")
+            f.store(f.let(f"load double, ptr {place}, align 1"), line, i)
 
         f.loop(0, "%count", 1, [], sample)
         filler = f.load(line, last)
         f.loop("%count", end, 1, [], lambda i, _: f.store(filler, line, i))
 
-    f.loop(0, "%many", 1, [], column)
+    f.loop(0, "%many", 1, [], leaf)
+    return str(f)
+
+
+def join_kernel() -> str:
+    """to[table[k]] += others[table[k]]."""
+    f = FunctionWriter("define void @join(ptr %others, ptr %to, ptr %table, i64 %many)")
+
+    def one(k: str, _: list[str]) -> None:
+        place = f.entry_of("%table", k)
+        f.store(f.let(f"fadd double {f.load('%to', place)}, {f.load('%others', place)}"), "%to", place)
+
+    f.loop(0, "%many", 1, [], one)
+    return str(f)
+
+
+def total_kernel() -> str:
+    """to = the sum of the terms of all samples, in their order: of each block a line, as many lines apart as said."""
+    f = FunctionWriter("define void @total(ptr %terms, i64 %block, i64 %lines, i64 %samples, ptr %to)")
+
+    def blocks(i: str, sums: list[str]) -> list[str]:
+        line = f.at("%terms", f.let(f"mul i64 {i}, %lines"))
+        left = f.let(f"sub i64 %samples, {i}")
+        count = f.let(f"select i1 {f.let(f'icmp slt i64 {left}, %block')}, i64 {left}, i64 %block")
+        return f.loop(
+            0, count, 1, [("double", sums[0])], lambda k, sums: [f.let(f"fadd double {sums[0]}, {f.load(line, k)}")]
+        )
+
+    (total,) = f.loop(0, "%samples", "%block", [("double", "0x8000000000000000")], blocks)
+    f.store(total, "%to")
     return str(f)
 
 
@@ -325,6 +359,7 @@ def check_kernel() -> str:
 KERNELS = {
     "dense0": lambda: dense_kernel(False), "dense1": lambda: dense_kernel(True), "outer": outer_kernel,
     "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel, "feed": feed_kernel, "export": export_kernel,
+    "join": join_kernel, "total": total_kernel,
     "dot0": lambda: dot_kernel(False), "dot1": lambda: dot_kernel(True), "pack": pack_kernel,
     "product": product_kernel,
     "dots0": lambda: dots_kernel(False), "dots1": lambda: dots_kernel(True), "check": check_kernel,

@@ -2,17 +2,24 @@
 
 A call of a Program has the memory to itself. Who calls after one that a Ctrl-C cut
 off takes a twin: the same code with other memory.
+
+Many samples run in two halves, on two cores where there are two. Whether they do
+depends on the plan and on how many there are, never on the cores: so do the bits.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import cache as once
 from typing import Any, Self
 
 import numpy as np
 
+from ...core.imports import uninterrupted
 from ...errors import StaleNodeError
 from ..llvm.compile import compiled
 from ..passes.ir import NONE, FedLeaf, Flat, Lanes
@@ -26,6 +33,7 @@ from .writer import LANES
 Array = Any  # of NumPy's
 LINE = 64  # bytes of a line of the cache
 CAREFUL = 40_000  # lines: LLVM takes some 25 us for each at its first level, and 10 to 20 without any
+HALVED = 1 << 22  # multiply-adds of a run in two halves: some 0.2 ms, ten times what handing one to a thread takes
 
 
 class Runnable:
@@ -117,8 +125,12 @@ class CompiledPlan(Runnable):
         text = str(made)
         self.lines = text.count("\n")
         self.library = compiled(text, quick=self.lines > CAREFUL)
-        self.call = self.library.function("run", None, [ctypes.c_void_p])
+        self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
+        self._stages = [
+            (self.library.function(f"stage{place}", None, [ctypes.c_void_p, ctypes.c_int64]), halves)
+            for place, (_, halves) in enumerate(made.stages)
+        ]
         self.fed_rows, self.fed_at = made.fed_rows, slice(0, len(made.fed_rows))
         self.fed = {number: group.fed for number, group in made.group.items()}
         self.exported = {number: group.lines for number, group in made.group.items()}
@@ -136,26 +148,42 @@ class CompiledPlan(Runnable):
         """Make room for so many samples of each group; what was fed must be fed again."""
         made, self.samples = self.generator, list(samples)
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
+        middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
+        self.halves = multiply_adds(self.flat, samples) >= HALVED and all(
+            middle < samples[number] for number, middle in middles.items()
+        )
         sizes = [-(-self.many // LANES) * LANES]
         for number, group in made.group.items():
             sizes.append(sizes[-1] + len(group.lines) * widths[number])
         self._results = aligned(sizes[-1] + 1)
         self.out = self._results
-        arrays = self.arrays = np.zeros(2 * len(samples), np.int64)
-        self.feeds, self.outs, self.lanes = {}, {}, {}
-        packed = [0, self.scalars, self.out, self.out[-1:], arrays, kernels.addresses(), sizes[-1]]
+        self._others = np.zeros(len(self.scalars) if self.halves else 0)
+        self.outs, self.lanes, self.feeds = {}, {}, {}
+        packed = [0, self.scalars, self.out, self.out[-1:], kernels.addresses()]
+        packed += [self._others, sizes[-1], 1 + self.halves]
         for (number, group), first, end in zip(made.group.items(), sizes, sizes[1:]):
             count, width = samples[number], widths[number]
             self.outs[number] = self.out[first:end].reshape(len(group.lines), width)
-            rows = aligned(max(width, 1) * len(group.fed)).reshape(max(width, 1), len(group.fed))
-            self.feeds[number] = rows.T
-            arrays[2 * number : 2 * number + 2] = rows.ctypes.data, len(group.fed)
-            self.lanes[number] = self._lanes(number, width if group.stay else group.block)
-            packed += [self.lanes[number], self.out[first:], count, width]
+            self.feeds[number] = np.zeros((len(group.fed), 2), np.int64)
+            self.lanes[number] = self._lanes(number, width if group.stay else group.block * (1 + self.halves))
+            packed += [self.lanes[number], self.out[first:], self.feeds[number], np.empty(group.totals * width)]
+            packed += [count, width, middles[number] if self.halves else count]
         self.kept = packed
-        numbers = [each if isinstance(each, int) else each.ctypes.data for each in packed]
+        numbers = [each.ctypes.data if hasattr(each, "ctypes") else each for each in packed]
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data
+        self.call = self._run_halves if self.halves and has_two_cores() else self._run
+
+    def _run_halves(self, packed: int) -> None:
+        """All stages; of those of samples the second half in a thread, if it takes it before the first half is done."""
+        with uninterrupted():  # who let the memory go before both are done would let a thread write to anybody's
+            for stage, in_halves in self._stages:
+                other = handed_over(stage, packed) if in_halves else None
+                stage(packed, 0)
+                if in_halves and (other is None or other.cancel()):
+                    stage(packed, 1)
+                elif other is not None:
+                    other.result()
 
     def _lanes(self, number: int, width: int) -> Array:
         """The memory of blocks, in which constants lie."""
@@ -173,16 +201,21 @@ class CompiledPlan(Runnable):
         return room
 
     def repeat(self, source: Any, history: Array) -> None:
+        if self.call is not self._run:
+            return super().repeat(source, history)
         self.set_source(source)
         self._repeat(self.packed, len(history), history.ctypes.data)
 
     def place(self, row: int) -> int:
         return self.generator.slots.get(row, NONE)
 
-    def feed(self, row: int) -> Array:
-        """Where a leaf's samples are: a view, one float for each."""
-        group = int(self.flat.groups[row])
-        return self.feeds[group][self.fed[group].index(row)]
+    def read_samples(self, leaves: Any, columns: Array, lines: Any = slice(None)) -> None:
+        """Read fed leaves of the first group where their samples lie, which somebody must hold until it has run.
+
+        leaves: their places in `fed[1]`. columns: floats, a line for each leaf; lines: which lines these are.
+        """
+        begins = columns.ctypes.data + columns.strides[0] * np.arange(len(columns))[lines]
+        self.feeds[1][leaves, 0], self.feeds[1][leaves, 1] = begins, columns.strides[1]
 
     def out_lines(self, group: int) -> Array:
         """The values of a group's wanted rows until the next run: a view with a line for each of `exported[group]`."""
@@ -218,6 +251,28 @@ class CompiledPlan(Runnable):
             f"samples: {self.samples[part.group]} in blocks of {group.block}; {len(part.rows)} rows"
             f"{_counted('layer', layers)}{_counted('outer product', grids)}; {group.size} lines, {size:.0f} KB"
         )
+
+
+@once
+def has_two_cores() -> bool:
+    """Whether this process may use two cores."""
+    return len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) > 1
+
+
+@once
+def _helper() -> ThreadPoolExecutor:
+    """The thread that runs second halves; in the child of a fork another one."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_helper.cache_clear)
+    return ThreadPoolExecutor(1, "naive_graph helper")
+
+
+def handed_over(stage: Callable[..., None], packed: int) -> Any:
+    """The second half of a stage as what the helper will do; None where there is no thread to be had."""
+    try:
+        return _helper().submit(stage, packed, 1)
+    except RuntimeError:  # as in a browser, and when Python ends
+        return None
 
 
 def loaded(flat: Flat) -> set[int]:

@@ -32,7 +32,7 @@ class FunctionWriter:
         self.block = name
 
     def loop(
-        self, start: Any, stop: Any, step: int, begun: Sequence[tuple[str, str]], body: Callable[..., Any]
+        self, start: Any, stop: Any, step: Any, begun: Sequence[tuple[str, str]], body: Callable[..., Any]
     ) -> list[str]:
         """for i in range(start, stop, step), with values handed from one round to the next. begun: (type, value)."""
         before, head, inside, after = self.block, self.new("head"), self.new("body"), self.new("done")
