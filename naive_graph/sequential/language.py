@@ -84,8 +84,8 @@ def parse(text: str) -> ParsedProgram:
     for each in reading.tree.statements if reading.tree else ():
         with reading.noting():
             if isinstance(each, StreamDeclaration):
-                _declare(each, declared)
-            else:
+                _declare(each, declared, reading)
+            elif isinstance(each, SequentialStatement):
                 _make(each, declared, networks, reading)
     reading.complain()
     assert reading.tree is not None
@@ -96,14 +96,15 @@ def _wrong(code: str, says: str, at: Any, about: str = "") -> SequentialError:
     return SequentialError(code, says, about, None, at.line, at.column)
 
 
-def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName]) -> None:
+def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], reading: Reading) -> None:
     kind, _ = statement.fields[0]
     if len(statement.fields) > 1:
         raise _wrong("BAD_TYPE", "a stream has one field, as in stream<double x>.", statement.fields[1][0])
     if kind.text != "double":
         raise _wrong("BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.", kind)
+    constants = {each.name for each in reading.constants.values() if each.name.line <= statement.names[0].line}
     for name in statement.names:
-        if name.text in declared:
+        if name.text in declared or name in constants:
             raise _wrong("DUPLICATE_NAME", "it is declared twice. Take one away.", name, name.text)
         declared[name.text] = name
 
@@ -127,7 +128,10 @@ def _make(
     layers: list[Layer] = []
     for each in statement.layers:
         with reading.noting():
-            layers.append(_layer(each))
+            if all(argument.value.value is not None for argument in each.arguments):  # else its mistake is told
+                layers.append(_layer(each))
+    if any(argument.value.value is None for argument in statement.arguments):
+        return
     given, named = _given(statement.arguments)
     try:
         if len(layers) < len(statement.layers):

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from operator import add, mul, sub
 from typing import Any, NamedTuple
 
 from ..core.guesses import near
@@ -18,6 +17,7 @@ from ..errors import MissingToolError, SequentialError
 from .tree import (
     Argument,
     CompositeStatement,
+    ConstantDeclaration,
     LayerStatement,
     ParsedExpression,
     PlacedName,
@@ -42,7 +42,7 @@ SIGNS = {
     "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
 }  # fmt: skip
 MISSING_BEFORE = {  # a sign, and what may stand where it is missing
-    "SEMICOLON": ("_ADD", "RBRACE", "ID", "_STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE", "_ADD"),
+    "SEMICOLON": ("_ADD", "RBRACE", "ID", "TYPE", "_STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE", "_ADD"),
     "COMMA": ("ID", "NUMBER", "STRING"), "EQUAL": ("_SEQUENTIAL",),
 }  # fmt: skip
 QUOTES = "\"'“”„‟«»‘’‚‛`´"
@@ -58,6 +58,13 @@ class Repair(NamedTuple):
     start: int
     end: int
     instead: str
+
+
+class Constant(NamedTuple):
+    """A number that has a name; None while it is not known, or where its declaration is wrong."""
+
+    name: PlacedName
+    value: int | float | None = None
 
 
 class TextMistake(Exception):
@@ -100,17 +107,96 @@ class Reading:
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
         self.guesses: list[SequentialError] = []  # words for which quotes were guessed
+        self.constants: dict[str, Constant] = {}
+        self.streams: dict[str, PlacedName] = {}
         while self.tree is None and len(self.repairs) < MOST_MISTAKES:
             try:
                 self.tree = _tree(self.repaired)
             except TextMistake as wrong:
                 self.add(wrong.error)
-                self.guesses += self.mistakes[-1:] * (wrong.error.about != "")
                 if wrong.repair is None:
                     break
                 start, end, instead = wrong.repair
                 self.repaired = self.repaired[:start] + instead + self.repaired[end:]
                 self.repairs.append(wrong.repair)
+        if self.tree:
+            self._calculate(self.tree)
+
+    def _calculate(self, tree: ProgramTree) -> None:
+        """Give all expressions their values, in the order of the text: a name is declared before it is used."""
+        for statement in tree.statements:
+            if isinstance(statement, StreamDeclaration):
+                self.streams |= {name.text: name for name in statement.names}
+            elif isinstance(statement, ConstantDeclaration):
+                for name, expression in statement.constants:
+                    with self.noting():
+                        self._declare(statement.type.text, name, expression)
+            else:
+                for arguments in (statement.arguments, *(layer.arguments for layer in statement.layers)):
+                    for argument in arguments:
+                        with self.noting():
+                            self._value(argument.value)
+
+    def _declare(self, kind: str, name: PlacedName, expression: ParsedExpression) -> None:
+        constant = self.constants.get(name.text)
+        before = constant.name if constant else self.streams.get(name.text)
+        if constant is None:
+            self.constants[name.text] = Constant(name)  # where its declaration is wrong, that is told once
+        self._value(expression, within=name.text)
+        if before is not None:
+            says = f"it is declared in line {before.line} already. Take one away."
+            raise SequentialError("DUPLICATE_NAME", says, name.text, None, name.line, name.column)
+        value = expression.value
+        if isinstance(value, (str, tuple)):
+            raise _at(expression, "ARG_TYPE", f"a constant is a number, not `{_brief(expression)}`.")
+        if kind == "int" and value is not None and value != int(value):
+            raise _at(expression, "BAD_VALUE", f"`{_brief(expression)}` is {value}, and an int is whole. Write double.")
+        self.constants[name.text] = Constant(name, value if value is None or kind == "int" else float(value))
+
+    def _value(self, expression: ParsedExpression, within: str = "") -> None:
+        """Calculate an expression, its parts first. within: the constant that is declared by it."""
+        waiting, order = [expression], list[ParsedExpression]()
+        while waiting:
+            part = waiting.pop()
+            order.append(part)
+            waiting += [each for each in part.parts if isinstance(each, ParsedExpression)]
+        for part in reversed(order):
+            if part.kind != "name":
+                part.value = calculated(part)
+            elif within or (part is not expression and expression.kind != "tuple"):
+                part.value = self._constant(part, within).value
+            else:
+                part.value = self._constant_or_word(part)
+
+    def _constant(self, part: ParsedExpression, within: str) -> Constant:
+        """The constant of a name. Raises SequentialError where there is none yet."""
+        name = part.parts[0]
+        found = self.constants.get(name)
+        if found is not None and name != within:
+            return found
+        meant = near(name, {*self.constants} - {within}, " (did you mean {})")
+        says = f"no number has this name. Declare one before: int {name} = 3;"
+        if name == within:
+            meant, says = "", "it is to be made of itself. Declare it by a number, or by constants before it."
+        elif later := self._declared_later(name):
+            meant, says = "", f"it is declared in line {later.line}, which is later. Declare it before it is used."
+        raise SequentialError("UNDECLARED_NAME", says, f"{name}{meant}", None, part.line, part.column)
+
+    def _declared_later(self, name: str) -> PlacedName | None:
+        assert self.tree is not None
+        declared = [each for each in self.tree.statements if isinstance(each, ConstantDeclaration)]
+        return next((each for one in declared for each, _ in one.constants if each.text == name), None)
+
+    def _constant_or_word(self, part: ParsedExpression) -> Any:
+        """The value of a name that stands alone; of none that is declared, the word that lacks its quotes."""
+        name = part.parts[0]
+        if name in self.constants or self._declared_later(name) or near(name, self.constants, "{}"):
+            return self._constant(part, "").value
+        one = {"True": 1, "False": 0}.get(name)
+        says = f'a word stands in quotes: "{name}".' if one is None else f"{one} is meant: flags are 0 or 1."
+        self.add(_syntax(says, part.line, part.column, name))
+        self.guesses += self.mistakes[-1:]
+        return name if one is None else one
 
     def add(self, error: SequentialError) -> None:
         """One more mistake, at its place in the text as it was written; of several in one place, the first.
@@ -126,6 +212,10 @@ class Reading:
         if not same:
             self.mistakes.append(found)
         elif same[0] in self.guesses and found.code != "SyntaxError":
+            if found.code == "ARG_TYPE":  # no word is meant, but a number
+                says = f"no number has this name. Declare one before: int {same[0].about} = 3;"
+                place = found.line, found.column, found.source
+                found = SequentialError("UNDECLARED_NAME", says, same[0].about, None, *place)
             self.mistakes[self.mistakes.index(same[0])] = found
 
     @contextmanager
@@ -188,14 +278,11 @@ def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
     start = len(text) if ended else token.start_pos
     if text.startswith("/*", start):
         return TextMistake(_syntax("a comment begins here and does not end. Close it: */", error.line, error.column))
-    word = stack[-1] if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL" else token
-    if word is not token and getattr(stack[-2:][0], "type", "") not in ("LPAR", "COMMA"):
-        return TextMistake(_no_statement(word))
-    if getattr(word, "type", "") == "ID" and (word is not token or "STRING" in wanted):
-        one = {"True": "1", "False": "0"}.get(str(word))
-        says = f"{one} is meant: flags are 0 or 1." if one else f'a word stands in quotes: "{word}".'
-        repair = Repair(word.start_pos, word.end_pos, one or f'"{word}"')
-        return TextMistake(_syntax(says, word.line, word.column, str(word)), repair)
+    if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL":
+        if getattr(stack[-2:][0], "type", "") not in ("TYPE", "COMMA"):
+            return TextMistake(_no_statement(stack[-1]))
+        says = f"a constant has a value: {stack[-1]} = 3."
+        return TextMistake(_syntax(says, stack[-1].line, stack[-1].column, str(stack[-1])))
     named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower().strip('_'))}`" for each in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if ended else f"`{str(token)[:30]}`"
@@ -241,8 +328,8 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
     return TextMistake(_syntax(says, error.line, error.column), repair)
 
 
-def _calculating(kind: str, calculate: Callable[[Any, Any], Any]) -> Callable[[Any, list[Any]], ParsedExpression]:
-    return lambda _, parts: _calculated(kind, parts, calculate(*map(_number, parts)))
+def _two_sided(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
+    return lambda _, parts: ParsedExpression(kind, tuple(parts), None, parts[0].line, parts[0].column)
 
 
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
@@ -261,6 +348,13 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
     def field(self, parts: list[Any]) -> tuple[PlacedName, PlacedName]:
         kind, name = parts
         return PlacedName(str(kind), kind.line, kind.column), _name(name)
+
+    def constant_decl(self, parts: list[Any]) -> ConstantDeclaration:
+        kind, *constants = parts
+        return ConstantDeclaration(PlacedName(str(kind), kind.line, kind.column), tuple(constants))
+
+    def constant(self, parts: list[Any]) -> tuple[PlacedName, ParsedExpression]:
+        return _name(parts[0]), parts[1]
 
     def sequential_stmt(self, parts: list[Any]) -> SequentialStatement:
         result, data, labels, arguments, *layers = parts
@@ -287,38 +381,57 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
 
     def number(self, parts: list[Any]) -> ParsedExpression:
         (token,) = parts
-        whole = token.isdecimal()
-        value = int(token) if whole and len(token) <= MOST_DIGITS else float(token)
-        return _within(ParsedExpression("number", (str(token),), value, token.line, token.column))
+        return ParsedExpression("number", (str(token),), None, token.line, token.column)
 
     def string(self, parts: list[Any]) -> ParsedExpression:
         (token,) = parts
-        return ParsedExpression("string", (str(token),), str(token)[1:-1], token.line, token.column)
+        return ParsedExpression("string", (str(token),), None, token.line, token.column)
+
+    def name(self, parts: list[Any]) -> ParsedExpression:
+        name = _name(parts[0])
+        return ParsedExpression("name", (name.text,), None, name.line, name.column)
 
     def tuple(self, parts: list[Any]) -> ParsedExpression:
         kept = tuple(part for part in parts if part is not None)
         for part in kept:
             if part.kind == "tuple":
                 raise _at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
-        return ParsedExpression(
-            "tuple", kept, tuple(part.value for part in kept), kept[0].line, max(1, kept[0].column - 1)
-        )
+        return ParsedExpression("tuple", kept, None, kept[0].line, max(1, kept[0].column - 1))
 
     def neg(self, parts: list[Any]) -> ParsedExpression:
         (part,) = parts
-        value = -_number(part)
-        return ParsedExpression("neg", (part,), value, part.line, max(1, part.column - 1))
+        return ParsedExpression("neg", (part,), None, part.line, max(1, part.column - 1))
 
-    plus = _calculating("plus", add)
-    minus = _calculating("minus", sub)
-    times = _calculating("times", mul)
+    plus, minus, times, divide = map(_two_sided, ("plus", "minus", "times", "divide"))
 
-    def divide(self, parts: list[Any]) -> ParsedExpression:
-        left, right = map(_number, parts)
+
+def calculated(part: ParsedExpression) -> Any:
+    """The value of an expression whose parts have theirs; None if one has none. Raises SequentialError."""
+    if part.kind == "number":
+        (digits,) = part.parts
+        return _within(part, int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else float(digits))
+    if part.kind == "string":
+        return part.parts[0][1:-1]
+    if part.kind == "tuple":
+        values = tuple(each.value for each in part.parts)
+        return None if None in values else values
+    for each in part.parts:
+        if each.kind == "string" or each.kind == "tuple":
+            raise _at(each, "ARG_TYPE", f"`{_brief(each)}` stands in a calculation, which takes numbers.")
+    values = tuple(each.value for each in part.parts)
+    if None in values:
+        return None
+    if part.kind == "neg":
+        return -values[0]
+    left, right = values
+    if part.kind == "divide":
         if right == 0:
-            raise _at(parts[1], "BAD_VALUE", f"`{_brief(parts[0])}` is divided by 0.")
+            raise _at(part.parts[1], "BAD_VALUE", f"`{_brief(part.parts[0])}` is divided by 0.")
         exact = isinstance(left, int) and isinstance(right, int) and left % right == 0
-        return _calculated("divide", parts, left // right if exact else left / right)
+        return _within(part, left // right if exact else left / right)
+    return _within(
+        part, left + right if part.kind == "plus" else left - right if part.kind == "minus" else left * right
+    )
 
 
 def _at(part: ParsedExpression, code: str, says: str) -> SequentialError:
@@ -337,18 +450,8 @@ def _name(token: Any) -> PlacedName:
     return PlacedName(str(token), token.line, token.column)
 
 
-def _number(part: ParsedExpression) -> Any:
-    if part.kind in ("string", "tuple"):
-        raise _at(part, "ARG_TYPE", f"`{_brief(part)}` stands in a calculation, which takes numbers.")
-    return part.value
-
-
-def _calculated(kind: str, parts: list[Any], value: Any) -> ParsedExpression:
-    return _within(ParsedExpression(kind, tuple(parts), value, parts[0].line, parts[0].column))
-
-
-def _within(part: ParsedExpression) -> ParsedExpression:
-    """Refuse what no computer's number holds."""
-    if not abs(part.value) < 10**MOST_DIGITS and not (isinstance(part.value, float) and abs(part.value) < 1e308):
+def _within(part: ParsedExpression, value: Any) -> Any:
+    """The value, if a computer's number holds it."""
+    if not abs(value) < 10**MOST_DIGITS and not (isinstance(value, float) and abs(value) < 1e308):
         raise _at(part, "ARG_RANGE", "the number is too large to be one.")
-    return part
+    return value

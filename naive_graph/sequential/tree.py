@@ -10,13 +10,16 @@ SIGNS = {"plus": " + ", "minus": " - ", "times": "*", "divide": "/"}
 
 
 class ParsedExpression:
-    """A number, a text, a tuple, or a calculation, with its value and its place. Equal if it reads the same."""
+    """A number, a text, a name, a tuple, or a calculation, with its place. Equal if it reads the same.
+
+    value: None until it is calculated, or where that cannot be.
+    """
 
     __slots__ = ("column", "kind", "line", "parts", "value")
 
     def __init__(self, kind: str, parts: tuple[Any, ...], value: Any, line: int, column: int) -> None:
         self.kind = kind
-        self.parts = parts  # expressions; of a number or a text, as it was written
+        self.parts = parts  # expressions; of a number, a text or a name, as it was written
         self.value = value
         self.line = line
         self.column = column
@@ -29,7 +32,7 @@ class ParsedExpression:
             each = waiting.pop()
             if isinstance(each, str):
                 done.append(each)
-            elif each.kind in ("number", "string"):
+            elif each.kind in ("number", "string", "name"):
                 done.append(each.parts[0])
             elif each.kind == "tuple":
                 commas = [piece for part in each.parts for piece in (part, ", ")][:-1]
@@ -103,6 +106,17 @@ class StreamDeclaration:
 
 
 @dataclass(frozen=True)
+class ConstantDeclaration:
+    """`int units = 3, twice = 2*units;`"""
+
+    type: PlacedName
+    constants: tuple[tuple[PlacedName, ParsedExpression], ...]
+
+    def __str__(self) -> str:
+        return f"{self.type} {', '.join(f'{name} = {value}' for name, value in self.constants)};"
+
+
+@dataclass(frozen=True)
 class SequentialStatement:
     """`result = sequential (data, label) (arguments) { layers };`"""
 
@@ -117,12 +131,15 @@ class SequentialStatement:
         return "\n".join([head, *map(str, self.layers), "};"])
 
 
+Statement = StreamDeclaration | ConstantDeclaration | SequentialStatement
+
+
 @dataclass(frozen=True)
 class CompositeStatement:
     """`composite Main() { statements }`"""
 
     name: PlacedName
-    statements: tuple[StreamDeclaration | SequentialStatement, ...]
+    statements: tuple[Statement, ...]
 
     def __str__(self) -> str:
         inner = "\n".join(map(str, self.statements)).replace("\n", "\n  ")
@@ -133,12 +150,12 @@ class CompositeStatement:
 class ProgramTree:
     """A whole text. Printed, it gives a text of the same tree."""
 
-    items: tuple[StreamDeclaration | SequentialStatement | CompositeStatement, ...]
+    items: tuple[Statement | CompositeStatement, ...]
 
     @property
-    def statements(self) -> list[StreamDeclaration | SequentialStatement]:
+    def statements(self) -> list[Statement]:
         """All statements in their order, those in a composite too."""
-        found: list[StreamDeclaration | SequentialStatement] = []
+        found: list[Statement] = []
         for item in self.items:
             found += item.statements if isinstance(item, CompositeStatement) else (item,)
         return found

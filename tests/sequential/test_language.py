@@ -172,6 +172,49 @@ def test_a_calculation_has_pythons_value_and_prints_as_itself(text):
     assert eval(str(value)) == value.value
 
 
+def test_a_constant_stands_for_its_number_wherever_a_number_may_stand():
+    text = """stream<double x> r, d, l;
+int units = 3, twice = 2*units; double rate = 1/8;
+composite Main() {
+  int size = twice + 4;
+  r = sequential (d, l) (size, rate, 7 + units, initializer=("gaussRandom", 0, rate)) {
+    add Dense(units*(twice - 1)); add Dense(units=units);
+  };
+}
+"""
+    program = parse(text)
+    network = program["r"]
+    assert (network.input_shape, network.learning_rate, network.batch_size) == ((10,), 0.125, 10)
+    assert network.initializer == ("gaussRandom", 0.0, 0.125)
+    assert [each.output_shape for each in network.layers] == [(15,), (3,)]
+    assert parse(program.text()).tree == program.tree and parse(program.text())["r"].size == network.size
+
+
+@pytest.mark.parametrize("before, layers, says, at", [
+    ("int n = 3;", "add Dense(m);", "UNDECLARED_NAME m", "m)"),
+    ("int units = 3;", "add Dense(unts);", "UNDECLARED_NAME unts (did you mean units)", "unts"),
+    ("", "add Dense(n);", "UNDECLARED_NAME n: no number has this name. Declare one before: int n = 3;", "n)"),
+    ("", "add Dense(2*n);", "UNDECLARED_NAME n: no number has this name", "n)"),
+    ("int n = 3; int n = 4;", "add Dense(n);", "DUPLICATE_NAME n: it is declared in line 2 already", "n = 4"),
+    ("int r = 3;", "add Dense(r);", "DUPLICATE_NAME r: it is declared in line 1 already", "r = 3"),
+    ("int n = n + 1;", "add Dense(n);", "UNDECLARED_NAME n: it is to be made of itself", "n +"),
+    ("int n = m; int m = n;", "add Dense(n);", "it is declared in line 2, which is later", "m; int"),
+    ("int n = 7/2;", "add Dense(n);", "BAD_VALUE: `7/2` is 3.5, and an int is whole. Write double.", "7/2"),
+    ("int n = 'a';", "add Dense(n);", "ARG_TYPE: a constant is a number, not `'a'`", "'a'"),
+    ("int n = 1/0;", "add Dense(n);", "BAD_VALUE: `1` is divided by 0", "0;"),
+    ("int n;", "add Dense(n);", "SyntaxError n: a constant has a value: n = 3", "n;"),
+    ("int add = 3;", "add Dense(3);", "RESERVED_NAME add: it is a word of the language", "add ="),
+    ("double n = 3;", "add Dense(n);", "ARG_TYPE units", "n)"),
+])  # fmt: skip
+def test_a_constant_that_is_none_is_told_once_with_its_place(before, layers, says, at):
+    lines = [HEAD.strip(), before, f"r = sequential (d, l) (4, 0.1, 9) {{ {layers} }};"]
+    with pytest.raises(SequentialError) as caught:
+        parse("\n".join(lines))
+    assert says in str(caught.value) and not caught.value.more
+    line = next(each for each in lines[1:] if at in each)
+    assert (caught.value.line, caught.value.column) == (lines.index(line) + 1, line.index(at) + 1)
+
+
 @pytest.mark.parametrize("layers, says, at", [
     ("add Activation(relu);", 'SyntaxError relu: a word stands in quotes: "relu".', "relu"),
     ("add Dense(3, use_bias=True);", "SyntaxError True: 1 is meant: flags are 0 or 1.", "True"),
