@@ -85,8 +85,10 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     """
     if is_tensor(x):
         return x.tangents(outputs)
-    one = isinstance(outputs, Node)
-    chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
+    one = isinstance(outputs, Node) or is_tensor(outputs)
+    chosen: list[Any] = [outputs] if one else listed(outputs, "tangents", "a node or a list of nodes")
+    if tensors := [each for each in chosen if is_tensor(each)]:
+        return type(tensors[0]).tangents(x, outputs)
     tables = CURRENT.tables
     with tables.lock, GUARD, collected_later():
         plan, (start,) = _plan(tables, chosen, [x], "tangents")

@@ -111,7 +111,7 @@ class _TensorLoss:
     def _tangent(self, leaf: LeafNode, at: tuple[int, ...]) -> float:
         seed = np.zeros(leaf.shape)
         seed[at] = 1.0
-        move = forward(self.calculus, self.nodes, leaf, seed).get(self.loss)
+        move = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
         return 0.0 if move is None else float(move)
 
     def _moved(self, leaf: LeafNode, at: tuple[int, ...], distance: float) -> Values:

@@ -156,7 +156,7 @@ def overridden(calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, p
     one = calculus.algebra.constant(np.ones(node.shape))
     found = calculus.algebra.expression(call, [one, *values], places)
     made = ancestors([each for each in found if each is not None], one.serial)
-    moves = forward(calculus, made, one, adjoint)
+    moves = forward(calculus, made, {one: adjoint})
     return [moves.get(each) for each in found]
 
 
@@ -177,11 +177,11 @@ def joined(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoi
     return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, share.taken))
 
 
-def forward(calculus: Calculus, nodes: Sequence[TensorNode], start: TensorNode, seed: Any) -> dict[TensorNode, Any]:
-    """How each of the nodes (sources first) moves with `start`; those that do not are missing."""
-    moves: dict[TensorNode, Any] = {start: seed}
+def forward(calculus: Calculus, nodes: Sequence[TensorNode], seeds: Mapping[TensorNode, Any]) -> dict[TensorNode, Any]:
+    """How each of the nodes (sources first) moves, given how some of them do; those that do not are missing."""
+    moves = dict(seeds)
     for node in nodes:
-        if node is not start and node.sources:
+        if node not in seeds and node.sources:
             move = calculus.tangent(node, [moves.get(source) for source in node.sources])
             if move is not None:
                 moves[node] = move
@@ -237,15 +237,18 @@ def _through(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorN
         return slopes
     if not (moves != 0.0).any():
         return None
-    shape, own, rank = leaf.shape + other.shape, leaf.rank, leaf.rank + slopes.rank - other.rank
-    if any(isinstance(each, Node) for each in moves.flat):
-        nodes = [each if isinstance(each, Node) else Constant(each) for each in moves.flat]
-        matrix = LeafNode.of(np.array(nodes, dtype=object).reshape(shape))
-    else:
-        matrix = LeafNode.constant(moves.astype(float).reshape(shape))
+    matrix, own, rank = _as_leaf(moves, leaf.shape + other.shape), leaf.rank, leaf.rank + slopes.rank - other.rank
     places, kept = range(1, own + 1), range(own + 1, rank + 1)
     summed = [-(rank + 1 + axis) for axis in range(other.rank)]
     return LinearNode(OpType.mul, (*places, *kept), (*places, *summed), (*summed, *kept), matrix, slopes)
+
+
+def _as_leaf(moves: Any, shape: Shape) -> LeafNode:
+    """Derivatives of scalars as a tensor: a constant, unless some of them are nodes."""
+    if not any(isinstance(each, Node) for each in moves.flat):
+        return LeafNode.constant(moves.astype(float).reshape(shape))
+    nodes = [each if isinstance(each, Node) else Constant(each) for each in moves.flat]
+    return LeafNode.of(np.array(nodes, dtype=object).reshape(shape))
 
 
 def _scalar_moves(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
@@ -260,18 +263,27 @@ def _scalar_moves(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
 
 
 @method
-def tangents(start: TensorNode, outputs: TensorNode | Iterable[TensorNode]) -> Any:
+def tangents(start: TensorNode | Node, outputs: TensorNode | Node | Iterable[TensorNode | Node]) -> Any:
     """The derivatives of outputs with respect to one tensor, of shape `output.shape + start.shape`. Forward mode.
+
+    A scalar node, the one or one of the others, is a tensor of one number; tensors move with it through scalars too.
 
     >>> from naive_graph.tensor import LeafNode, NonlinearNode, tangents
     >>> x = LeafNode.parameter([1.0, 2.0])
     >>> tangents(x, NonlinearNode(lambda a: a * a, x)).eval().tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
+    start = LeafNode.of(start) if isinstance(start, Node) else start
     one, chosen = _chosen("tangents", start, outputs)
     _check_order("tangents", chosen, [start])
-    calculus = Calculus(Nodes(), start.shape, lambda node: node)
-    moves = forward(calculus, ancestors(chosen), start, identity(start.shape))
+    calculus, nodes = Calculus(Nodes(), start.shape, lambda node: node), ancestors(chosen)
+    seeds: dict[TensorNode, TensorNode] = {start: identity(start.shape)}
+    if scalars := _scalars_of(start):
+        for node in nodes:
+            moving = _scalar_moves(scalars, _scalars_of(node) or []).T
+            if (moving != (np.eye(node.size) if node is start else 0.0)).any():
+                seeds[node] = _as_leaf(moving, node.shape + start.shape)
+    moves = forward(calculus, nodes, seeds)
     answers = [moves[node] if node in moves else zeros(node.shape + start.shape) for node in chosen]
     return answers[0] if one else answers
 
