@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -22,6 +23,29 @@ from .index import Shape
 ROOM = 2**32  # between two serials, for what is only made when it is asked for
 serials = count(step=ROOM)
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class GraphNames:
+    """The names of a graph's tensors: those that a learner gave, and those that were made where none was given."""
+
+    def __init__(self) -> None:
+        self.nodes: WeakValueDictionary[str, TensorNode] = WeakValueDictionary()  # of two with one name, the younger
+        self.counts: dict[str, Iterator[int]] = {}
+
+    def make(self, letter: str, node: TensorNode) -> str:
+        """A name for the node that no tensor of the graph has: t1, t2, ..."""
+        counts = self.counts.setdefault(letter, count(1))
+        name = next(name for number in counts if (name := f"{letter}{number}") not in self.nodes)
+        self.nodes[name] = node
+        return name
+
+
+NAMES: WeakKeyDictionary[Tables, GraphNames] = WeakKeyDictionary()
+
+
+def names_in(tables: Tables) -> GraphNames:
+    """The names of the tensors of this graph."""
+    return NAMES.get(tables) or NAMES.setdefault(tables, GraphNames())
 
 
 class Call:
@@ -68,6 +92,8 @@ class TensorNode(_Methods):
     """A tensor: its shape, and how its entries come from those of its sources."""
 
     kind = "tensor"
+    given_name: str | None = None  # what the learner called it, if that was done
+    _made_name: str | None = None
     sources: tuple[TensorNode, ...] = ()
     letters: str = ""  # what the learner called the indices of the result, then those that are summed over
     call: Call | None = None  # what the node is the result of, if that has a name
@@ -90,7 +116,6 @@ class TensorNode(_Methods):
             shape = checked_shape(shape)
         self.shape = tuple(shape)
         self.sources = tuple(sources)
-        self.name = name
         self.serial = next(serials)  # sources have lower ones, so serials sort a graph
         self.origin = Origin(frame.f_code, frame.f_lasti)
         self.scope = CURRENT.tables.scope_now
@@ -98,17 +123,46 @@ class TensorNode(_Methods):
         self._checkpoint = self._home.checkpoints[-1] if self._home.checkpoints else None
         self._value: Array | None = None
         self._grad: Array | None = None
+        if name is not None:
+            self.name = name
         self._run: object = None  # the backward run that reached it last
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "name":
-            check_name(value)
         own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
         if name not in own and "_run" in own and not hasattr(type(self), name) and _is_ours(type(self)):
             refuse(f"This {type(self).__name__}", name, self._owner, self)
         object.__setattr__(self, name, value)
+
+    @property
+    def name(self) -> str:
+        """What the learner called it; else a name that was made for it, which no other tensor of its graph has.
+
+        >>> from naive_graph import LeafNode
+        >>> w = LeafNode.parameter([1.0, 2.0], "w")
+        >>> y = (w * w).sum()
+        >>> w.name, y.name, y["w"] is w
+        ('w', 't1', True)
+        """
+        if self.given_name is not None:
+            return self.given_name
+        names = names_in(self._home)
+        if self._made_name is None or names.nodes.get(self._made_name, self) is not self:  # another was called so since
+            self._made_name = names.make(self.letter, self)
+        return self._made_name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        check_name(name)
+        self.given_name = name
+        if name is not None:
+            names_in(self._home).nodes[name] = self
+
+    @property
+    def letter(self) -> str:
+        """What names begin with that are made for tensors of this kind."""
+        return "t"
 
     @property
     def rank(self) -> int:
@@ -133,6 +187,9 @@ class TensorNode(_Methods):
     @property
     def home(self) -> Tables:
         """The tables of the graph that the tensor was made in, which must be the current one."""
+        if self._home is not CURRENT.tables:
+            with self._home.lock:  # who is about to clear the graph has put another in its place already
+                pass
         if self._home.closed:
             raise StaleNodeError(f"{self.label} belongs to a graph that {self._home.closed}. Build it again.")
         if self._checkpoint is not None and not any(each is self._checkpoint for each in self._home.checkpoints):
@@ -145,11 +202,12 @@ class TensorNode(_Methods):
     def label(self) -> str:
         """How messages speak of the tensor."""
         shape = " x ".join(map(str, self.shape)) or "a single number"
-        return f"{type(self).__name__} {self.name!r} ({shape})" if self.name else f"{type(self).__name__} ({shape})"
+        called = f" {self.given_name!r}" if self.given_name else ""
+        return f"{type(self).__name__}{called} ({shape})"
 
     def name_of(self, place: int) -> str | None:
         """What the entry at this place of the flattened tensor is called: `y[0,2]`."""
-        return self.name and entry_name(self.name, self.shape, place)
+        return self.given_name and entry_name(self.given_name, self.shape, place)
 
     def __repr__(self) -> str:
         return f"<{self.label}>"

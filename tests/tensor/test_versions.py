@@ -3,6 +3,7 @@
 import copy
 import math
 import operator
+from threading import Event, Thread, Timer
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import naive_graph as ng
 from naive_graph import Graph, LeafNode, Model, Program, Variable, draw, gradients, lower
-from naive_graph.errors import NodeError, PlaceError, PlaceHolderError, StaleGraphError
+from naive_graph.core.tables import Tables
+from naive_graph.errors import NodeError, PlaceError, PlaceHolderError, StaleGraphError, StaleNodeError
 from naive_graph.tensor import DAGExecutionEngine
 from naive_graph.tensor.operators.table import operators
 from naive_graph.training import SimpleSGDTrainer, lookup, parameter
@@ -256,6 +258,22 @@ def test_a_derivative_goes_on_through_scalars_that_are_computed():
     assert [each.eval().tolist() for each in slopes] == [65.0, [65.0, 16.0], 7.0]
 
 
+def test_forward_and_reverse_mode_agree_on_scalars_among_tensors_on_either_side():
+    s, t = Variable(2.0, name="s"), Variable(5.0, name="t")
+    v, w = s * t, LeafNode.parameter([1.0, 2.0], "w")
+    both = LeafNode.of([s, v])
+    u = (w * v).sum() + (both * both).sum()
+    Graph.forward()
+    pairs = [(s, u), (LeafNode.of(s), u), (v, u), (both, u), (s, both), (w, s), (w, u), (s, v), (s, LeafNode.of(v))]
+    both_ways = [(ng.tangents(start, end), end, start) for start, end in pairs]
+    reverse = [gradients(LeafNode.of(end) if end in (s, v) else end, start) for _, end, start in both_ways]
+    Graph.forward()
+    for (forward, _, _), back in zip(both_ways, reverse):
+        value = forward.eval() if hasattr(forward, "eval") else forward.value
+        np.testing.assert_allclose(value, np.transpose(back.eval()))
+    assert [each.eval().tolist() for each in ng.tangents(s, [u, v, w])] == [119.0, 5.0, [0.0, 0.0]]
+
+
 def test_a_scalar_that_was_computed_before_a_write_is_stale_in_a_tensor_too():
     s = Variable(2.0, name="s")
     y = LeafNode.parameter([1.0, 2.0]) * (s * s)
@@ -382,6 +400,42 @@ def test_a_place_that_is_none_is_named(wrong):
         with pytest.raises(PlaceError, match="which is no place"):
             node.sum().backward()
         draw(node)
+
+
+@pytest.mark.parametrize("wrong", [7.0, -5.0, 0.5, math.nan, math.inf])
+def test_a_place_that_is_none_is_named_where_scalars_are_made(wrong):
+    w, at = LeafNode.parameter(np.arange(8.0).reshape(4, 2)), LeafNode.input((2,), "at")
+    picked = w.gather(at)
+    rows = len(lower(picked).tables)  # nothing is known of the places yet
+    at.value = [0.0, wrong]
+    for ask in (lambda: lower(picked), lambda: lower(w.gather_nd(at.reshape(2, 1))), lambda: Program(w.gather(at))):
+        with pytest.raises(PlaceError, match="which is no place"):
+            ask()
+    assert len(Graph.node_list) == rows
+    at.value = [0.0, 3.0]
+    lowered = lower(picked)
+    Graph.forward()
+    assert lowered.values.tolist() == [[0.0, 1.0], [6.0, 7.0]]
+
+
+def test_who_asks_while_another_thread_clears_hears_that_the_graph_was_cleared(monkeypatch):
+    asked = [LeafNode.parameter([1.0], "w").eval, Variable(1.0).exp]
+    half_way, go_on, close = Event(), Event(), Tables.close
+
+    def close_slowly(tables, reason):  # the new graph is there, and the old one is not closed yet
+        half_way.set()
+        go_on.wait(60.0)
+        return close(tables, reason)
+
+    monkeypatch.setattr(Tables, "close", close_slowly)
+    clearing = Thread(target=Graph.clear)
+    clearing.start()
+    half_way.wait(60.0)
+    Timer(0.1, go_on.set).start()
+    for ask in asked:
+        with pytest.raises(StaleNodeError, match="was cleared"):
+            ask()
+    clearing.join()
 
 
 def test_what_was_evaluated_is_drawn_also_where_places_are_a_tensor():

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import ChainMap
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,14 @@ from ...core.number import number, shortened
 from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.tables import RowBlock, Tables
-from ...errors import BudgetError, NodeError, ShapeError, StaleGraphError, StaleNodeError
+from ...errors import BudgetError, NodeError, PlaceHolderError, ShapeError, StaleGraphError, StaleNodeError
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import handle, let_go
 from ...graph.running import check_fresh
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
 from ..evaluation.arrays import Array, as_array
+from ..evaluation.evaluate import forget_stale, value_of
 from ..index import Shape
 from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from ..reduction import ReductionNode
@@ -108,7 +110,8 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
 
     Inputs become PlaceHolders, parameters Variables, constants Constants, with
     the values that they have. Raises BudgetError before anything is built if
-    that would take more than `budget` nodes. A call that fails builds nothing.
+    that would take more than `budget` nodes, and PlaceError for a place outside
+    its table, where places are known. A call that fails builds nothing.
 
     >>> from naive_graph import Graph, LeafNode, lower
     >>> Graph.clear()
@@ -121,6 +124,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     [17.0, 39.0]
     """
     check_tensors("lower", [tensor])
+    _check_places(tensor)
     tables = tensor.home
     with tables.lock, GUARD:
         while tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
@@ -130,6 +134,15 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
             found.version = leaf.version()
             tables.write_at(found.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
         return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
+
+
+def _check_places(tensor: TensorNode) -> None:
+    """Raise PlaceError if places that are a tensor (`W.gather(i)`), and known now, are none: scalars would give 0."""
+    choices = [node for node in ancestors([tensor]) if node.structural and node.direct]
+    forget_stale(choices)
+    for node in choices:
+        with suppress(PlaceHolderError, StaleGraphError):  # what is not known yet is checked when it is fed
+            value_of(node)
 
 
 def _overtaken(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, Unfolding]]:
