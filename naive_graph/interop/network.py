@@ -143,6 +143,15 @@ class ImportedNetwork:
     def nodes(self) -> dict[str, Any]:
         return self.graph.nodes
 
+    def __getitem__(self, name: str) -> Any:
+        """The node of this name: an inner one, an input, an output or a parameter."""
+        graph, parameters = self.with_sizes(), self.parameters
+        for found in (graph.nodes, graph.outputs, graph.inputs, parameters):
+            if name in found:
+                return found[name]
+        known = listed({**graph.inputs, **parameters, **graph.outputs, **graph.nodes})
+        raise ImportModelError(f"The network has no node {name!r}. It has {known}.")
+
     @property
     def parameters(self) -> dict[str, Weight]:
         self.with_sizes()  # which says what is used

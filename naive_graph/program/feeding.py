@@ -216,7 +216,7 @@ def missing(tables: Tables, inputs: Sequence[InputSlot], row: int) -> PlaceHolde
     places = [k for k, slot in enumerate(inputs, 1) if row in slot.rows]
     leaf = inputs[places[0] - 1].leaf if places else None
     if leaf is not None:
-        called = leaf.name or "array"
+        called = leaf.given_name or "array"
         return PlaceHolderError(
             f"{leaf.label} has no value. Name it, inputs=[{called}], and give its array with the call: "
             f"program({called}); or set it: leaf.value = array. It was made on {leaf.origin}."

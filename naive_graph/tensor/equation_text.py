@@ -183,7 +183,7 @@ class EquationWriter:
 
     def entry(self, node: TensorNode, indices: Sequence[str]) -> Text:
         """One entry of a tensor; a lone constant is written as its number."""
-        if isinstance(node, LeafNode) and not node.rank and node.leaf_type == LeafType.CONSTANT and not node.name:
+        if isinstance(node, LeafNode) and not node.rank and node.leaf_type == LeafType.CONSTANT and not node.given_name:
             return self._number(float(node.value)) if node.value is not None else Text("1", ATOM, self._formula)
         name = tex_name(self.names[node]) if self.style is TEX else self.names[node]
         if node.rank and self.style is TEX and name.endswith("}") and "_{" in name:

@@ -49,6 +49,9 @@ class LeafType(IntEnum, metaclass=_Choice):
     CONSTANT = 2
 
 
+UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
+
+
 class OpType(IntEnum, metaclass=_Choice):
     """What a LinearNode does with its two sources."""
 
@@ -68,6 +71,10 @@ class LeafNode(TensorNode):
 
     kind = "leaf"
     _leafIn_, _leafPara_, _leafConst_ = LeafType
+
+    @property
+    def letter(self) -> str:
+        return UNNAMED[self.leaf_type]
 
     def __init__(self, leaf_type: LeafType, shape: Shape, value: object = None, name: str | None = None) -> None:
         self.leaf_type = LeafType(leaf_type)
@@ -165,7 +172,7 @@ class LeafNode(TensorNode):
         """A leaf of its own, of the same kind, with the present numbers."""
         if self.nodes is not None:
             raise NodeError(f"{self.label} stands for scalar nodes, which have one graph. Copy its numbers: t.eval().")
-        return LeafNode(self.leaf_type, self.shape, self.held, self.name)
+        return LeafNode(self.leaf_type, self.shape, self.held, self.given_name)
 
     def __deepcopy__(self, memo: Any) -> LeafNode:
         return self.__copy__()
@@ -194,7 +201,7 @@ def _leaf_of(node: Node, name: str | None) -> LeafNode:
         leaf = LeafNode(LeafType.INPUT, ())
         leaf.nodes, leaf.watch = [node], Watch()
         leaves[node.row] = leaf
-    leaf.name = name or node.name or leaf.name
+    leaf.name = name or node.name or leaf.given_name
     return leaf
 
 

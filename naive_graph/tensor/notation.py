@@ -1,14 +1,15 @@
 """A tensor node as an equation between indexed entries, in text and in TeX.
 
 Indices of the result are i, j, k, ...; what is summed is a, b, c, ...; a letter
-that names a tensor is no index. Nodes without a name get one by their place in
-the graph. An entry beyond the edge of its tensor counts as 0, and a condition
-such as [i = 2*a+1] as 1 where it holds, else as 0.
+that names a tensor is no index. Nodes without a name have one that was made for
+them. An entry beyond the edge of its tensor counts as 0, and a condition such as
+[i = 2*a+1] as 1 where it holds, else as 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 
 from ..core.number import shortened
 from ..errors import NodeError
@@ -16,10 +17,7 @@ from .base import TensorNode, method
 from .differentiate import ancestors
 from .equation_text import TEX, TEXT, EquationStyle, EquationWriter
 from .evaluation.evaluate import forget_stale
-from .nodes import LeafNode, LeafType
-from .selection import SelectionNode
 
-UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
 STYLES = {"text": TEXT, "tex": TEX}
 
 
@@ -44,7 +42,9 @@ def equation(node: TensorNode, style: str = "text") -> str:
 def equations(node: TensorNode, style: str = "text") -> str:
     """The node and all that it is made of, an equation a line; leaves are left out.
 
+    >>> from naive_graph import Graph
     >>> from naive_graph.tensor import LeafNode, equations
+    >>> Graph.clear()
     >>> x, w = LeafNode.parameter([[1.0]], name="x"), LeafNode.parameter([[2.0]], name="w")
     >>> print(equations((x @ w).relu()))
     t1[i,j] = sum_{a} x[i,a] * w[a,j]
@@ -65,28 +65,19 @@ def _style(style: str) -> EquationStyle:
 
 
 def names_among(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
-    """A name for each node: its own, or a letter and its place among those without one."""
-    nodes = list(nodes)
-    taken = {node.name for node in nodes if node.name}
-    found: dict[TensorNode, str] = {}
-    counts: dict[str, int] = {}
-    twice: set[str] = set()
-    for node in nodes:
-        name = node.name
-        if name is None or name in twice:
-            letter = _letter(node) if name is None else name
-            while name is None or name in taken or name in twice:
-                counts[letter] = counts.get(letter, 0) + 1
-                name = f"{letter}{counts[letter]}"
-        twice.add(name)
-        found[node] = name
-    return found
-
-
-def _letter(node: TensorNode) -> str:
-    if isinstance(node, SelectionNode):
-        return "S"
-    return UNNAMED[node.leaf_type] if isinstance(node, LeafNode) else "t"
+    """Each node's name; where two were given the same, the second has a number behind it."""
+    names = {node: node.name for node in nodes}
+    taken = set(names.values())
+    written: set[str] = set()
+    for node, name in names.items():
+        if name in written:
+            numbers = count(1)
+            while name in taken:
+                name = f"{node.name}{next(numbers)}"
+            names[node] = name
+            taken.add(name)
+        written.add(name)
+    return names
 
 
 @method

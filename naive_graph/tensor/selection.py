@@ -93,6 +93,10 @@ class SelectionNode(LeafNode):
         self.pickers = tuple(pickers)
         super().__init__(LeafType.CONSTANT, shape, None, name)
 
+    @property
+    def letter(self) -> str:
+        return "S"
+
     @cached_property
     def moves(self) -> dict[Any, list[Any]]:
         """How it moves the entries of arrays in a product, by their ids: a cache."""

@@ -29,7 +29,9 @@ Part = None | EllipsisType | bool | int | slice | Array  # of a subscript, as it
 
 @method
 def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
-    """Numbers, slices, `...`, None (a new axis), lists of places and masks, all as in NumPy."""
+    """Numbers, slices, `...`, None (a new axis), lists of places and masks, all as in NumPy. A text: `inner(name)`."""
+    if isinstance(parts, str):
+        return self.inner(parts)
     spelt = _spelt_out(self, parts if isinstance(parts, tuple) else (parts,))
     node, axis, tables = self, 0, dict[int, Array]()
     for part in spelt:

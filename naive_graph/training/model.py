@@ -29,6 +29,9 @@ from ..core.files import path_of
 from ..core.guesses import Suggesting
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
+from ..graph.registry import CURRENT
+from ..tensor.base import names_in
+from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
 from .archive import Shapes, check_name, filed, read, write
 from .initialisers import Initialiser, glorot
@@ -114,12 +117,31 @@ class Model(Suggesting, Decaying):
         self.parameters.append(added)
         return added
 
-    def __getitem__(self, name: str) -> Parameter:
+    def __getitem__(self, name: str) -> Any:
+        """The parameter of this name, or the tensor of the current graph that is so named and made of parameters.
+
+        >>> from naive_graph import LeafNode, Model
+        >>> from naive_graph.training import parameter
+        >>> model = Model(seed=1)
+        >>> W = model.add_parameters((2, 3), name="W")
+        >>> y = (parameter(W) @ LeafNode.input(3, "x")).softmax(name="h").sum()
+        >>> model["W"], model["h"].shape
+        (<Parameter 'W' (2, 3)>, (2,))
+        """
         for each in self.parameters:
             if each.name == name:
                 return each
+        node = names_in(CURRENT.tables).nodes.get(name)
+        if node is not None and any(self._owns(each) for each in ancestors([node])):
+            return node
         known = ", ".join(repr(each.name) for each in self.parameters) or "none"
-        raise TrainingError(f"The model has no parameter {name!r}. It has: {known}.")
+        raise TrainingError(
+            f"The model has no parameter {name!r}, and no tensor that is made of one has this name. It has: {known}."
+        )
+
+    def _owns(self, node: tensors.TensorNode) -> bool:
+        """Whether the tensor reads a parameter of this model."""
+        return isinstance(node, ParameterLeaf) and any(node.source is each for each in self.parameters)
 
     def __iter__(self) -> Iterator[Parameter]:
         return iter(self.parameters)

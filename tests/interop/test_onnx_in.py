@@ -35,6 +35,11 @@ def test_a_network_gives_its_inputs_parameters_outputs_and_nodes_by_name():
     assert {"first", "bend", "second", "h", "a", "y"} <= network.nodes.keys()
     assert network.nodes["bend"] is network.nodes["a"] and network.nodes["bend"].operator.name == "relu"
     assert network.nodes["second"].properties["transpose_b"] and network.outputs["y"] is network.nodes["y"]
+    assert network["bend"] is network.nodes["a"] and network["y"] is network.outputs["y"]
+    for name in (*network.inputs, *network.parameters):
+        assert network[name].name == name
+    with pytest.raises(ImportModelError, match="no node 'none'"):
+        network["none"]
     assert all(isinstance(each, LeafNode) for each in network.parameters.values())
 
 

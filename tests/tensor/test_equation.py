@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from programs import nodes, programs
 from reading import read
 
-from naive_graph import Graph, LeafNode, gradients, linear, sin, tangents
-from naive_graph.errors import NodeError
+from naive_graph import Graph, LeafNode, Model, draw, gradients, linear, sin, tangents
+from naive_graph.errors import NodeError, TrainingError
+from naive_graph.sequential import Dense, Sequential
 from naive_graph.tensor import LinearNode, NonlinearNode, avg_pool2d, concat, conv2d, nonlinear, transform
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.evaluation.holes import holed
 from naive_graph.tensor.selection import Picker, SelectionNode, identity
+from naive_graph.training import parameter
 
 
 def leaf(name, *shape):
@@ -95,8 +97,56 @@ def test_an_unknown_style_is_refused():
 
 
 def test_a_notebook_shows_the_equation_escaped():
-    html = leaf("<b>", 2).tanh()._repr_html_()
-    assert "tanh(&lt;b&gt;[i])" in html
+    node = leaf("<b>", 2).tanh()
+    assert "tanh(&lt;b&gt;[i])" in node._repr_html_()
+    node.name = "</pre><i>"
+    html = node._repr_html_()
+    assert html.count("&lt;/pre&gt;&lt;i&gt;") == 2 and "<b>" not in html and "<i>" not in html
+
+
+# --- names --------------------------------------------------------------------
+
+
+def test_a_tensor_without_a_name_has_one_that_no_other_has_wherever_it_is_written():
+    W, x = leaf("W", 2, 3), LeafNode.input(3)
+    y, z = (W @ x).tanh(), W @ x + 1.0
+    before = z.equations()
+    everything = ancestors([y, z])
+    assert len({node.name for node in everything}) == len(everything)
+    for result in (z, y):
+        assert all(f"{node.name}[" in result.equations() for node in ancestors([result]) if node.rank)
+        assert all(node.name in draw(result).svg for node in ancestors([result]) if node.rank)
+    assert z.equations() == before and x.name == "x1"
+    assert all(y[node.name] is node and y.inner(node.name) is node for node in ancestors([y]))
+    assert "'" not in y.label  # what was made is no name to speak of
+
+
+def test_a_name_that_a_learner_gives_is_taken_from_the_tensor_it_was_made_for():
+    w = leaf("w", 2)
+    y = w * 2.0
+    assert y.name == "t1"
+    w.name = "t1"
+    assert y.name != "t1" and y["t1"] is w and y.equation() == f"{y.name}[i] = 2 * t1[i]"
+
+
+def test_what_one_built_of_a_models_parameters_is_found_by_its_name():
+    model = Model(seed=1)
+    W, other = model.add_parameters((2, 3), name="W"), Model(seed=1).add_parameters((2, 3), name="W")
+    x = leaf("x", 3)
+    h, far = (parameter(W) @ x).softmax(name="h"), (parameter(other) @ x).softmax(name="far")
+    loss = (h * h).sum()
+    assert model["W"] is W and model["h"] is h and model[loss.name] is loss
+    for name in ("far", "x", "none"):
+        with pytest.raises(TrainingError, match=r"no parameter .* and no tensor .* has this name\. It has: 'W'"):
+            model[name]
+    assert far.name == "far"
+
+
+def test_the_tensors_of_a_sequential_are_found_by_their_names():
+    network = Sequential([Dense(2), Dense(1)], 3, initializer="glorotUniform")
+    y = network([1.0, 2.0, 3.0])
+    y.name = "y"
+    assert network["y"] is y and network["1.W"].shape == (3, 2) and network["y"]["1.W"].source is network["1.W"]
 
 
 def test_a_functions_parts_are_written_out_where_they_stand():

@@ -102,9 +102,10 @@ def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     writer = NodeWriter(builder)
     if names:
         writer.keep(names, results)
-    builder.reserved.update(each.name for each in results if each.name)
+    given = [(each.given_name if isinstance(each, TensorNode) else each.name) or "" for each in results]
+    builder.reserved.update(filter(None, given))
     values = writer.results(results)
-    return graph(builder, "naive_graph", values, names or [each.name or "" for each in results])
+    return graph(builder, "naive_graph", values, names or given)
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:

@@ -145,12 +145,12 @@ class NodeWriter:
     def plain(self, node: TensorNode) -> Value:
         before = len(self.builder.nodes)
         value = export_node(self.builder, node, self.of)
-        if node.name and len(self.builder.nodes) > before:
+        if node.given_name and len(self.builder.nodes) > before:
             self.builder.call_it(value, node.name)
         return value
 
     def leaf(self, leaf: LeafNode) -> Value:
-        label = leaf.name or ("input", "parameter", "constant")[leaf.leaf_type]
+        label = leaf.given_name or ("input", "parameter", "constant")[leaf.leaf_type]
         if isinstance(leaf, ParameterLeaf):
             return self.parameter(leaf)
         if leaf.nodes is not None:
@@ -177,10 +177,10 @@ class NodeWriter:
 
     def rule(self, node: TensorNode, call: Call) -> Value:
         operands = [self.of(each) for each in call.operands]
-        return emit_rule(self.builder, call.operator, operands, node.name or "", self.scope(node, call))
+        return emit_rule(self.builder, call.operator, operands, node.given_name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
-        named = None if call.results else results[0].name
+        named = None if call.results else results[0].given_name
         label = named or (call.operator.name if self.builder.inside else call.name or call.operator.name)
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:

@@ -96,7 +96,7 @@ class TensorFlowBuilder:
         if not isinstance(value, KnownArray):
             return value  # type: ignore[no-any-return]
         if value.learned:
-            self.weights.used[value.leaf.name or ""] = value.leaf
+            self.weights.used[value.leaf.name] = value.leaf
         elif value.leaf is None:
             if not value.array.size:
                 raise ImportModelError(f"{value.name!r} has the shape {value.array.shape}: a tensor here has entries.")

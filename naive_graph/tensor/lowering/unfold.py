@@ -47,7 +47,7 @@ class Unfolding:
 
     def name_of(self, place: int) -> str | None:
         """What a row of the block is called: `y[0,2]`, or nothing if it is a step on the way."""
-        found = self.place_of(self.first + place) if self.tensor.name else None
+        found = self.place_of(self.first + place) if self.tensor.given_name else None
         return None if found is None else self.tensor.name_of(found)
 
     def place_of(self, row: int) -> int | None:
@@ -63,7 +63,7 @@ class Unfolding:
 def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding]) -> Unfolding:
     """Draft the scalars of a node whose sources are unfolded, inside a scope of its name."""
     first = writer.end
-    writer.begin(node.origin, Scope(node.name or node.kind, node.scope) if node.sources else node.scope)
+    writer.begin(node.origin, Scope(node.given_name or node.kind, node.scope) if node.sources else node.scope)
     sources = [known[source].rows for source in node.sources]
     if isinstance(node, LeafNode):
         version = node.version()  # before the numbers are read

@@ -85,7 +85,7 @@ def _constants(result: TensorNode) -> Iterator[str]:
     nodes = ancestors([result])
     names = names_among(nodes)
     for each in nodes:
-        if isinstance(each, LeafNode) and each.name is None and not isinstance(each, SelectionNode):
+        if isinstance(each, LeafNode) and each.given_name is None and not isinstance(each, SelectionNode):
             values = each.eval().ravel().tolist()
             alike = len(set(values)) == 1
             told = f"{values[0]:g} at all places of {each.shape}" if alike else each.eval().tolist()

@@ -13,7 +13,7 @@ from ...errors import NodeError, OperandError
 from ..arithmetic import broadcast
 from ..base import TensorNode, method
 from ..differentiate import ancestors
-from ..notation import equation, equations
+from ..notation import equation, equations, names_among
 from . import moves
 from .matrices import matmul
 from .reductions import reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
@@ -100,7 +100,9 @@ def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
 
 
 def inner(node: TensorNode, name: str) -> TensorNode:
-    """The node of this name among all that this one is made of: its own name, or that of the operator's call.
+    """The node of this name among all that this one is made of: `y["h"]`.
+
+    It is the name that it was given, that of the operator's call (softmax_1), or that of equations and pictures (t3).
 
     >>> import naive_graph as ng
     >>> y = (ng.LeafNode.parameter([0.0, 0.0], "x") * 2.0).softmax(name="p").sum()
@@ -111,8 +113,10 @@ def inner(node: TensorNode, name: str) -> TensorNode:
         raise NodeError(f"An inner node is asked for by its name, a text, not {shortened(name)}.")
     found: dict[str | None, TensorNode] = {}
     for each in reversed(ancestors([node])):
-        found.setdefault(each.name, each)
+        found.setdefault(each.given_name, each)
         found.setdefault(each.call.name if each.call else None, each)
+    for each, made in names_among(ancestors([node])).items():  # as they are written in equations and pictures
+        found.setdefault(made, each)
     if name not in found:
         raise NodeError(f"{node.label} is made of no node {name!r}.{near(name, filter(None, found))}")
     return found[name]

@@ -48,16 +48,18 @@ class TaskGraph:
 
     >>> from .. import LeafNode
     >>> a, b, c, d = (LeafNode.parameter(2.0, name) for name in "abcd")
-    >>> y = a * b + c * d
+    >>> p, q = a * b, c * d
+    >>> p.name, q.name = "p", "q"
+    >>> y = p + q
     >>> y.name = "y"
     >>> print(task_graph(y))
     20 tasks on 7 levels
     0: F(a) F(b) F(c) F(d) G(y)
-    1: F(t1) F(t2)
+    1: F(p) F(q)
     2: F(y)
     3: B(y,0) B(y,1)
-    4: G(t2) G(t1)
-    5: B(t2,0) B(t2,1) B(t1,0) B(t1,1)
+    4: G(q) G(p)
+    5: B(q,0) B(q,1) B(p,0) B(p,1)
     6: G(d) G(c) G(b) G(a)
     """
 

@@ -81,8 +81,10 @@ def dask_graph(graph: TaskGraph, mark: str = "") -> dict[str, Any]:
     >>> from naive_graph.tensor import LeafNode
     >>> from .graph import task_graph
     >>> x = LeafNode.parameter(2.0, "x")
-    >>> [key for key in dask_graph(task_graph(x * x))]
-    ['F(x)', 'F(t1)', 'G(t1)', 'B(t1,0)', 'B(t1,1)', 'G(x)']
+    >>> y = x * x
+    >>> y.name = "y"
+    >>> [key for key in dask_graph(task_graph(y))]
+    ['F(x)', 'F(y)', 'G(y)', 'B(y,0)', 'B(y,1)', 'G(x)']
     """
     keys = [f"{graph.label(number)}{mark and '-'}{mark}" for number in range(len(graph))]
     return {key: (Measure(task.work), *(keys[need] for need in task.needs)) for key, task in zip(keys, graph.tasks)}

@@ -165,7 +165,7 @@ def _name(what: Any, count: int) -> str:
     one = some[0] if some else what
     if hasattr(one, "streams"):
         return layers_of(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
-    if _is_tensor(one) and not one.name:
+    if _is_tensor(one) and not one.given_name:
         from .tensors import described  # brings NumPy
 
         return described(one, MOST_LETTERS_OF_A_NAME)

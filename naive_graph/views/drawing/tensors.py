@@ -145,11 +145,11 @@ class Drawn:
         value = value_of(node) if self.wishes.values else None
         lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], formula_of(node, self.names)
         grid = grid_of(node, visible(self.names[node]), value)
-        empty = value is None and not node.name and node in self.reached
+        empty = value is None and not node.given_name and node in self.reached
         crowded = len(self.nodes) > NEAREST and not is_kernel(node)
         if ((empty or crowded) and node.size > MOST_WRITTEN) or (self.is_brief and value is None):
             grid = None
-        if formula and not (self.is_brief and node.name):
+        if formula and not (self.is_brief and node.given_name):
             lines.append(visible(formula, MOST_LETTERS))
         if value is None and self.wishes.values and node not in self.reached and not self.is_brief:
             lines.append("not fed" if kind == "placeholder" else "not computed")
@@ -162,7 +162,7 @@ class Drawn:
         facts = {
             "feeds": feeds(node, known) if grid or not crowded else "",
             "formula": formula,
-            "through": "" if node.name else "yes",
+            "through": "" if node.given_name else "yes",
         }
         wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
         facts = {what: fact for what, fact in facts.items() if fact}
@@ -173,7 +173,7 @@ class Drawn:
         """A folded scope with its result's shape and its number of weights; without a name, with what it computes."""
         scope, nodes = self.folder.scopes()[name], [self.nodes[place] for place in members]
         title, size = box.lines
-        names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.name and node.sources)
+        names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.given_name and node.sources)
         calls = list(dict.fromkeys(names))
         if calls and calls != [title]:
             title = visible(f"{title}: {', '.join(calls)}")
@@ -221,7 +221,7 @@ class Drawn:
                 taken |= own
             found[node] = sorted(own)
             if elements < node.size:
-                said.append(f"{elements:,} of the {node.size:,} elements of {node.name or 'a tensor'} are shown.")
+                said.append(f"{elements:,} of the {node.size:,} elements of {node.given_name or 'a tensor'} are shown.")
         return {node: rows for node, rows in found.items() if rows}, said
 
     # --- arrows ---
@@ -312,8 +312,8 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
 
 def described(node: TensorNode, most: int) -> str:
     """A tensor without a name, by what it is made of: its equation if that speaks of named tensors, or their names."""
-    named = [each.name for each in ancestors([node]) if each.name]
-    equation = node.equation() if any(each.name for each in node.sources) else ""
+    named = [each.name for each in ancestors([node]) if each.given_name]
+    equation = node.equation() if any(each.given_name for each in node.sources) else ""
     if equation and len(equation) <= most:
         return visible(equation)
     return visible(f"a tensor {_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)

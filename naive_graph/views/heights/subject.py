@@ -59,14 +59,15 @@ def subject_of(model: Any, data: Any = None, labels: Any = None) -> Subject:
     if data is None and sample is not None and sample.value is not None:
         data = np.asarray(sample.value)
     rows = _samples(data, sample.shape) if sample is not None else np.zeros((1, 0))
-    title = visible(getattr(model, "name", None) or output.name or "A tensor", 60)
+    named = None if model is output else getattr(model, "name", None)
+    title = visible(named or output.given_name or "A tensor", 60)
     return Subject(title, _layers(output, {}), sample, None, output, output, rows, None, None)
 
 
 def _of_sequential(model: Any, data: Any, labels: Any) -> Subject:
     sample, label = LeafNode.input(model.input_shape, "x"), LeafNode.input(model.output_shape, "label")
     output = model(sample)
-    output.name = output.name or "y"
+    output.name = output.given_name or "y"
     loss = model.loss_of(output, label)
     loss.name = "loss"
     rows = _samples(data, model.input_shape)

@@ -20,7 +20,7 @@ def items_of(what: Any) -> Iterator[Item]:
         if not isinstance(node, SelectionNode):
             sources = [each for each in node.sources if not isinstance(each, SelectionNode)]
             notes = {"kind": node.kind, **(node.properties if node.call else {})}
-            yield Item(node, node.name or _applied(node), _applied(node), node.scope, sources, node.shape, notes)
+            yield Item(node, node.given_name or _applied(node), _applied(node), node.scope, sources, node.shape, notes)
 
 
 def _applied(node: TensorNode) -> str:
