@@ -20,7 +20,7 @@ from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
 from .judging import exercise_named
 from .language import checked
-from .notebook import predictions
+from .notebook import numbered, predictions
 from .sandbox import Limits
 
 FILE = "course.toml"
@@ -129,7 +129,7 @@ def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     told = _table(file, lessons, name, "lessons")
     _known(file, told, ("due", "late", "points", "variants", "extensions", "partial"), name)
     late = _number(file, told, "late", name, least=0) if "late" in told else 0.0
-    points = _table(file, told, "points", name)
+    points = {_of_today(entry): worth for entry, worth in _table(file, told, "points", name).items()}
     exercises = [each.name for each in ALL_EXERCISES[:-1]] + [each.stem for each in on_the_shelves()]
     _known(file, points, [*exercises, *(PREDICT + each for each in predictions())], f"{name}.points")
     worth = {each: _number(file, points, each, f"{name}.points", least=0) for each in points}
@@ -144,6 +144,11 @@ def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
         {student: due for student, due in extensions.items() if due},
         _switch(file, told, "partial"),
     )
+
+
+def _of_today(entry: str) -> str:
+    """An entry of points; a prediction by its number of today."""
+    return PREDICT + numbered(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
 
 
 def _variants(file: Path, told: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:

@@ -32,7 +32,7 @@ from .handout import cell_texts, checked
 from .judging import Verdict, exercise_named
 from .manual_marks import FILE as BY_HAND
 from .manual_marks import WAITS, cell_name, csv_text, hand_answers, hand_cells, marks_rows, read_marks, with_marks
-from .notebook import predicted
+from .notebook import numbered, predicted
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared
@@ -216,6 +216,11 @@ def _summary(result: Result) -> str:
     return f"{printable_name(result.student)}, {result.lesson}: {told or 'nothing to grade'}"
 
 
+def predictions_asked(cells: Iterable[str]) -> set[str]:
+    """The predictions that a notebook asks, as a course file names them."""
+    return {PREDICT + numbered(str(call.args[0].value)) for cell in cells for call in calls(cell, "predict")}
+
+
 def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
     """What the teacher's notebook of a lesson asks. Raises LessonError where it does not ask what gives points."""
     source = course.source(lesson.name)
@@ -228,8 +233,7 @@ def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
         raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
     found = {exercise.name: ast.unparse(answer) for _, exercise, answer in checked(cells)}
     found |= {name: "" for name in lesson.points if graded_part(name)}  # which are asked of a file beside it
-    foretold = {PREDICT + str(call.args[0].value) for cell in cells for call in calls(cell, "predict")}
-    for name in (each for each in lesson.points if each not in found.keys() | foretold):
+    for name in (each for each in lesson.points if each not in found.keys() | predictions_asked(cells)):
         number = name.removeprefix(PREDICT)
         asks = f"predict({number!r}, ...)" if name in lesson.predictions else f"check({name!r}, {name})"
         raise LessonError(

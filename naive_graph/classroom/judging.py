@@ -15,6 +15,7 @@ from .custom_exercises import named_by_a_lecturer, on_the_shelves, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
 from .language import told
+from .lessons import OLD_EXERCISES
 from .mistakes import Mistake, diagnose, show
 from .near import RELATIONS
 from .run_answer import AnswerOutcome, Asked, ask
@@ -64,8 +65,9 @@ class Verdict:
 
 def exercise_named(name: str) -> Exercise:
     """The exercise of that name or number."""
+    wished = OLD_EXERCISES.get(str(name), str(name))
     for exercise in ALL_EXERCISES:
-        if str(name) in (exercise.name, exercise.number):
+        if wished in (exercise.name, exercise.number):
             return exercise
     own = {file.stem: file for file in on_the_shelves()}
     if str(name) in own:

@@ -10,6 +10,16 @@ from typing import Any
 from ..errors import LessonError
 
 GLOSSARY = Path("notes", "glossary.md")  # beside the lessons, and beside every copy of one
+# Lessons that became two. Older copies, course files and checks use the names and numbers of before.
+PARTS = {
+    "10_forward_against_reverse": ("10a_forward_against_reverse", "10b_newton_and_a_limit"),
+    "16b_from_sequential_to_pipeline": ("16b_from_sequential_to_pipeline", "16c_two_buffers"),
+}
+OLD_EXERCISES = {
+    "10.1": "10a.1", "10.2": "10b.1", "10.3": "10b.2", "10.4": "10b.3",
+    "16b.5": "16c.1", "16b.6": "16c.2", "16b.7": "16c.3",
+}  # fmt: skip
+OLD_PREDICTIONS = {"10.1": "10a.1", "10.2": "10a.2", "10.3": "10b.1", "16b.2": "16c.1", "16b.3": "16c.2"}
 TERM = re.compile(r"\[([^\]\n]*)\]\(notes/glossary\.md#[a-z-]*\)")  # a term that leads there
 
 
@@ -31,6 +41,12 @@ def without_outputs(lesson: Path) -> bytes:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
     return as_bytes(notebook)
+
+
+def join_parts(notebooks: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    """A lesson as it was before it became two: the cells of both parts."""
+    parts = [notebooks[part] for part in PARTS[name]]
+    return {**parts[0], "cells": [cell for part in parts for cell in part["cells"]]}
 
 
 def as_bytes(notebook: dict[str, Any]) -> bytes:

@@ -19,6 +19,7 @@ from .custom_exercises import is_judged_later
 from .exercises import ALL_EXERCISES
 from .judging import Verdict, exercise_named, judge
 from .language import told
+from .lessons import OLD_PREDICTIONS
 from .mistakes import Mistake
 from .solutions import solution_text
 
@@ -125,8 +126,8 @@ def progress() -> SaidText:
 
 
 def in_order(number: str) -> list[tuple[int, str]]:
-    """What numbers such as 9.1, 14a.2 and 16b.1 are sorted by."""
-    return [(len(part.rstrip("ab")), part) for part in number.split(".")]
+    """What numbers such as 9.1, 14a.2 and 16c.1 are sorted by."""
+    return [(len(part.rstrip("abc")), part) for part in number.split(".")]
 
 
 # --- predictions ------------------------------------------------------------------
@@ -151,13 +152,14 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
         raise LessonError(f"A guess has a name: {_asking(_existing(str(number)))}.")
     verdict = foretold(str(number), guesses)
     if ... not in guesses.values():
-        note(f"predict {number}", tried=True, passed=verdict.passed)
+        note(f"predict {numbered(str(number))}", tried=True, passed=verdict.passed)
     return verdict
 
 
 def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
     """Whether guesses are right. Raises LessonError if there is no such prediction, or it asks for other names."""
-    asked = {name: told for name, told in predictions()[_existing(number)].items() if name != "why"}
+    number = _existing(number)
+    asked = {name: told for name, told in predictions()[number].items() if name != "why"}
     if guesses.keys() != asked.keys():
         raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}.")
     if ... in guesses.values():
@@ -169,7 +171,13 @@ def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
     return Verdict(not missed, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
 
 
+def numbered(number: str) -> str:
+    """The number of today of a prediction: lessons that became two changed some."""
+    return OLD_PREDICTIONS.get(number, number)
+
+
 def _existing(number: str) -> str:
+    number = numbered(number)
     if number not in predictions():
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     return number
@@ -187,7 +195,7 @@ def _asking(number: str) -> str:
 
 def predicted(cells: list[str], number: str) -> Verdict:
     """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
-    found = [call for cell in cells for call in calls(cell, "predict") if str(call.args[0].value) == number]
+    found = [call for cell in cells for call in calls(cell, "predict") if numbered(str(call.args[0].value)) == number]
     if not found:
         return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
     try:

@@ -15,11 +15,11 @@ from ..classroom.course import FILE, Course, Lesson, course_text, read_course
 from ..classroom.custom_exercises import NAMED, learners_files, new_exercise, own_exercise
 from ..classroom.exercises.tiny import graded_part
 from ..classroom.gradescope import autograder
-from ..classroom.grading import Result, grade_all, not_graded, set_lesson
+from ..classroom.grading import Result, grade_all, not_graded, predictions_asked, set_lesson
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
 from ..classroom.language import speaking, told
-from ..classroom.lessons import GLOSSARY, lessons_of_the_package
+from ..classroom.lessons import GLOSSARY, PARTS, join_parts, lessons_of_the_package
 from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
 from ..classroom.tiny import ASSESSED
@@ -51,8 +51,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     for name, lesson in course.lessons.items():
         source = course.source(name)
-        if name in read:
-            _write_once(source, _text(teachers(read[name], lesson.points)), renew)
+        if ours := _ours(read, lesson):
+            _write_once(source, _text(teachers(ours, lesson.points)), renew)
         elif not source.exists():
             asked = [each for each in lesson.points if each not in lesson.predictions and not graded_part(each)]
             if not lesson.points.keys() - {*lesson.predictions}:
@@ -72,6 +72,19 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     print(f"      (or put each notebook at {submitted}/STUDENT/LESSON/LESSON.ipynb),")
     print(f"      naive-graph class grade {submitted}")
     return 0
+
+
+def _ours(notebooks: dict[str, Any], lesson: Lesson) -> Any:
+    """The package's notebook of a lesson, None if it has none.
+
+    Of a lesson that became two: both, if the course file is of before, and gives points for what the second asks.
+    """
+    if lesson.name in PARTS:
+        cells = cell_texts(notebooks[PARTS[lesson.name][1]])
+        asked = {exercise.name for _, exercise, _ in checked(cells)} | predictions_asked(cells)
+        if lesson.name not in notebooks or asked & lesson.points.keys():
+            return join_parts(notebooks, lesson.name)
+    return notebooks.get(lesson.name)
 
 
 def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:

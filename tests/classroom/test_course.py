@@ -5,6 +5,8 @@ from datetime import datetime
 import pytest
 
 from naive_graph.classroom.course import FILE, course_text, read_course
+from naive_graph.classroom.grading import set_lesson
+from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
 
 
@@ -23,6 +25,22 @@ def test_a_new_course_file_can_be_read(course):
     made = course(course_text([("02_kahns_order", ["kahn", "depends_on"]), ("01_nodes", [])]))
     assert made.lessons["02_kahns_order"].points == {"kahn": 1.0, "depends_on": 1.0}
     assert made.lessons["01_nodes"].points == {} and made.limits == (60, 1024, True)
+
+
+def test_a_course_file_of_before_a_lesson_became_two_sets_both_parts(tmp_path):
+    file = """
+[lessons.10_forward_against_reverse]
+points = { hessian_times = 1, fixed_point = 1, "predict 10.3" = 1 }
+[lessons.16b_from_sequential_to_pipeline]
+points = { at_work = 1, two_buffers = 1, "predict 16b.2" = 1 }
+"""
+    (tmp_path / FILE).write_text(file, encoding="utf-8")
+    assert main(["class", "new", str(tmp_path)]) == 0
+    course = read_course(tmp_path)
+    asked = {name: set_lesson(course, lesson).expressions for name, lesson in course.lessons.items()}
+    assert {"hessian_times", "fixed_point"} <= asked["10_forward_against_reverse"].keys()
+    assert {"at_work", "two_buffers"} <= asked["16b_from_sequential_to_pipeline"].keys()
+    assert "predict 10b.1" in course.lessons["10_forward_against_reverse"].predictions
 
 
 @pytest.mark.parametrize("due, hour", [("2027-01-31", 23), ("2027-01-31T18:00:00", 18)])

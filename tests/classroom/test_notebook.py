@@ -7,7 +7,19 @@ import warnings
 import pytest
 
 from naive_graph.classroom import notebook as kept
-from naive_graph.classroom.notebook import JUDGED_BY, check, hint, predict, predictions, progress, solution, working
+from naive_graph.classroom.judging import exercise_named
+from naive_graph.classroom.lessons import OLD_EXERCISES
+from naive_graph.classroom.notebook import (
+    JUDGED_BY,
+    check,
+    hint,
+    predict,
+    predicted,
+    predictions,
+    progress,
+    solution,
+    working,
+)
 from naive_graph.errors import LessonError
 
 pytestmark = pytest.mark.usefixtures("data_apart")
@@ -112,8 +124,15 @@ def test_a_check_without_a_name_or_an_answer_says_how_it_is_written():
 
 def test_progress_goes_through_the_course_also_where_a_lesson_has_two_parts():
     lessons = list(dict.fromkeys(line.split(".")[0] for line in progress().splitlines()[:-1]))
-    assert lessons.index("9") < lessons.index("10") < lessons.index("13") < lessons.index("14a")
-    assert lessons[lessons.index("14a") :] == ["14a", "14b", "15", "16a", "16b"]
+    assert lessons.index("9") < lessons.index("10a") < lessons.index("10b") < lessons.index("13") < lessons.index("14a")
+    assert lessons[lessons.index("14a") :] == ["14a", "14b", "15", "16a", "16b", "16c"]
+
+
+def test_numbers_of_before_a_lesson_became_two_still_name_what_they_named():
+    assert {old: exercise_named(old).number for old in OLD_EXERCISES} == OLD_EXERCISES
+    assert exercise_named("10.2").name == "fixed_point" and exercise_named("16b.6").name == "two_buffers"
+    assert predict("10.2", held=110).passed and predict("16b.2", cycle=5, clean=2).passed
+    assert predicted(['predict("10.3", x=7)'], "10b.1").passed
 
 
 def test_a_lesson_goes_on_with_the_answer_or_with_a_solution(capsys):

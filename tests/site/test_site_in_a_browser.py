@@ -15,7 +15,7 @@ KINDS = [
     "index.html", "lessons/index.html", "lessons/glossary.html", "lessons/02_kahns_order.html", "reference/index.html",
     "reference/tensor.conv2d.html", "reference/AdamTrainer.html", "reference/errors.ShapeError.html",
     "search.html", "gallery/index.html", "gallery/three-cells-of-an-lstm.html", "slides/02_kahns_order.html",
-    "zh/index.html", "zh/02_kahns_order.html", "lessons/10_forward_against_reverse.html", "walk.html",
+    "zh/index.html", "zh/02_kahns_order.html", "lessons/10a_forward_against_reverse.html", "walk.html",
 ]  # fmt: skip
 
 

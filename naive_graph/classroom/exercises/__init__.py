@@ -13,7 +13,7 @@ neurons    6  neuron_slopes, hinge
 steps      7  momentum, adam
 rates      7  adagrad, rmsprop, clip
 deep       8  depth_slopes, normalise
-modes      10  hessian_times, fixed_point
+modes      10a, 10b  hessian_times; fixed_point
 lists      11, 13  contract, softmax_cross_entropy
 indices    11  transpose, add_row, index_arrays, shape_of, slide
 attention  12  attend, softmax_pullback, causal
@@ -22,9 +22,9 @@ partials   9, 14a  disagreement; both_partials, robust_slope, row_slopes
 elsewhere  14b  channels_last, field_of_view, same_pads
 passes     15  share, last_uses, slots, runs, run_plan
 windows    16a  convolve, input_gradient, kernel_gradient, pool_gradient
-pipelines  16b  at_work, versions_read, turn, ends
-dataflows  16b  fire, layer_streams, two_buffers
-tiny       1, 2, 3, 5, 6, 7, 10  the parts of an engine of the learner's own; they are asked of a file, tiny.py
+pipelines  16b, 16c  at_work, ends; versions_read, turn
+dataflows  16b, 16c  fire, layer_streams; two_buffers
+tiny       1, 2, 3, 5, 6, 7, 10b  the parts of an engine of the learner's own; they are asked of a file, tiny.py
 
 A toml file holds what is said in the exercises of the Python file beside it: rules, hints, what may be special about
 a case (features, as expressions of the arguments), and for each misconception a sentence and a change of the solution.

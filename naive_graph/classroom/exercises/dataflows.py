@@ -1,4 +1,4 @@
-"""Lesson 16b: a pipeline's parts: when an operator fires, which streams a layer has, and weights in two buffers."""
+"""Lessons 16b and 16c: when an operator fires, which streams a layer has, and weights in two buffers."""
 
 from __future__ import annotations
 

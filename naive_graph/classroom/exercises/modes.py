@@ -1,4 +1,4 @@
-"""Lesson 10: second slopes along one direction, and the slope of what an iteration ends at."""
+"""Lessons 10a and 10b: second slopes along one direction, and the slope of what an iteration ends at."""
 
 from __future__ import annotations
 

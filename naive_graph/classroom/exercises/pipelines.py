@@ -1,4 +1,4 @@
-"""Lesson 16b: a pipeline: who works on what in which cycle, which weights are met there, and when all is done."""
+"""Lessons 16b and 16c: who works on what in which cycle, which weights are met there, and when all is done."""
 
 from __future__ import annotations
 

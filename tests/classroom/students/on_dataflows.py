@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 16b: fire, layer_streams and two_buffers."""
+"""Answers to the exercises of lessons 16b and 16c: fire, layer_streams and two_buffers."""
 
 from collections import deque
 

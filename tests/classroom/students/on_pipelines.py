@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 16b: at_work, ends, versions_read and turn."""
+"""Answers to the exercises of lessons 16b and 16c: at_work, ends, versions_read and turn."""
 
 import functools
 
