@@ -273,6 +273,20 @@ def with_room(described: Scene) -> Scene:
     return replace(described, boxes=boxes, caption="")  # which says how `draw` would show more
 
 
+def with_numbers(described: Scene, values: Mapping[int, float], grads: Mapping[int, float]) -> Scene:
+    """The scene with these numbers in its boxes, by row, in place of those that it was described with."""
+    boxes = []
+    for box in described.boxes:
+        is_node = box.id.startswith("row-") and not {"leaves", "alike"} & box.facts.keys()
+        if is_node and box.kind != "constant":
+            row = int(box.id.removeprefix("row-"))
+            numbers = [shown(values[row])] if row in values else []
+            numbers += [f"grad {shown(grads[row])}"] if row in grads else []
+            box = replace(box, lines=[*_titles(box), *numbers], numbers=len(numbers))
+        boxes.append(box)
+    return replace(described, boxes=boxes)
+
+
 def _titles(box: Box) -> list[str]:
     return box.lines[: len(box.lines) - box.numbers]
 

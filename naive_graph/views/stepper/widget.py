@@ -48,14 +48,14 @@ def still_key(walk: PackedWalk) -> str:
 
 
 def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
-    """The graph before the first step as an image, which also shows where scripts are dropped; and its PNG."""
+    """The graph half-way through the walk as an image, which also shows where scripts are dropped; and its PNG."""
     said = f"<p>{escape(walk.title)}: {escape(in_words(COUNT).format(count=walk.count))} {escape(in_words(HOW))}</p>"
     png: dict[str, str] = {}
     if walk.picture is not None:
         with suppress(MissingToolError, DrawingError):  # each stands without the other
             data = base64.b64encode(walk.picture.svg.encode()).decode()
             said = (
-                f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph before the first step" '
+                f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph half-way" '
                 f'src="data:image/svg+xml;base64,{data}">{said}'
             )
             png["image/png"] = base64.b64encode(walk.picture.png).decode()

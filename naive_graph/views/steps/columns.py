@@ -23,7 +23,7 @@ from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
 from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
-from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, Wishes, sign
+from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, Wishes, sign, with_numbers
 from ..drawing.summary import summary_scene
 from ..pieces import in_words, texts_of
 from . import describe
@@ -70,8 +70,18 @@ class Columns:
         header["heading"] = heading_of(self.casts)
         header["surface"] = surface_of(self.log)
         first = self.casts[0] if self.casts and self.casts[0].is_there() else None
-        still = Picture(first.still()) if first and len(first.rows) <= LARGEST else None
+        still = self._still(first) if first and len(first.rows) <= LARGEST else None
         return PackedWalk(self.packed.blob(header), self.title, len(self.log), still, live_script(self.log.runs))
+
+    def _still(self, cast: Cast) -> Picture:
+        """The graph half-way through its way back, or through its only way, with the numbers that are known then."""
+        runs = [run for run in self.log.runs if run.cast is cast]
+        run = next((run for run in runs if run.phase == BACKWARD), runs[0])
+        place = self.log.runs.index(run)
+        middle = sum(map(len, self.log.runs[:place])) + len(run) // 2
+        for _, state in self.log.states([middle]):
+            return Picture(with_numbers(cast.still(), state.values, state.grads))
+        return Picture(cast.still())
 
     # --- runs ---
 

@@ -86,7 +86,7 @@ class Cast:
         return with_room(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
 
     def still(self) -> Scene:
-        """The graph before the first step, as much of it as a screen shows."""
+        """The graph without numbers, as much of it as a screen shows."""
         rows = ancestors(self.tables, self.targets)
         return readable_scene(rows, self.targets, Wishes(values=False, grads=False, bundle=True))
 
