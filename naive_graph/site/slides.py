@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..classroom.lessons import TERM
-from .lessons import output
 from .words import code, markdown
 
 BOLD = re.compile(r"\A\*\*.*?\*\*", re.DOTALL)
@@ -18,7 +17,7 @@ SENTENCE = re.compile(r"\A.*?[.:?](?=\s|\Z)", re.DOTALL)
 HOME = re.compile(r"At home \d+: (.*?)\.\s", re.DOTALL)  # in the notes of a lesson
 STILL = re.compile(r'<img [^>]*src="(data:image/[^"]+)"')  # of a picture that is alive where scripts run
 SAID = re.compile(r'<img [^>]*alt="([^"]+)"')
-ROOM, TIGHT, WIDE = 17, 25, 85  # lines on a slide, those of smaller letters, and letters in a line
+ROOM, WIDE = 15, 72  # lines on a slide below its heading, and letters in a line, if these are of 18 points
 
 
 def slides(notebook: Path) -> Iterator[str]:
@@ -41,20 +40,20 @@ class _Slides:
     def __init__(self, home: set[str]) -> None:
         self.home = home  # the exercises that are not for the class
         self.part = self.about = self.told = ""  # a heading, the last program below it, and what that printed
+        self.seen: Any = None  # the picture that it showed
         self.said = self.exercise = ""  # what waits for the program that belongs to it
+        self.question = ""  # the last one
         self.is_new = self.is_asked = False  # whether a heading is on no slide yet; whether an answer is to come
 
     def text(self, text: str) -> Iterator[str]:
         if text.startswith("##"):
             yield from self.waiting()
-            self.part, self.about, self.told, self.is_asked = text.lstrip("# "), "", "", False
+            self.part, self.about, self.told, self.seen, self.is_asked = text.lstrip("# "), "", "", None, False
             self.is_new = " " in self.part  # Look, Build and Break announce nothing
         elif text.startswith("**Exercise"):
             self.exercise = BOLD.findall(text)[0].strip("*")
         elif "**Predict" in text:
-            said = self.said if self.is_new else ""
-            crowd = _said(said) + _lines(self.about) + _lines(re.sub("<.*?>", "", self.told)) + _said(text) > TIGHT
-            yield self.slide(said, self.about, "" if crowd else self.told, after=text)
+            yield from self.asked(self.said if self.is_new else "", text)
             self.said = ""
         elif BOLD.match(text) or (self.is_new and not self.said and text[0] not in "*|`$"):
             yield from self.waiting() if not self.is_new else ()
@@ -64,7 +63,8 @@ class _Slides:
     def cell(self, source: str, outputs: list[Any]) -> Iterator[str]:
         if self.exercise:
             name = self.exercise.split("`")[1]
-            yield markdown(f"## {self.exercise}{', at home' * (name in self.home)}") + code(source)
+            head = f"{self.exercise}{', at home' * (name in self.home)}"
+            yield from (markdown(f"## {head}") + code(piece) for piece in _pieces(source))
         elif source.startswith("predict("):
             self.is_asked = True
         elif not source.startswith(("check(", "from ", "import ")):
@@ -72,42 +72,53 @@ class _Slides:
             if self.is_asked or (self.said and (outputs or not self.is_new)):
                 yield from self.answered(source, [each for each in outputs if each not in pictures], pictures)
             elif pictures:
-                yield from (self.slide("", "", picture=each) for each in pictures)
-            self.told = "".join(output(each) for each in outputs if "text" in each)
-            self.about, self.is_asked = source, False
+                yield from (self.slide("", picture=each) for each in pictures)
+            self.told = "".join(map(_printed, outputs))
+            self.about, self.seen, self.is_asked = source, pictures[-1] if pictures else None, False
         self.exercise = ""
+
+    def asked(self, said: str, question: str) -> Iterator[str]:
+        """A question with the picture that it is about; else with the program, of which the end is on its slide."""
+        self.question = question
+        if self.seen is not None:
+            yield self.slide(said + "\n\n" + question, picture=self.seen)
+            return
+        *before, last = _pieces(self.about, ROOM - _said(question))
+        room = ROOM - _said(said) - _said(question) - _lines(last)
+        yield from (self.slide("", code(piece)) for piece in before)
+        told = _in_a_box(self.told) if _lines(self.told) <= room else ""
+        yield self.slide(said, code(last) if last else "", told, after=question)
 
     def answered(self, source: str, texts: list[Any], pictures: list[Any]) -> Iterator[str]:
         """A program with what it showed: on one slide, if there is room."""
-        told = "".join("".join(each.get("text") or each.get("data", {}).get("text/plain", "")) for each in texts)
-        lines = _said(self.said) + _lines(source) + _lines(told) + 9 * bool(pictures)
-        if lines <= TIGHT:
-            yield self.slide(self.said, source, "".join(map(output, texts)), picture=(pictures or [None])[0])
-            pictures = pictures[1:]
+        told = "".join(map(_printed, texts))
+        first, *rest = _pieces(source, ROOM - _said(self.said))
+        if not rest and not pictures and _said(self.said) + _lines(first) + _lines(told) <= ROOM:
+            yield self.slide(self.said, code(first), _in_a_box(told))
         else:
-            yield from [self.slide(self.said, source)] * (bool(self.said) or _lines(source) <= TIGHT)
-            yield from [self.slide("", "", "".join(map(output, texts)))] * bool(texts)
-        yield from (self.slide("", "", picture=each) for each in pictures)
+            yield self.slide(self.said, code(first))
+            yield from (self.slide("", code(piece)) for piece in rest)
+            if told:
+                yield self.slide("", "", _in_a_box(told), picture=pictures.pop(0) if pictures else None)
+            again = self.question if self.is_asked and not told else ""
+            yield from (self.slide(again, picture=each) for each in pictures)
         self.said = ""
 
     def waiting(self) -> Iterator[str]:
         """What announced something, and nothing to be shown came."""
         if self.said:
-            yield self.slide(self.said, self.about * self.is_new)
+            fits = self.is_new and _said(self.said) + _lines(self.about) <= ROOM
+            yield self.slide(self.said, code(self.about) if fits and self.about else "")
         self.said = ""
 
-    def slide(self, said: str, program: str, rest: str = "", after: str = "", picture: Any = None) -> str:
+    def slide(self, said: str, program: str = "", told: str = "", after: str = "", picture: Any = None) -> str:
+        """One slide; beside a picture stand the words, on the left of it."""
         self.is_new = False
-        told = unescape(re.sub("<.*?>", "", rest))
-        words = _said(said) + _said(after) + 9 * bool(picture)
-        program *= words + _lines(program) + _lines(told) <= TIGHT
-        inside = markdown(said) + (code(program) if program else "") + rest
-        if (
-            words + _lines(program) + _lines(told) > ROOM
-            or max(map(len, [*program.splitlines(), *told.splitlines(), ""])) > WIDE
-        ):
-            inside = inside.replace('class="code"', 'class="code tight"').replace('"output"', '"output tight"')
-        return markdown(f"## {self.part}") + inside + markdown(after) + (self.drawn(picture) if picture else "")
+        inside = (markdown(said) if said else "") + program + told + (markdown(after) if after else "")
+        if picture is not None:
+            inside = f'<div class="beside">{inside}</div>' * bool(inside) + self.drawn(picture)
+            inside = f'<div class="pair">{inside}</div>' if inside.startswith("<div") else inside
+        return markdown(f"## {self.part}") + inside
 
     def drawn(self, given: Any) -> str:
         html = "".join(given["data"].get("text/html", ""))
@@ -117,9 +128,46 @@ class _Slides:
         return f'<img alt="{said}" src="{source}">'
 
 
+def _pieces(program: str, room: int = ROOM) -> list[str]:
+    """A program in pieces that fit on a slide each, cut at empty lines where there are some.
+
+    room: for the last piece, beside which words stand; as the first piece of several may have them, too.
+    """
+    if _lines(program) <= room:
+        return [program.strip("\n")]
+    pieces = [""]
+    for block in re.split(r"\n{2,}", program.strip("\n")):
+        lines = block.splitlines()
+        while lines:  # a block that is too long is cut anywhere
+            taken, lines = _fitting(lines, room)
+            longer = f"{pieces[-1]}\n\n{taken}" if pieces[-1] else taken
+            pieces = [*pieces[:-1], longer] if _lines(longer) <= room else [*pieces, taken]
+    return pieces
+
+
+def _fitting(lines: list[str], room: int) -> tuple[str, list[str]]:
+    """As many of the lines as have room, at least one, and the rest."""
+    count = 1
+    while count < len(lines) and _lines("\n".join(lines[: count + 1])) <= room:
+        count += 1
+    return "\n".join(lines[:count]), lines[count:]
+
+
+def _printed(given: Any) -> str:
+    """What a cell printed, or its value as a text."""
+    text = given.get("text") or given.get("data", {}).get("text/plain", "")
+    return "".join(text) if "image/png" not in given.get("data", {}) else ""
+
+
+def _in_a_box(printed: str) -> str:
+    """What a program printed, as far as there is room for it."""
+    taken, rest = _fitting(printed.strip("\n").splitlines() or [""], ROOM - 1)
+    return f'<div class="output"><pre>{escape(taken)}{chr(10) + "..." if rest else ""}</pre></div>' if taken else ""
+
+
 def _lines(text: str) -> int:
     """The lines that a program takes, or what it printed."""
-    return len(text.strip().splitlines())
+    return sum(-(-len(line) // WIDE) or 1 for line in text.strip("\n").splitlines())
 
 
 def _said(text: str) -> int:
