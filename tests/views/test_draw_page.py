@@ -799,3 +799,33 @@ def test_the_overview_stands_beside_the_boxes_if_there_is_room_and_above_what_is
         return [boxes.filter(hidden).length, map.bottom - place(document.querySelector('.ng-said')).top]; }"""
     )
     assert covered == 0 and below <= 0
+
+
+LABELS = """() => { const room = document.querySelector('.ng-view').getBoundingClientRect();
+    const lines = [...document.querySelectorAll('.ng-view svg text')].filter((line) => line.textContent.trim());
+    const drawn = lines.filter((line) => !line.closest('[style*="display: none"]')
+        && !(line.matches('.ng-grad') && getComputedStyle(line).display === 'none'));
+    const good = drawn.filter((line) => {
+        const box = line.getBoundingClientRect(), size = line.getAttribute('font-size') * line.getScreenCTM().a;
+        return box.width && size >= 8.95 && box.left >= room.left - 1 && box.right <= room.right + 1
+            && box.top >= room.top - 1 && box.bottom <= room.bottom + 1; });
+    return good.length / drawn.length; }"""
+
+
+@pytest.mark.parametrize("size", SCREENS[::2])
+@pytest.mark.parametrize("make", HARD.values(), ids=HARD)
+def test_four_of_five_labels_are_read_at_once_on_a_laptop_and_on_a_phone(opened, make, size):
+    page = opened(lambda: drawn_of(make), size=size)
+    assert page.evaluate(LABELS) >= 0.8
+
+
+def test_a_phone_leaves_gradients_out_where_they_would_hide_the_rest_and_shows_them_on_a_button(opened):
+    page = opened(lambda: drawn_of(HARD["attention"]), size=SCREENS[2])
+    gradients = page.get_by_role("button", name="gradients")
+    assert not page.locator(".ng-grad").first.is_visible() and "gradient" in page.evaluate(
+        "document.querySelector('.node').getAttribute('aria-label')"
+    )
+    gradients.click()
+    assert page.locator(".ng-grad").first.is_visible() and gradients.get_attribute("aria-pressed") == "true"
+    page = opened(lambda: drawn_of(HARD["kalman"]), size=SCREENS[2])
+    assert page.locator(".ng-view text", has_text="grad ").first.is_visible() and serious(page) == []

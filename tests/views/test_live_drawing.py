@@ -448,3 +448,62 @@ def test_pages_are_the_same_each_time() -> None:
         first = drawn(hill).page
     with Graph.scratch():
         assert drawn(hill).page == first
+
+
+# --- the steps of loops ---
+
+
+def newton(count: int) -> Any:
+    a, x = Variable(2.0, name="a"), Variable(3.0, name="x")
+    for _ in range(count):
+        x = x - (x * x - a) / (2 * x)
+    Graph.forward(x)
+    Graph.backward(x)
+    return x
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("step", [1, 7, 30])
+def test_a_loop_shows_the_numbers_of_the_step_that_is_chosen(seen: Any, step: int) -> None:
+    page = seen(draw(newton(30)))
+    page.page.get_by_role("slider", name="step of the loop").fill(str(step))
+    frame = "the last" if step == 30 else f"step {step}"
+    assert page.page.locator(".cluster text").inner_text() == f"30 times: {frame} is shown"
+    with Graph.scratch():
+        newton(step)
+        values = {shown(node.value) for node in Graph.node_list[-5:] if node.operator == "sub"}
+    said = [each for each in page.said.values() if each.startswith("−") and f"value {next(iter(values))}," in each]
+    assert said
+
+
+@pytest.mark.browser
+def test_the_steps_of_a_loop_in_a_loop_are_chosen_apart(seen: Any) -> None:
+    w, y = Variable(0.5, name="w"), Variable(1.0, name="y")
+    heights = []
+    for _ in range(6):
+        for _ in range(20):
+            y = (y * w).sin()
+        y = y.exp() + y.cos()
+        heights.append(y)
+    Graph.forward(y)
+    page = seen(draw(y))
+    outer, inner = page.page.locator(".ng-loops input").all()
+    assert (outer.get_attribute("max"), inner.get_attribute("max")) == ("6", "20")
+    outer.fill("3")
+    assert any(f"value {shown(heights[2].value)}" in each for each in page.said.values())
+
+
+@pytest.mark.browser
+def test_a_leaf_of_a_step_is_changed_where_the_step_is_chosen(seen: Any) -> None:
+    y, given = Variable(0.1, name="y"), []
+    for step in range(30):
+        given.append(Variable(0.01 * step, name=f"x{step}"))
+        y = (y * 0.5 + given[-1].sin()).tanh() + y.cos() * 0.1
+    page = seen(draw(y))
+    page.page.get_by_role("slider", name="step of the loop").fill("4")
+    box = page.page.locator("g.node[role=slider][data-passes]")
+    before = float(box.get_attribute("aria-valuenow"))
+    assert before in [each.value for each in given]
+    box.focus()
+    page.page.keyboard.press("ArrowUp")
+    assert float(box.get_attribute("aria-valuenow")) > before

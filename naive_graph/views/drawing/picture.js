@@ -22,7 +22,7 @@ const enliven = (() => {
     const life = code && enlivening(root, code, (isCalm) => shown.renew(isCalm), () => root.querySelector(".ng-view svg"));
     const show = (name, then) => {
       shown?.end();
-      root.querySelector(".ng-tools")?.remove();
+      for (const bar of root.querySelectorAll(".ng-tools, .ng-loops")) bar.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false), { svg, text } = drawings[name];
       view.replaceWith(fresh);
       shown = drawn(root, fresh, said, svg.cloneNode(true), text, dot, drawings.whole && dot && name, show, drawings.parts.svg, life, then);
@@ -200,6 +200,26 @@ const enliven = (() => {
       tell("");
       numbers.write();
     }
+    /** For each loop a field in which the step is chosen whose numbers its frame shows. */
+    function loopsBar() {
+      const { loops } = numbers, bar = make("div", { class: "ng-loops" }), isOne = loops.size === 1;
+      for (const [loop, count] of [...loops].sort()) {
+        const words = `step of the loop${isOne ? "" : ` of ${count}`}`, now = life.chosen.get(loop) ?? count;
+        const said = make("output", {}, `${now} of ${count}`), slider = make("input", { type: "range", min: 1, max: count, value: now, "aria-label": words });
+        slider.oninput = () => {
+          life.chosen.set(loop, Number(slider.value));
+          said.textContent = `${slider.value} of ${count}`;
+          chooseSteps();
+        };
+        bar.append(make("label", {}, words, slider, said));
+      }
+      return bar;
+    }
+    function chooseSteps() {
+      numbers.choose(life.chosen);
+      renew();
+      stage.grow();
+    }
 
     // --- cells, and the cells that feed them ---
     const cell = (box, at) => svg.getElementById(`${box}-cell-${at}`);
@@ -261,6 +281,11 @@ const enliven = (() => {
     // --- tools, where they are needed ---
     const [, , across, down] = svg.getAttribute("viewBox").split(" ").map(Number);
     const isLarge = across > view.clientWidth || down > (isOwn ? view.clientHeight : HIGH);
+    const gradients = make("button", { type: "button", hidden: true, "aria-pressed": false, onclick: () => {
+      gradients.setAttribute("aria-pressed", gradients.getAttribute("aria-pressed") !== "true");
+      layOut();
+      begin();
+    } }, "gradients");
     const tools = (name || isLarge) && make("div", { class: "ng-tools" });
     if (tools) {
       const button = (words, label, act) => tools.append(make("button", { type: "button", "aria-label": label, title: label, onclick: act }, words));
@@ -282,15 +307,25 @@ const enliven = (() => {
       root.prepend(tools);
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
+    if (tools) tools.append(gradients);
+    if (numbers?.loops.size) view.before(loopsBar());
     const type = (wish) => { const box = tools.querySelector("input"); box.value = wish; box.focus(); begun(wish); };
 
+    /** On a phone boxes go without gradients where all of them could not be read with these; a button shows them. */
+    function layOut() {
+      stage.brief(false);
+      const isDone = stage.lay(null, false), isCrowded = isDone && name !== "whole" && view.clientWidth < NARROW && !stage.begin();
+      gradients.hidden = !isCrowded || !stage.hasGrads();
+      const isBrief = isCrowded && stage.brief(gradients.getAttribute("aria-pressed") !== "true");
+      return isBrief ? stage.lay(null, false) : isDone;
+    }
     /** Laid out for this window, unless Python's places serve as well. */
     function start() {
       if (name === "whole") set([...parts.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
       if (name !== "whole") stage.read();
       if (!isOwn) view.style.height = `${Math.min(HIGH, Math.max(60, Math.ceil(down) + 4))}px`;
       const isSmall = name !== "whole" && across < view.clientWidth && down < view.clientHeight + 5;
-      if (dot && !isSmall && !stage.lay(null, false) && name === "whole") {
+      if (dot && !isSmall && !layOut() && name === "whole") {
         return show("parts", () => tell("All of it is more than dot can lay out here. See a part with draw(node, most=100)."));
       }
       const isWhole = stage.begin();
@@ -302,11 +337,12 @@ const enliven = (() => {
     if (room) start();
     const watch = new ResizeObserver(() => {
       if (!view.clientWidth || (room && Math.abs(view.clientWidth - room) < 30)) return;  // 0: it is taken away, or not there yet
-      room ? (stage.lay(null, false), begin()) : start();
+      room ? (layOut(), begin()) : start();
       room = view.clientWidth;
     });
     watch.observe(view);
-    if (life?.isTouched()) renew();
+    if (life?.chosen.size && numbers.loops.size) chooseSteps();
+    else if (life?.isTouched()) renew();
     return { renew, end: () => { watch.disconnect(); stage.end(); } };
   }
   /** Every picture that computes by this code, or not at all. */

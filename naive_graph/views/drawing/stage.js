@@ -1,7 +1,7 @@
 // A drawing that dot lays out and a view that scrolls over it: for pictures and for the stepper.
 // Opening and closing a scope, or another window, lays out anew; what is looked at stays where it was.
 
-const READ = 10, SMALL = 11, TEXT = 13, LINE = 16, THIN = 20, APART = 10;  // pixels: of text that is read at ease; as Python draws
+const READ = 10, LEAST = 9, SMALL = 11, TEXT = 13, LINE = 16, THIN = 20, APART = 10;  // pixels: of text that is read at ease, and on a phone; as Python draws
 const ROOMS = { pill: [18, 8], hexagon: [24, 6], sheets: [14, 10], plaintext: [4, 0] };  // an outline beside its text
 const MOST_LAID = 600;  // boxes that dot lays out while somebody waits
 const MOTION = 200;  // milliseconds
@@ -52,14 +52,26 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
 
   // --- boxes as large as their text ---
 
+  const widths = new Map();
   const pen = document.createElement("canvas").getContext("2d");
   function long(words) {  // in sizes of the font
     pen.font = `100px ${getComputedStyle(svg).fontFamily}`;
     return pen.measureText(words).width / 100;
   }
-  const texts = (node) => [...node.children].filter((each) => each.tagName === "text");
+  const texts = (node) => [...node.children].filter((each) => each.tagName === "text" && !(isBrief && each.classList.contains("ng-grad")));
+  let isBrief = false;  // boxes have no gradients, where all of it could not be read with them
+  /** Marks the lines of gradients; whether there are any. */
+  function hasGrads() {
+    for (const node of nodes.values()) for (const line of texts(node).slice(1)) if (line.textContent.startsWith("grad ")) line.classList.add("ng-grad");
+    return all(".node > .ng-grad").length > 0;
+  }
+  function brief(wished) {
+    isBrief = wished && hasGrads();
+    svg.classList.toggle("ng-brief", isBrief);
+    widths.clear();
+    return isBrief;
+  }
   const said = (line) => line.dataset.room ?? line.textContent;
-  const widths = new Map();
   function sizeOf(id, flat) {
     if (frames.has(id)) return [TEXT * long(counted(id)) + 22, LINE + 12];
     const node = nodes.get(id);
@@ -172,7 +184,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     for (const way of ways.filter((_, at) => !many || at % 2 === 0)) {
       const text = told(way), free = placesOf(dot(text.replace(/^subgraph .*\n|^graph \[label=.*\n|^\}\n(?=.)/gm, "")), way[1]);
       const made = framed(free) ? free : placesOf(dot(text), way[1]);
-      const seen = Math.min(1, (view.clientWidth * least) / READ / made.wide) * Math.min(1, (view.clientHeight * least) / READ / made.high);
+      const seen = Math.min(1, (view.clientWidth * least) / ease() / made.wide) * Math.min(1, (view.clientHeight * least) / ease() / made.high);
       const isDown = !down || wish || down.includes(way[0]);  // where little room is across, others must show far more
       if (!found || seen > found.seen * (isDown ? 1 : 1.5) + 0.05) found = { ...made, way, seen };
       if (seen === 1) break;
@@ -283,7 +295,8 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   const onScreen = (box) => { const [x, y] = middle(box), [left, top] = shift(); return [x * scale + left - view.scrollLeft, y * scale + top - view.scrollTop]; };
   const whole = () => Math.min(view.clientWidth / wide, view.clientHeight / high);
   const least = svg.querySelector(".cell text") ? SMALL : TEXT;  // the smallest text, names of frames aside
-  const readable = () => least * scale > READ - 0.1;
+  const ease = () => (view.clientWidth < NARROW ? LEAST : READ);
+  const readable = () => least * scale > ease() - 0.1;
   function grow(next = scale) {
     scale = within(0.02, next, 4);
     const [left, top] = shift();
@@ -333,7 +346,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   function begin(id) {
     fit();
     if (readable()) return true;
-    grow(READ / least);
+    grow(ease() / least);
     const spot = spots.get(holder(id ?? "")) ?? [wide, high, 0, 0], room = [view.clientWidth / scale, view.clientHeight / scale];
     const seen = [...spots].filter(([each]) => shown(each) && (!frames.has(each) || shut.has(each))).map(([, box]) => box);
     const starts = [0, 1].map((axis) => {  // where the view may begin, so that the box is seen whole
@@ -415,6 +428,6 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   }, { passive: false, signal });
 
   svg.style.maxWidth = "none";
-  return { nodes, frames, edges, spots, shut, path, holder, shown, fits, lay, spread, read, grow, zoom, fit, whole, begin, center, point, settle, readable,
+  return { nodes, frames, edges, spots, shut, path, holder, shown, fits, lay, spread, brief, hasGrads, read, grow, zoom, fit, whole, begin, center, point, settle, readable,
     wasDragged: () => dragged, isPlaced: () => isPlaced, asMap: () => map(true), end: () => { heard.abort(); overview.remove(); } };
 }

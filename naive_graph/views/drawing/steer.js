@@ -160,7 +160,7 @@ function steering(live, followed, drawing, chart) {
 
   /** Dragged to the side, a leaf's box changes its value. */
   function dragged(event) {
-    const row = Number(event.target.closest?.('g[id^="row-"]')?.id.slice(4)), step = leaves.find((each) => live.rowOf(each) === row);
+    const box = event.target.closest?.('g[id^="row-"]'), row = box && Number(box.dataset.row ?? box.id.slice(4)), step = leaves.find((each) => live.rowOf(each) === row);
     if (step === undefined || event.button) return;
     const start = event.clientX, value = values[step], [low, high] = ends.get(step);
     let isMoved = false, isFirst = true;

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..look import shown
+from .alive import MOST_ALIVE
 from .folding import Folder
 from .lettering import visible
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
@@ -38,7 +39,8 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     described = Scene(caption=_caption(len(rows), summary))
     ids = []
     for group in summary.groups():
-        box = _box(tables, folder, wishes, group, [boxes[names[at]] for part in group for at in part.members])
+        units = [boxes[names[at]] for part in group for at in part.members]
+        box = _box(tables, folder, wishes, group, units, summary.counts)
         described.boxes.append(box)
         ids.append(box.id)
     described.arrows = arrows(summary, ids)
@@ -143,9 +145,14 @@ def _kind(
 
 
 def _box(
-    tables: Tables, folder: Folder, wishes: Wishes, group: Sequence[SummaryPart], units: Sequence[Sequence[int]]
+    tables: Tables,
+    folder: Folder,
+    wishes: Wishes,
+    group: Sequence[SummaryPart],
+    units: Sequence[Sequence[int]],
+    counts: Sequence[int],
 ) -> Box:
-    """The box of what is alike; of a loop's body with the numbers of the last pass."""
+    """The box of what is alike; of a loop's body with the numbers of the last pass. counts: how often each loop runs."""
     part, rows = group[0], [unit[0] for unit in units]
     scope = tuple(f"loop-{frame}" for frame in part.frames)
     shown_row = rows[len(rows) // len(group) - 1]  # in the last pass of a loop
@@ -156,7 +163,7 @@ def _box(
         return Box(f"carried-{part.lag}-{folder.box(shown_row)}", "carried", lines, scope)
     if one and (len(rows) == 1 or part.frames):
         box = node_box(tables, shown_row, wishes, folder)
-        facts = {**box.facts, **passes(rows, part.frames)}
+        facts = {**box.facts, **_passes(rows, [counts[frame] for frame in part.frames])}
         lines = [f"{box.lines[0]}{NEXT}", *box.lines[1:]] if part.hands_on else box.lines
         return replace(box, lines=lines, scope=scope, facts=facts)
     count = len(group) if part.frames else len(rows)
@@ -170,9 +177,17 @@ def _box(
     return Box(folder.box(shown_row), kind, lines, scope, facts=facts)
 
 
-def passes(rows: Sequence[int], looped: object) -> dict[str, str]:
-    """For a page: the first of the nodes that a loop's body stands for, and all of them."""
-    return {"first": f"row-{rows[0]}", "passes": _ids(rows)} if looped else {}
+def _passes(rows: Sequence[int], counts: Sequence[int]) -> dict[str, str]:
+    """For a page, of a node in a loop's body: its row in each pass; counts: of the passes of the loops around it.
+
+    The outermost loop's pass changes fastest from row to row.
+    """
+    if not counts:
+        return {}
+    facts = {"first": f"row-{rows[0]}"}
+    if len(rows) <= MOST_ALIVE:
+        facts |= {"passes": " ".join(map(str, rows)), "counts": " ".join(map(str, counts))}
+    return facts
 
 
 def _ids(rows: Sequence[int]) -> str:
