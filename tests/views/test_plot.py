@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -405,6 +406,51 @@ def test_a_series_is_drawn_into_axes_that_are_given_and_a_figure_is_as_large_as_
     history.record(**{name: 1.0}, other=2.0)
     with pytest.raises(HistoryError, match="ax= takes one series, and there are 2"):
         history.plot(ax=ax)
+
+
+def every_plot():
+    """Each plot that one panel can hold, by what it is."""
+    from naive_graph import LeafNode
+    from naive_graph.sequential import Dense, Sequential, expand, schedule
+    from naive_graph.tensor import DAGExecutionEngine
+    from naive_graph.views import cycles, gantt
+
+    w, engine = LeafNode.parameter([3.0, 4.0], "w"), DAGExecutionEngine(workers=2)
+    engine.backward((w * w).sum())
+    x, y = Variable(2.0, name="x"), Variable(1.0, name="y")
+    history = History()
+    for step in range(4):
+        history.record(x=2.0 - step / 4, y=1.0 - step / 4)
+    pipeline = schedule(expand(Sequential([Dense(1)], 2)))
+    return {
+        "history": partial(history.plot, series="x"),
+        "curve": partial(history.plot_path, x * x, x),
+        "contours": partial(history.plot_path, x * x + y * y, x, y),
+        "gantt": partial(gantt, engine),
+        "cycles": partial(cycles, pipeline, 4),
+        "compare": compare(f="beale", steps=5).plot,
+    }
+
+
+@pytest.mark.parametrize("kind", ["history", "curve", "contours", "gantt", "cycles", "compare"])
+def test_every_plot_is_drawn_into_axes_that_are_given_and_is_as_large_as_is_asked(kind):
+    from matplotlib.figure import Figure
+
+    plot, ax = every_plot()[kind], Figure().subplots()
+    assert plot(ax=ax, title="mine") is ax and ax.get_title() == "mine" and ax.has_data()
+    figure = plot(figsize=(9, 5), title="mine")
+    assert tuple(figure.get_size_inches()) == (9, 5) and figure.figure is figure
+
+
+@pytest.mark.parametrize("kind", ["gantt", "cycles", "compare"])
+def test_every_plot_keeps_a_users_style(kind):
+    import matplotlib.style
+
+    plot = every_plot()[kind]
+    with matplotlib.style.context("dark_background"), matplotlib.rc_context({"font.size": 17.0}):
+        figure = plot()
+        assert figure.get_facecolor()[:3] == (0.0, 0.0, 0.0)
+        assert figure.axes[-1].xaxis.label.get_size() == 17.0
 
 
 def test_a_plot_of_values_before_a_forward_says_what_to_do():

@@ -152,7 +152,7 @@ def _box(
     units: Sequence[Sequence[int]],
     counts: Sequence[int],
 ) -> Box:
-    """The box of what is alike; of a loop's body with the numbers of the last pass. counts: how often each loop runs."""
+    """The box of what is alike; of a body with the numbers of the last pass. counts: how often each loop runs."""
     part, rows = group[0], [unit[0] for unit in units]
     scope = tuple(f"loop-{frame}" for frame in part.frames)
     shown_row = rows[len(rows) // len(group) - 1]  # in the last pass of a loop

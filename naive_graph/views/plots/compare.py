@@ -27,6 +27,7 @@ from .figure import (
     add_legend,
     columns_of,
     explain,
+    finish_axes,
     finished,
     fitted,
     label_axes,
@@ -102,10 +103,31 @@ class Comparison:
         far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
         return [path.name, _rate(path), str(len(path.points) - 1), *(f"{each:.5g}" for each in ends), far]
 
-    def plot(self, title: str = "", save: Save = None) -> Plot:
-        """Each walk on contours of its own, so that none hides another, and the height of all at each step."""
+    def plot(
+        self, title: str = "", save: Save = None, *, ax: Any = None, figsize: tuple[float, float] | None = None
+    ) -> Any:
+        """Each walk on contours of its own, so that none hides another, and the height of all at each step.
+
+        figsize: in inches. With ax, axes of yours, all walks are drawn into them, on
+        the same contours, and they are returned.
+        """
+        if ax is not None:
+            return self._plot_into(ax, title)
         with our_style():
-            return finished(self._drawn()[0].figure, title, save)
+            return finished(self._drawn(figsize)[0].figure, title, save)
+
+    @property
+    def figure(self) -> Plot:
+        """The picture that a notebook shows."""
+        made: Plot = self.plot()
+        return made
+
+    def _plot_into(self, ax: Any, title: str) -> Any:
+        stage = self._stage(ax.figure, [ax])
+        for place, each in enumerate(self.paths):
+            stage.explain(ax.plot(*zip(*each.points), **_look(place, each), zorder=4)[0], each.name)
+        _mark_ends(stage, self, [ax])
+        return finish_axes(ax, (stage.handles, stage.texts), title)
 
     def animate(self, path: Save = None, frames: int = 40, *, save: Save = None) -> FilePath:
         """The walks as a film: `save` a .gif. The file may stand first, too, without its name."""
@@ -126,11 +148,11 @@ class Comparison:
             write_whole(target, film(stage, [*walks, *heights, title], chosen(longest, frames), show))
         return target
 
-    def _drawn(self) -> tuple[Stage, list[Any], list[Any]]:
+    def _drawn(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:
         """The picture, and in it the line of each walk and of its heights."""
         columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
         rows = -(-len(self.paths) // columns)
-        figure = new_plot((max(WIDE, ACROSS * columns), 1.0))
+        figure = new_plot((max(WIDE, ACROSS * columns), 1.0), figsize)
         grid = figure.add_gridspec(rows + 1, columns)
         panels = [figure.add_subplot(grid[divmod(place, columns)]) for place in range(len(self.paths))]
         stage, walks = self._stage(figure, panels), []
@@ -192,7 +214,7 @@ class Comparison:
         panel.set_title(panel.get_title("left"), pad=POINT * (high + 6)).set_parse_math(False)
         figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
-    def _stage(self, figure: Plot, panels: list[Any]) -> Stage:
+    def _stage(self, figure: Any, panels: list[Any]) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
         points = [point for path in self.paths for point, _ in _near(path, self.paths)]
         with Graph.scratch():
@@ -205,7 +227,7 @@ class Comparison:
         return stage
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return self.plot()._repr_mimebundle_(include, exclude)
+        return self.figure._repr_mimebundle_(include, exclude)
 
     def __str__(self) -> str:
         return self.table()

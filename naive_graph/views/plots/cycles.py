@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_axes, new_plot, our_style
+from .figure import Legend, Plot, Save, draw_panel, dressed, hatched, label_axes
 
 # isort: split
 from itertools import product
@@ -25,8 +25,9 @@ INCHES = 0.5, 0.42  # of one cell; of groups, whose versions have fewer letters,
 
 
 def cycles(
-    schedule: Any, iterations: int = 10, group_size: int | None = None, title: str = "", save: Save = None
-) -> Plot:
+    schedule: Any, iterations: int = 10, group_size: int | None = None, title: str = "", save: Save = None,
+    *, ax: Any = None, figsize: tuple[float, float] | None = None,
+) -> Any:  # fmt: skip
     """A pipeline's table: operators down, cycles across, the iteration in every cell.
 
     group_size: of the scheme with two buffers, whose groups alternate; without
@@ -34,8 +35,9 @@ def cycles(
     Below the iteration stands the version that is read, v0 and so on, or U0 and
     so on with groups, which also is the hatching: v2/3 where two are mixed, and
     after a triangle the version that the firing writes.
-    Clean iterations, which meet no conflict, have a bold frame. Raises
-    DrawingError for a table too wide to be read.
+    Clean iterations, which meet no conflict, have a bold frame. figsize: in inches.
+    With ax, axes of yours, the table is drawn into them, and they are returned.
+    Raises DrawingError for a table too wide to be read.
 
     >>> from naive_graph.sequential import Dense, Sequential, expand, schedule
     >>> stages = schedule(expand(Sequential([Dense(1)], 2)))
@@ -53,10 +55,8 @@ def cycles(
     dirty = {reader.partition("(")[2][:-1] for reader in met}
     late = {reader.name: distance for reader, _, distance in schedule.meetings()}
     names, writes = list(schedule.stages), []
-    with our_style():
-        size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
-        figure = new_plot(size)
-        panel = figure.subplots()
+
+    def draw(panel: Any) -> Legend:
         panel.set_xlim(0.5, count + 0.5)
         panel.set_ylim(len(names) - 0.5, -1.6)
         used: dict[str, None] = {}
@@ -81,10 +81,13 @@ def cycles(
         panel.set_yticks(range(len(names)), names)
         panel.grid(visible=False)
         label_axes(panel, "cycle", "")
-        _explain(figure, used, group_size)
-        told = f"Writes: {_listed(writes)}. Conflicts: {_listed(list(map(str, conflicts)))}."
-        figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {told}"
-        return finished(figure, title, save)
+        if isinstance(panel.figure, Plot):
+            told = f"Writes: {_listed(writes)}. Conflicts: {_listed(list(map(str, conflicts)))}."
+            panel.figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {told}"
+        return _legend(used, group_size)
+
+    size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
+    return draw_panel(draw, size, title, save, ax, figsize)
 
 
 def _listed(texts: list[str]) -> str:
@@ -119,7 +122,8 @@ def _draw_cell(panel: Any, at: Any, iteration: int, said: str, colour: str, hatc
         panel.text(across, down + 0.23, said, **looks)
 
 
-def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
+def _legend(used: Any, group_size: int | None) -> Legend:
+    """What the colours, the frame and the triangle are."""
     words = {
         EVEN: ("", "reads buffer 0: U0, U2, …" if group_size else "reads one version: v0, v1, …"),
         ODD: ("//", "reads buffer 1: U1, U3, …"),
@@ -130,4 +134,4 @@ def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
     frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
     triangle = Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle="")
     handles = [*(hatched(each, hatch) for each, (hatch, _) in kinds.items()), frame, triangle]
-    add_legend(figure, handles, [*(said for _, said in kinds.values()), "clean iteration", "writes that version"])
+    return handles, [*(said for _, said in kinds.values()), "clean iteration", "writes that version"]

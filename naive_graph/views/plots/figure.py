@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from itertools import pairwise
@@ -86,8 +86,18 @@ class Recorded(Protocol):
 NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  # backends that plt.show() opens none of
 
 
-def new_plot(size: tuple[float, float]) -> Plot:
-    """An empty figure, so many inches wide and high; pyplot knows it where it has windows to show it in."""
+def new_plot(size: tuple[float, float], figsize: tuple[float, float] | None = None) -> Plot:
+    """An empty figure, so many inches wide and high; pyplot knows it where it has windows to show it in.
+
+    figsize: what a user asked for, which `finished` holds to; our own size grows with legend and title.
+    """
+    size = figsize or size
+    made = _new_figure(size)
+    made.figsize = figsize
+    return made
+
+
+def _new_figure(size: tuple[float, float]) -> Plot:
     pyplot, backend = sys.modules.get("matplotlib.pyplot"), matplotlib.get_backend().lower()
     if pyplot is None or backend in NO_WINDOWS or backend.startswith("module:"):
         return Plot(figsize=size, layout="constrained")
@@ -123,6 +133,7 @@ class Plot(Figure):
             'plot.save("plot.svg"), or .png, and open that file.'
         )
 
+    figsize: tuple[float, float] | None = None  # that a user asked for
     trail: Living | None = None  # of a walk or a film: what makes it alive in a page
     told = ""  # the plot in words, where more can be said than what its axes are
 
@@ -202,7 +213,7 @@ def quiet_about_glyphs() -> Iterator[None]:
 
 def label_axes(panel: Any, across: str, up: str) -> None:
     """Name both axes, as far as they have room; a short name stands upright beside its axis."""
-    wide, high = panel.figure.get_size_inches() * 100 * 0.7
+    wide, high = panel.figure.bbox.size / panel.figure.dpi * 100 * 0.7
     panel.set_xlabel(fitted(across, wide)).set_parse_math(False)
     upright = {"rotation": 0, "ha": "right", "va": "center"} if len(up) <= 3 else {}
     panel.set_ylabel(fitted(up, high), **upright).set_parse_math(False)
@@ -296,6 +307,34 @@ def finished(figure: Plot, title: str, save: Save) -> Plot:
         figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size).set_parse_math(False)
     if title:
         figure.set_figheight(figure.get_figheight() + (wrapped.count("\n") + 1) * TITLE * 1.4 / 100)
+    if figure.figsize is not None:
+        figure.set_size_inches(figure.figsize)
     if save is not None:
         figure.save(save)
     return figure
+
+
+Legend = tuple[Sequence[Any], Sequence[str]]  # handles, and what each is
+
+
+def draw_panel(
+    draw: Callable[[Any], Legend], size: tuple[float, float], title: str, save: Save, ax: Any, figsize: Any
+) -> Any:
+    """A figure of one panel that `draw` fills, whose legend it returns; with ax, axes of a user's, these."""
+    if ax is not None:
+        return finish_axes(ax, draw(ax), title)
+    with our_style():
+        figure = new_plot(size, figsize)
+        handles, texts = draw(figure.subplots())
+        if handles:
+            add_legend(figure, handles, texts)
+        return finished(figure, title, save)
+
+
+def finish_axes(ax: Any, legend: Legend, title: str) -> Any:
+    """Axes of a user's with legend and title, in their own style."""
+    if legend[0]:
+        explain(ax, *legend, 1)
+    if title:
+        ax.set_title(title).set_parse_math(False)
+    return ax

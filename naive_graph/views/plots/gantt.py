@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import WIDE, Plot, Save, add_legend, dressed, finished, hatched, label_axes, new_plot, our_style
+from .figure import WIDE, Legend, Save, draw_panel, dressed, hatched, label_axes
 
 # isort: split
 from collections.abc import Callable, Sequence
@@ -32,13 +32,16 @@ LETTER = 0.014  # the width of a letter, in widths of the plot
 UNITS = ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds"))
 
 
-def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
+def gantt(
+    run: Any, title: str = "", save: Save = None, *, ax: Any = None, figsize: tuple[float, float] | None = None
+) -> Any:
     """The last run of an engine: a row for each worker, a bar for each task, in real time.
 
     Of a pipeline's run that was timed, or a list of its bars, a bar for each firing.
 
-    save: a path that ends in .png, .svg or .pdf. Raises DrawingError if nothing
-    was run.
+    save: a path that ends in .png, .svg or .pdf. figsize: in inches. With ax, axes of
+    yours, it is drawn into them, and they are returned. Raises DrawingError if
+    nothing was run.
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.tensor import DAGExecutionEngine
@@ -49,25 +52,25 @@ def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     """
     bars = run if isinstance(run, list) else getattr(run, "bars", None)
     if bars and all(hasattr(bar, "operator") for bar in bars):
-        return _plotted(bars, partial(_draw_firings, bars), title, save)
-    chosen = _checked(run)
-    return _plotted(chosen.bars, partial(_draw_tasks, chosen), title, save)
+        draw = partial(_draw_rows, bars, partial(_draw_firings, bars))
+    else:
+        chosen = _checked(run)
+        bars = chosen.bars
+        draw = partial(_draw_rows, bars, partial(_draw_tasks, chosen))
+    workers = 1 + max(bar.worker for bar in bars)
+    return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
 
 
-def _plotted(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], title: str, save: Save) -> Plot:
+def _draw_rows(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], panel: Any) -> Legend:
     """A row for each worker. draw: puts the bars into a panel, in a unit of time, and gives the looks of them."""
     seconds, workers = max(bar.end for bar in bars), 1 + max(bar.worker for bar in bars)
     unit, named = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
-    with our_style():
-        figure = new_plot((1.4 * WIDE, 1.0 + 0.6 * workers))
-        panel = figure.subplots()
-        looks = draw(panel, unit)
-        panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))
-        panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
-        panel.grid(visible=False)
-        label_axes(panel, f"{named} since the run began", "")
-        add_legend(figure, [hatched(colour, hatch) for colour, hatch, _ in looks], [word for _, _, word in looks])
-        return finished(figure, title, save)
+    looks = draw(panel, unit)
+    panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))
+    panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
+    panel.grid(visible=False)
+    label_axes(panel, f"{named} since the run began", "")
+    return [hatched(colour, hatch) for colour, hatch, _ in looks], [word for _, _, word in looks]
 
 
 def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:

@@ -235,8 +235,8 @@ class History(Suggesting, Sequence[dict[str, float]]):
 
     def plot_path(
         self, f: Node, x: Node, y: Node | None = None, *, title: str = "", save: str | os.PathLike[str] | None = None,
-        figsize: tuple[float, float] | None = None,
-    ) -> Plot:  # fmt: skip
+        ax: Any = None, figsize: tuple[float, float] | None = None,
+    ) -> Any:  # fmt: skip
         """The walk on the graph of f: on its curve over x, or on its contours over x and y.
 
         f, x, y: nodes. A leaf's walk is the series recorded from it, or the
@@ -246,10 +246,12 @@ class History(Suggesting, Sequence[dict[str, float]]):
         In a notebook, and saved as .html, the walk is alive: a slider leads the
         point along it, from step to step; a pointer or arrow keys put the point
         anywhere, and from there one of the seven trainers goes downhill.
+
+        figsize: in inches. With ax, axes of yours, the walk is drawn into them, and they are returned.
         """
         from .walk import plot_walk
 
-        return plot_walk(self, f, x, y, title, save, figsize)
+        return plot_walk(self, f, x, y, title, save, ax, figsize)
 
     def animate(
         self, f: Node, x: Node, y: Node | None = None, *, save: str | os.PathLike[str], frames: int = 60

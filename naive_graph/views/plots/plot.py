@@ -8,7 +8,20 @@ from typing import Any
 
 from ...core.number import shortened
 from ...errors import HistoryError
-from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, look_of, new_plot, our_style
+from .figure import (
+    WIDE,
+    Plot,
+    Recorded,
+    Save,
+    add_legend,
+    finish_axes,
+    finished,
+    fitted,
+    label_axes,
+    look_of,
+    new_plot,
+    our_style,
+)
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
 PANEL = 215  # pixels of a panel's width, where there are several
@@ -56,11 +69,9 @@ def _plot_into(
         _draw_crosses(ax, values, place, log)
     ax.set(xlabel="step", yscale="log" if log else "linear")
     ax.set_ylabel(name).set_parse_math(False)
-    if title:
-        ax.set_title(title).set_parse_math(False)
     if len(titles) > 1:
         ax.legend()
-    return ax
+    return finish_axes(ax, ((), ()), title)
 
 
 def _panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[Plot, list[Any], int]:
@@ -68,7 +79,7 @@ def _panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[
     columns = min(4, -(-len(names) // 4))
     rows = -(-len(names) // columns)
     size = WIDE + PANEL / 100 * (columns - 1), 0.5 + rows * min(2.4, max(1.4, 5.6 / rows))
-    figure = new_plot(figsize or size)
+    figure = new_plot(size, figsize)
     panels = figure.subplots(rows, columns, sharex=True, squeeze=False).flatten().tolist()
     for empty in panels[len(names) :]:
         empty.remove()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, new_plot, our_style
+from .figure import WIDE, Recorded, Save, add_legend, finish_axes, finished, fitted, label_axes, new_plot, our_style
 
 # isort: split
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +47,7 @@ class Walk:
 class Stage:
     """A figure with the curve or the contours of f, and where the walk stands in it."""
 
-    figure: Plot
+    figure: Any
     panel: Any
     surface: Surface
     walk: Walk
@@ -71,10 +72,14 @@ class Stage:
 
 
 def plot_walk(
-    history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: Save, figsize: tuple[float, float] | None
-) -> Plot:
-    """The figure that `History.plot_path` returns."""
-    stage = set_stage(history, f, x, y, figsize or SIZE)
+    history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: Save, ax: Any = None,
+    figsize: tuple[float, float] | None = None,
+) -> Any:  # fmt: skip
+    """The figure that `History.plot_path` returns, or the axes that it was given."""
+    stage = set_stage(history, f, x, y, figsize, ax)
+    if ax is not None:
+        _draw_walk(stage)
+        return finish_axes(ax, (stage.handles, stage.texts), title)
     with our_style():
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
@@ -82,17 +87,22 @@ def plot_walk(
         return finished(stage.figure, title, save)
 
 
-def set_stage(history: Recorded, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] = SIZE) -> Stage:
-    """The curve or the contours of f around the walk, the walk not yet drawn."""
+def set_stage(
+    history: Recorded, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] | None = None, ax: Any = None
+) -> Stage:
+    """The curve or the contours of f around the walk, the walk not yet drawn; ax: axes of a user's, for these."""
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
     if y is None:
         walk = walk.thinned(surface.affordable(len(walk.points), 200))
     spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
-    with our_style():
-        figure = new_plot(figsize)
-        stage = Stage(figure, figure.subplots(), surface, walk, spots)
-        (_draw_curve if y is None else draw_contours)(stage, f.name or "f")
+    with nullcontext() if ax is not None else our_style():
+        figure: Any = new_plot(SIZE, figsize) if ax is None else ax.figure
+        stage = Stage(figure, ax if ax is not None else figure.subplots(), surface, walk, spots)
+        if y is None:
+            _draw_curve(stage, f.name or "f")
+        else:
+            draw_contours(stage, f.name or "f", [] if ax is None else [ax])
     return stage
 
 
