@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import escape
 from pathlib import Path
 
 from ..errors import NaiveGraphError
+from .look import LAYOUT, page_style
 
 HERE = Path(__file__).parent
 SPOKEN = re.compile(
@@ -23,13 +25,18 @@ def piece(name: str) -> str:
 
 def packed(name: str) -> str:
     """A file of ours without indents and lines that only explain: it is in every output of a notebook."""
-    lines = map(str.strip, piece(name).splitlines())
+    lines = map(str.strip, piece(name).replace('"LAYOUT"', json.dumps(LAYOUT)).splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def page_of_its_own(title: str, body: str, policy: str) -> str:
     """A page that needs no network."""
-    return piece("own.html").format(title=escape(title), body=body, policy=policy)
+    return piece("own.html").format(title=escape(title), body=body, policy=policy, style=root_style())
+
+
+def root_style() -> str:
+    """How a page of ours looks behind what it shows: one ground everywhere, also where it is dark."""
+    return page_style(":root", "ground", "ink")
 
 
 def in_words(text: str) -> str:

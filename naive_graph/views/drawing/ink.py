@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..look import COLOURS, FONT, LIGHT, LINE, SMALL, TEXT, TITLE, heat, svg_style
+from ..look import BASE, COLOURS, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heat, svg_style
 from .dot import heading
-from .layout import MARGIN, Page
+from .layout import Page
 from .lettering import text_width
 from .names import ordinal
 from .scene import Arrow, Box, Cell, Scene
 from .shapes import box_size, outline, placed
 
 DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"', "solid": ""}
-BASELINE = 4.5  # from the middle of a text down to its base
 
 
 def inked(page: Page, said: str) -> str:
@@ -106,7 +105,7 @@ def _arrow(arrow: Arrow, page: Page, boxes: dict[str, Box]) -> str:
         f"{_title(', '.join(filter(None, (ends, operand, arrow.label))))}"
         f'<path d="{page.curves.get(arrow.id, "")}" fill="none" stroke="{soft}"/>'
         f'<polygon points="{head}" fill="{soft}"/>'
-        f"{_text(x, y + BASELINE, arrow.label, arrow.ink, TEXT) if arrow.label else ''}</g>\n"
+        f"{_text(x, y + BASE, arrow.label, arrow.ink, TEXT) if arrow.label else ''}</g>\n"
     )
 
 

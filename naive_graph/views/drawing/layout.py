@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import hypot
 from typing import Any
 
-from ..look import LINE, READ, SMALL, TEXT, TITLE
+from ..look import HEAD, LINE, MARGIN, PAD, READ, SMALL, TEXT, TITLE, WAYS
 from .dot import MANY, ON, dot_text, heading, without_frames
 from .engine import TooMuch, places
 from .lettering import text_width
@@ -14,12 +14,8 @@ from .scene import Scene
 from .shapes import Point, box_size
 
 Frame = tuple[float, float, float, float]  # left, top, width, height
-MARGIN = 8.0
-PAD, HEAD = 6.0, 20.0  # of a frame, around what is in it, and above for its name
 WINDOW = 1280.0, 720.0  # pixels, of a screen that a picture without a page is made for
 MOST = 1_500  # boxes that dot lays out in some seconds; arrows are counted as well
-# How a picture may be laid out, the first that shows all of it; else the one that shows most.
-WAYS = (("LR", False), ("TB", False), ("TB", True), ("LR", True))
 
 
 @dataclass

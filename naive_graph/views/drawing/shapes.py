@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..look import LINE, RADIUS
+from ..look import APART, BASE, BEHIND, LINE, RADIUS, ROOMS, ROUND, THIN, USUAL_ROOM
 from .lettering import text_width
 from .scene import Box
 
 Point = tuple[float, float]
-APART = 10.0  # between texts in one line
-THIN = 20.0  # the height of a box whose texts stand in one line
-BASE = 4.5  # from the middle of a line down to its base
-BEHIND = 4.0  # how far a folded box's second sheet looks out
-ROUND = 14.0  # of the corners of what varies
-# What an outline needs beside its text: to the left and right, above and below.
-ROOM = {"pill": (18.0, 8.0), "hexagon": (24.0, 6.0), "sheets": (14.0, 10.0), "plaintext": (4.0, 0.0)}
 
 
 class PlacedLine(NamedTuple):
@@ -30,7 +23,7 @@ class PlacedLine(NamedTuple):
 def box_size(box: Box, flat: bool = False) -> Point:
     """How wide and how high a box is: as small as its text. flat: all of it in one line."""
     widths = [text_width(line) for line in box.lines]
-    beside, above = ROOM.get(box.look.shape, (12.0, 6.0))
+    beside, above = ROOMS.get(box.look.shape, USUAL_ROOM)
     if flat and not box.grid:
         return sum(widths) + APART * (len(widths) - 1) + beside, THIN
     wide, high = max(widths, default=0.0), float(LINE * len(widths))

@@ -1,12 +1,9 @@
 // A drawing that dot lays out and a view that scrolls over it: for pictures and for the stepper.
 // Opening and closing a scope, or another window, lays out anew; what is looked at stays where it was.
 
-const READ = 10, LEAST = 9, SMALL = 11, TEXT = 13, LINE = 16, THIN = 20, APART = 10;  // pixels: of text that is read at ease, and on a phone; as Python draws
-const ROOMS = { pill: [18, 8], hexagon: [24, 6], sheets: [14, 10], plaintext: [4, 0] };  // an outline beside its text
+const { TEXT, SMALL, LEAST, READ, LINE, APART, THIN, BASE, BEHIND, ROUND, ROOMS, USUAL_ROOM, MARGIN, PAD, HEAD, WAYS } = "LAYOUT";  // which Python puts here: views/look.py
 const MOST_LAID = 600;  // boxes that dot lays out while somebody waits
 const MOTION = 200;  // milliseconds
-const PAD = 10, SIDE = 6, HEAD = 20;  // around all; of a frame, around what is in it, and above for its name
-const WAYS = [["LR"], ["TB"], ["TB", "flat"], ["LR", "flat"]];
 const NARROW = 600;  // pixels: there arrows lead down
 
 function make(tag, attributes = {}, ...children) {
@@ -80,22 +77,22 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
       return [Number(rect.getAttribute("width")), Number(rect.getAttribute("height"))];
     }
     if (!widths.has(id)) widths.set(id, texts(node).map((each) => TEXT * long(said(each))));
-    const each = widths.get(id), [beside, above] = ROOMS[node.dataset.shape] ?? [12, 6];
+    const each = widths.get(id), [beside, above] = ROOMS[node.dataset.shape] ?? USUAL_ROOM;
     if (flat) return [each.reduce((sum, one) => sum + one + APART, -APART) + beside, THIN];
     return [Math.max(0, ...each) + beside, LINE * each.length + above];
   }
   function shape(id, flat) {
     const node = nodes.get(id), [across, down] = sizeOf(id, flat), [x, y] = [across / 2, down / 2];
     if (node.querySelector(".cell")) return;
-    const sheets = node.dataset.shape === "sheets" ? 4 : 0;
+    const sheets = node.dataset.shape === "sheets" ? BEHIND : 0;
     [...node.querySelectorAll("rect")].forEach((rect, at) => facts(rect, { x: sheets && !at ? sheets - x : -x,
       y: at ? sheets - y : -y, width: across - sheets, height: down - sheets,
-      rx: node.dataset.shape === "pill" ? Math.min(14, y) : rect.getAttribute("rx") }));
+      rx: node.dataset.shape === "pill" ? Math.min(ROUND, y) : rect.getAttribute("rx") }));
     node.querySelector("polygon")?.setAttribute("points", [[-x, 0], [8 - x, -y], [x - 8, -y], [x, 0], [x - 8, y], [8 - x, y]].join(" "));
     const each = widths.get(id);
     let end = -each.reduce((sum, one) => sum + one + APART, -APART) / 2;
     texts(node).forEach((line, at) => {
-      facts(line, flat ? { x: end + each[at] / 2, y: 4.5 } : { x: 0, y: LINE * (at - (each.length - 1) / 2) + 4.5 });
+      facts(line, flat ? { x: end + each[at] / 2, y: BASE } : { x: 0, y: LINE * (at - (each.length - 1) / 2) + BASE });
       end += each[at] + APART;
     });
   }
@@ -194,7 +191,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   /** Where dot puts all: boxes and frames, what stands on arrows, and their lines and heads. */
   function placesOf({ bb, objects = [], edges: lines = [] }, flat) {
     const [, , across, tall] = bb.split(",").map(Number), depth = Math.max(0, ...[...nodes.values()].map((node) => path(node).length));
-    const [left, top] = [PAD + SIDE * depth, PAD + HEAD * depth], made = { boxes: new Map(), on: new Map(), drawn: new Map(), wide: across + 2 * left, high: tall + top + left };
+    const [left, top] = [MARGIN + PAD * depth, MARGIN + HEAD * depth], made = { boxes: new Map(), on: new Map(), drawn: new Map(), wide: across + 2 * left, high: tall + top + left };
     const at = (spot) => { const [x, y] = spot.split(",").map(Number); return [x + left, tall - y + top]; };
     for (const each of objects) {
       const id = each.name.replace(/^cluster_/, "");
@@ -221,8 +218,8 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     const isIn = (id, frame) => path(element(id)).includes(frame), open = [...frames.keys()].filter((id) => shown(id) && !shut.has(id));
     for (const id of open.sort((one, other) => path(frames.get(other)).length - path(frames.get(one)).length)) {
       const within = [...boxes].filter(([each]) => isIn(each, id)).map(([, box]) => box), least = (axis) => Math.min(...within.map((box) => box[axis]));
-      const most = (axis) => Math.max(...within.map((box) => box[axis] + box[axis + 2])), [left, top] = [least(0) - SIDE, least(1) - HEAD];
-      boxes.set(id, [left, top, Math.max(most(0) + SIDE - left, SMALL * long(title(id)) + 16), most(1) + SIDE - top]);
+      const most = (axis) => Math.max(...within.map((box) => box[axis] + box[axis + 2])), [left, top] = [least(0) - PAD, least(1) - HEAD];
+      boxes.set(id, [left, top, Math.max(most(0) + PAD - left, SMALL * long(title(id)) + 16), most(1) + PAD - top]);
     }
     const touch = (one, other) => [0, 1].every((axis) => one[axis] < other[axis] + other[axis + 2] && other[axis] < one[axis] + one[axis + 2]);
     const holds = (one, other) => [0, 1].every((axis) => one[axis] <= other[axis] && other[axis] + other[axis + 2] <= one[axis] + one[axis + 2]);
@@ -251,7 +248,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     edge.querySelector(".ng-count")?.remove();
     if (own) own.style.display = first ? "none" : "";
     const words = first && others.length ? edge.appendChild(make("svg:text", { class: "ng-count", "text-anchor": "middle", "font-size": TEXT }, `${others.length + 1}×`)) : own;
-    if (words && spot) facts(words, { x: spot[0], y: spot[1] + 4.5 });
+    if (words && spot) facts(words, { x: spot[0], y: spot[1] + BASE });
   }
   function frame(id) {
     const [x, y, width, height] = spots.get(id), each = frames.get(id), isShut = shut.has(id), size = Math.max(isShut ? TEXT : SMALL, isShut ? 0 : Math.min(24, READ / scale));
@@ -260,7 +257,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     facts(box, { x, y, width, height });
     const letters = [...title(id)], short = letters.map((_, at) => `${letters.slice(0, -at - 1).join("")}…`);
     words.textContent = isShut ? counted(id) : [title(id), ...short].find((said) => size * long(said) < width - 12) ?? "";
-    facts(words, { x: isShut ? x + width / 2 : x + 8, y: isShut ? y + height / 2 + 4.5 : y + 3 + size, "font-size": size,
+    facts(words, { x: isShut ? x + width / 2 : x + 8, y: isShut ? y + height / 2 + BASE : y + 3 + size, "font-size": size,
       "text-anchor": isShut ? "middle" : "start", "aria-label": `${isShut ? "open" : "close"} ${title(id)}`, "aria-expanded": !isShut });
     facts(plate, { x: x + 6, y: y + 2, width: isShut ? 0 : size * long(words.textContent) + 4, height: size + 4 });
   }
@@ -281,7 +278,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number);
     for (const [id, node] of nodes) {
       const [x, y] = node.getAttribute("transform").match(/-?[\d.]+/g).map(Number), box = (node.querySelector("rect, polygon") ?? node).getBBox();
-      const sheets = node.dataset.shape === "sheets" ? 4 : 0;
+      const sheets = node.dataset.shape === "sheets" ? BEHIND : 0;
       spots.set(id, [x + box.x - sheets, y + box.y, box.width + sheets, box.height + sheets]);
     }
     for (const [id, each] of frames) spots.set(id, ["x", "y", "width", "height"].map((side) => Number(each.querySelector("rect").getAttribute(side))));
@@ -312,7 +309,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     for (const [id, node] of nodes) {
       const first = texts(node)[0];
       if (!first || !shown(id)) continue;
-      const fits = small && spots.has(id) && font * long(first.textContent) < spots.get(id)[2] + 2 * PAD && font < spots.get(id)[3] + PAD;
+      const fits = small && spots.has(id) && font * long(first.textContent) < spots.get(id)[2] + 2 * MARGIN && font < spots.get(id)[3] + MARGIN;
       first.classList.toggle("ng-short", fits);
       first.setAttribute("font-size", fits ? font : TEXT);
     }
@@ -332,7 +329,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     if (!box) return;
     const to = [view.clientWidth, view.clientHeight].map((room, axis) => {
       const size = box[axis + 2] * scale;
-      return box[axis] * scale - (size < room ? (room - size) / 2 : PAD);
+      return box[axis] * scale - (size < room ? (room - size) / 2 : MARGIN);
     });
     view.scrollTo(...to);
   }
@@ -350,7 +347,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     const spot = spots.get(holder(id ?? "")) ?? [wide, high, 0, 0], room = [view.clientWidth / scale, view.clientHeight / scale];
     const seen = [...spots].filter(([each]) => shown(each) && (!frames.has(each) || shut.has(each))).map(([, box]) => box);
     const starts = [0, 1].map((axis) => {  // where the view may begin, so that the box is seen whole
-      const [low, far] = [spot[axis] + spot[axis + 2] + PAD - room[axis], spot[axis] - PAD].map((at) => within(0, at, Math.max(0, [wide, high][axis] - room[axis])));
+      const [low, far] = [spot[axis] + spot[axis + 2] + MARGIN - room[axis], spot[axis] - MARGIN].map((at) => within(0, at, Math.max(0, [wide, high][axis] - room[axis])));
       return Array.from({ length: 13 }, (_, at) => low + ((far - low) * at) / 12);
     });
     let most = -1, to = [0, 0];
