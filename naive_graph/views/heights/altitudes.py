@@ -19,7 +19,7 @@ from ..drawing.picture import Picture, file_of, write_whole
 from ..drawing.scene import Wishes
 from ..drawing.tensors import tensor_scene
 from ..look import COLD, WARM, page_style
-from ..pieces import packed, piece
+from ..pieces import packed, piece, root_style
 from ..policy import policy
 from .packed import Altitudes
 from .subject import subject_of
@@ -70,7 +70,7 @@ class AltitudesPage(Suggesting):
     def html(self) -> str:
         """The page as text. It loads nothing, and runs no script but its own."""
         whole = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
-        look = style() + self._styles
+        look = root_style() + style() + self._styles
         return piece("heights/altitudes.html").format(
             title=escape(self.title),
             blob=base64.b64encode(self._blob).decode(),

@@ -8,7 +8,7 @@ from html import escape
 
 from ..drawing.engine import packed_code
 from ..look import page_style
-from ..pieces import in_words, packed, piece
+from ..pieces import in_words, packed, piece, root_style
 from ..policy import policy
 from ..steps.packing import PackedWalk
 
@@ -35,6 +35,7 @@ def style() -> str:
 
 def page(walk: PackedWalk) -> str:
     """The page as text."""
+    look = root_style() + style()
     whole = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
     return piece("stepper/page.html").format(
         language=in_words("en"),  # a catalogue says which language it is
@@ -42,6 +43,6 @@ def page(walk: PackedWalk) -> str:
         walk=base64.b64encode(walk.blob).decode(),
         dot=packed_code(),
         script=whole,
-        style=style(),
-        policy=policy(whole, style=style(), dot=True),
+        style=look,
+        policy=policy(whole, style=look, dot=True),
     )
