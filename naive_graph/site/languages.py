@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.language import has, languages, messages, translated
-from .lessons import GUESSED, LessonPage, page
+from .lessons import LessonPage, page
 from .words import markdown
 
 WAY = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
@@ -30,7 +30,7 @@ def pages(
         for each in there:
             cells = translated(json.loads(each.notebook.read_text("utf-8")), each.notebook, language)["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
-            body = page(cells, playground).replace(GUESSED, messages(language).message(GUESSED))
+            body = page(cells, playground, messages(language).message)
             parts = re.findall(r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE)
             told.append((each.name, f"{each.number}. {title}", each._replace(title=title, body=body, parts=parts)))
         for before, (name, title, lesson), after in zip([None, *told], told, [*told[1:], None]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from .words import markdown, place, templates
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
 GUESSED = "You have made your guess? This is what the cell shows."
+EXPECTED = "Expected output:"  # of a cell that was not run in the page
 ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)  # of a notebook
 SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -92,10 +93,11 @@ def _led(body: str, playground: bool) -> str:
     )
 
 
-def page(cells: list[Any], playground: bool = False) -> str:
-    """The cells of a notebook, to be read."""
+def page(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
+    """The cells of a notebook, to be read. say: what a text of ours is in the language of the page."""
     made = templates().get_template("cells.html")
-    return str(made.render(cells=cells, playground=playground, guessed=GUESSED, exercise=_exercise, output=output))
+    words = {"guessed": say(GUESSED), "expected": say(EXPECTED)}
+    return str(made.render(cells=cells, playground=playground, exercise=_exercise, output=output, **words))
 
 
 def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:

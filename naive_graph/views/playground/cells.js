@@ -199,6 +199,7 @@
     if (!cell) return;
     now = { cell, act, out: act ? cell.told : cell.result, sent: { ...files } };
     now.out.replaceChildren();
+    delete now.out.dataset.expected;  // what comes now is the cell's own
     if (!act) cell.box.dataset.state = "runs";
     state(say("runs", cell));
     const source = act ? `__import__("naive_graph").${act}("${cell.exercise}")` : text(cell);
