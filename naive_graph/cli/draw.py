@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CommandError, ExpressionError
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
-from ..graph.printed import wrapped
+from ..graph.printed import wrapped_to_terminal
 from ..views.drawing.draw import draw
 from ..views.drawing.picture import FORMS
 from .expression import read
@@ -28,11 +28,11 @@ def draw_expression(expression: str, values: Sequence[str], output: Path, opened
         Graph.forward(f)
         if not isinstance(f, Constant):
             Graph.backward(f)
-        print(wrapped(_summary(f)))
+        print(wrapped_to_terminal(_summary(f)))
         draw(f, **wishes).save(output)
     for note in noted:
         # Where it was written is a line of this program, which says nothing to the reader.
-        print(wrapped(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
+        print(wrapped_to_terminal(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
     written(output, opened)
     return 0
 

@@ -22,11 +22,27 @@ from typing import Any, NoReturn
 from ..core.imports import door
 from ..core.version import __version__
 from ..errors import CommandError, ExpressionError, NaiveGraphError, OperatorNameError
+from ..graph.printed import wrapped, wrapped_to_terminal
 
 PROGRAM = "naive-graph"
 MISUSE = CommandError, ExpressionError, OperatorNameError  # the words are wrong, whatever there is on the disk
 COMMANDS = Path(__file__).with_name("commands.toml")
-_AS_WRITTEN = argparse.RawDescriptionHelpFormatter
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help as it is written, in a terminal too narrow for that wrapped anew; examples stay lines that can be copied."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.strip("\n").split("\n\n")
+        fits = [all(len(line) <= width for line in part.splitlines()) for part in parts]
+        return "\n\n".join(part if fit else _rewrapped(part, width) for part, fit in zip(parts, fits))
+
+
+def _rewrapped(paragraph: str, width: int) -> str:
+    if not re.search(r"^ ", paragraph, re.MULTILINE):
+        return fill(" ".join(paragraph.split()), width)
+    lines = paragraph.splitlines()
+    return "\n".join(line if line.startswith(f"  {PROGRAM}") else wrapped(line, width) for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _stopped()
     except (NaiveGraphError, OSError) as error:
         if not isinstance(error, BrokenPipeError):  # there the reader, `head` say, has seen enough
-            print(f"{PROGRAM}: {_told(error)}", file=sys.stderr)
+            print(_as_wide(f"{PROGRAM}: {_told(error)}"), file=sys.stderr)
         _drop_unwritten()
         return 2 if isinstance(error, MISUSE) else 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
@@ -68,6 +84,11 @@ def _told(error: Exception) -> str:
         about = "the output" if error.filename is None else repr(str(error.filename))
         return f"Cannot read or write {about}: {error.strerror}. Choose another place."
     return " ".join(str(error).split())
+
+
+def _as_wide(said: str) -> str:
+    """What went wrong, in a terminal in lines that fit it; for a program that reads it, in one."""
+    return wrapped_to_terminal(said) if sys.stderr.isatty() else said
 
 
 def _stopped() -> int:
@@ -107,16 +128,15 @@ class _Parser(argparse.ArgumentParser):
         near = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), 1) if wrong else []
         if wrong and near:
             message = f"there is no {wrong[1]!r}. Did you mean {near[0]!r}?"
-        self.exit(
-            2, f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help\n".replace("?.", "?")
-        )
+        said = f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help".replace("?.", "?")
+        self.exit(2, f"{_as_wide(said)}\n")
 
 
 def command_line() -> argparse.ArgumentParser:
     """Everything that can be said on the command line, as `commands.toml` has it."""
     said = tomllib.loads(COMMANDS.read_text(encoding="utf-8"))
     about = "A computation graph of single numbers that can be looked at from every side."
-    parser = _Parser(PROGRAM, description=about, epilog=said["notes"], formatter_class=_AS_WRITTEN)
+    parser = _Parser(PROGRAM, description=about, epilog=said["notes"], formatter_class=_Help)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(parser=parser)
     _add_commands(parser, said["commands"], dest="command")
@@ -127,8 +147,8 @@ def _add_commands(parser: argparse.ArgumentParser, said: dict[str, Any], **how: 
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", **how)
     for name, facts in said.items():
         says, notes = facts["says"], facts.get("notes", "")
-        described = fill(f"{says[0].upper()}{says[1:]}.", 78)
-        own = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_AS_WRITTEN)
+        described = f"{says[0].upper()}{says[1:]}."
+        own = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_Help)
         own.set_defaults(parser=own, runs=facts.get("runs"))
         for flags, option in facts.get("options", {}).items():
             if "type" in option:

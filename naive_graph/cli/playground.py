@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ..graph.printed import wrapped
+from ..graph.printed import wrapped_to_terminal
 from ..views.playground.folder import write_playground
 from .serving import serve
 
@@ -15,7 +15,8 @@ def playground(output: Path | None, parts: Path | None, port: int | None, opened
     if output is not None:
         write_playground(output, parts)
         print(f"written: {output / 'index.html'}")
-        print(wrapped("Any web server hands it out. A browser does not run it from the disk: it wants http or https."))
+        said = "Any web server hands it out. A browser does not run it from the disk: it wants http or https."
+        print(wrapped_to_terminal(said))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         write_playground(Path(folder), parts)

@@ -9,7 +9,7 @@ from typing import IO
 
 from ..core.imports import door
 from ..errors import SequentialError
-from ..graph.printed import wrapped
+from ..graph.printed import wrapped_to_terminal
 from ..views.drawing.draw import draw
 from .draw import check_suffix, written
 
@@ -45,16 +45,16 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
     else:
         print(f"{shown}: ok, {len(program)} network{'s' * (len(program) != 1)}")
     for note in noted:
-        print(wrapped(f"note: {note.message}"))
+        print(wrapped_to_terminal(f"note: {note.message}"))
     for result in program:
         network = program[result]
         head = f"\n{result}, from {network.streams.data} and {network.streams.labels}:"
-        print(wrapped(f"{head}\n{network.summary()}"))
+        print(wrapped_to_terminal(f"{head}\n{network.summary()}"))
         if not check and not expand:
-            print(wrapped(f"\n{network.expand().text()}"))
+            print(wrapped_to_terminal(f"\n{network.expand().text()}"))
     if expand:
         main = program.expand()
-        print(wrapped(f"\nbefore:\n{program.text()}\nafter:\n{main.text()}"))
+        print(wrapped_to_terminal(f"\nbefore:\n{program.text()}\nafter:\n{main.text()}"))
         if output is not None and program:
             for word, fold in (("before", True), ("after", False)):
                 picture = output.with_stem(f"{output.stem}-{word}")

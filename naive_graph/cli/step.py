@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..graph.graph import Graph
 from ..graph.nodes import Constant
-from ..graph.printed import wrapped
+from ..graph.printed import wrapped_to_terminal
 from ..views.steps.record import step
 from ..views.steps.run import Cast
 from ..views.steps.shown import Steps
@@ -42,9 +42,9 @@ def step_expression(
             written(steps.save(output, expression), opened)
         elif listed or not sys.stdin.isatty() or not sys.stdout.isatty():
             events = told(steps)
-            print(wrapped("\n".join(f"{place:5}  {_sentence(each)}" for place, each in enumerate(events))))
+            print(wrapped_to_terminal("\n".join(f"{place:5}  {_sentence(each)}" for place, each in enumerate(events))))
         else:
-            walk(steps, one_key, lambda text: print(wrapped(text)))
+            walk(steps, one_key, lambda text: print(wrapped_to_terminal(text)))
     return 0
 
 

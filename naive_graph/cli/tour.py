@@ -20,7 +20,7 @@ from ..errors import DrawingError, MissingToolError
 from ..graph.derive import gradients
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
-from ..graph.printed import wrapped
+from ..graph.printed import wrapped_to_terminal
 from ..views.drawing.draw import draw
 from ..views.plots.history import History
 
@@ -76,8 +76,8 @@ def tour(out: Path) -> int:
     """
     _check_tools()
     _check_writable(out)
-    print("Two functions, as graphs of single numbers, walked downhill by their gradients.")
-    print('"ok": the number is the known one, to one unit in its fifteenth digit.')
+    print(wrapped_to_terminal("Two functions, as graphs of single numbers, walked downhill by their gradients."))
+    print(wrapped_to_terminal('"ok": the number is the known one, to one unit in its fifteenth digit.'))
     wrong = sum(visit(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
     if wrong:
         print(f"\nNumbers that are not the known ones: {wrong}, marked WRONG above. Please report this.")
@@ -89,14 +89,14 @@ def tour(out: Path) -> int:
 def visit(problem: Problem, number: int, out: Path) -> int:
     """Show one problem from its formula to its pictures; return how many known numbers were missed."""
     with Graph.scratch():
-        print(wrapped(f"\n{number}. {problem.name}\n{_formulas(problem)}"))
+        print(wrapped_to_terminal(f"\n{number}. {problem.name}\n{_formulas(problem)}"))
     with Graph.scratch():
         f, variables = problem.build()
         print(f"  graph:   {len(Graph.node_list)} nodes; each step is x <- x - {RATE} * df/dx")
         history = descend(problem, f, variables, out)
         wrong = _print_comparison(problem, history, variables)
         _plot(problem, f, variables, history, out)
-    print(wrapped(f"  {problem.lesson}"))
+    print(wrapped_to_terminal(f"  {problem.lesson}"))
     return wrong
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TypeVar
 
@@ -16,6 +18,7 @@ from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import NaiveGraphError, NodeError, PlaceHolderError
 
 Item = TypeVar("Item")
+NARROWEST = 30  # letters of a line, in whatever terminal
 WIDTH, CELL = 80, 28  # letters of a terminal's line, and of a table's cell at most
 MOST_TOLD = 30  # nodes whose formula stands in one line
 MOST_ROWS = 60  # of a table; the middle of a longer one is left out
@@ -155,19 +158,28 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
-def wrapped(text: str) -> str:
+def wrapped_to_terminal(text: str) -> str:
+    """The text wrapped to the width of the terminal, which is asked when something is printed; at most 80."""
+    return wrapped(text, min(WIDTH, max(NARROWEST, get_terminal_size((WIDTH, 24)).columns)))
+
+
+def wrapped(text: str, width: int = WIDTH) -> str:
     """The text with its long lines broken between words, to fit a terminal; a long word stays whole.
+
+    What goes on in the next line stands under its beginning; of a numbered line, under its text.
 
     >>> wrapped("f = " + " + ".join(["x"] * 30)).splitlines()[1]
     '    x + x + x + x + x + x + x + x + x + x + x'
     """
-    return "\n".join(line if len(line) <= WIDTH else _broken(line) for line in text.splitlines())
+    return "\n".join(line if len(line) <= width else _broken(line, width) for line in text.splitlines())
 
 
-def _broken(line: str) -> str:
+def _broken(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip()))
+    number = re.match(r" *\d+  ", line)
+    further = " " * len(number[0]) if number else f"{indent}    "
     return fill(
-        line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",
+        line.lstrip(), width, initial_indent=indent, subsequent_indent=further,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 

@@ -1,5 +1,8 @@
 """What is written to a terminal fits 80 columns."""
 
+import sys
+from contextlib import suppress
+
 import pytest
 
 pytest.importorskip("numpy")
@@ -38,6 +41,26 @@ def test_what_a_command_says_fits(words, tmp_path, monkeypatch, capsys):
     except SystemExit as end:
         assert not end.code
     assert too_wide(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize("words", [each for each in COMMANDS if {"--help", "step", "draw"} & {*each}], ids=str)
+def test_in_a_narrow_terminal_it_is_narrower_but_for_lines_that_are_copied(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    (tmp_path / "net.seq").write_text(NETWORK)
+    with suppress(SystemExit):
+        main(words)
+    wide = [line for line in capsys.readouterr().out.splitlines() if len(line) > 60]
+    assert [line for line in wide if "naive-graph" not in line and len(line.split()) > 4] == []
+
+
+def test_an_error_is_one_line_for_a_program_and_fits_the_terminal_of_a_person(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(["draw", "log(x) + lgo(y)"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["draw", "log(x) + lgo(y)"]) == 2
+    assert max(map(len, capsys.readouterr().err.splitlines())) <= 50
 
 
 @pytest.mark.parametrize("name", sorted(operators()))
