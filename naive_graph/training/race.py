@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..core.number import shortened
@@ -19,15 +20,7 @@ FAR = 1e6  # beyond which a walk has left every picture
 
 def seven(rate: float = 0.01) -> dict[str, Make]:
     """The seven trainers, with usual rates: those of Adagrad and Adam are ten times the others'."""
-    return {
-        "SGD": lambda leaves: trainers.SimpleSGDTrainer(leaves, rate),
-        "cyclical SGD": lambda leaves: trainers.CyclicalSGDTrainer(leaves, rate / 10, rate, step_size=25),
-        "momentum": lambda leaves: trainers.MomentumSGDTrainer(leaves, rate),
-        "Adagrad": lambda leaves: trainers.AdagradTrainer(leaves, 10 * rate),
-        "Adadelta": lambda leaves: trainers.AdadeltaTrainer(leaves, eps=1e-4),
-        "RMSProp": lambda leaves: trainers.RMSPropTrainer(leaves, rate),
-        "Adam": lambda leaves: trainers.AdamTrainer(leaves, 10 * rate),
-    }
+    return {label: partial(each.trainer, **each.settings(rate)) for label, each in trainers.TRAINERS.items()}
 
 
 @dataclass

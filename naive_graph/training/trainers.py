@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ..core.files import path_of
 from ..core.guesses import Suggesting, explains, guesses, refuse
@@ -392,6 +392,33 @@ class Average:
             self.values = [self.beta * mean + (1 - self.beta) * w for mean, w in zip(self.values, weights)]
 
 
+Kind = TypeVar("Kind", bound=type[Trainer])
+
+
+class Registered(NamedTuple):
+    """A trainer as races and live pages have it."""
+
+    trainer: type[Trainer]
+    settings: Callable[[float], dict[str, float]]  # on a surface, where plain descent has this rate
+    page_rate: float | None  # that a live page begins with; None where the formula has no rate
+
+
+TRAINERS: dict[str, Registered] = {}  # the one list of trainers, by the names that pictures have
+
+
+def registered(
+    label: str, settings: Callable[[float], dict[str, float]], page_rate: float | None
+) -> Callable[[Kind], Kind]:
+    """List a trainer in TRAINERS, so that races and live pages have it."""
+
+    def register(trainer: Kind) -> Kind:
+        TRAINERS[label] = Registered(trainer, settings, page_rate)
+        return trainer
+
+    return register
+
+
+@registered("SGD", lambda rate: {"learning_rate": rate}, page_rate=0.1)
 class SimpleSGDTrainer(Trainer, rule=formulas.sgd):
     """w <- w - rate * g.
 
@@ -405,6 +432,11 @@ class SimpleSGDTrainer(Trainer, rule=formulas.sgd):
     """
 
 
+@registered(
+    "cyclical SGD",
+    lambda rate: {"learning_rate_min": rate / 10, "learning_rate_max": rate, "step_size": 25},
+    page_rate=0.1,
+)
 class CyclicalSGDTrainer(SimpleSGDTrainer):
     """Steps of `sgd` with a rate that goes up and down between two bounds."""
 
@@ -424,14 +456,17 @@ class CyclicalSGDTrainer(SimpleSGDTrainer):
         self.it += 1
 
 
+@registered("momentum", lambda rate: {"learning_rate": rate}, page_rate=0.01)
 class MomentumSGDTrainer(Trainer, rule=formulas.momentum):
     """A heavy ball, which keeps most of its speed: see `formulas.momentum`."""
 
 
+@registered("Adagrad", lambda rate: {"learning_rate": 10 * rate}, page_rate=0.1)
 class AdagradTrainer(Trainer, rule=formulas.adagrad):
     """A rate of its own for each weight, smaller the more it has moved: see `formulas.adagrad`."""
 
 
+@registered("Adadelta", lambda rate: {"eps": 1e-4}, page_rate=None)
 class AdadeltaTrainer(Trainer, rule=formulas.adadelta):
     """Steps whose unit comes from earlier steps, without a rate: see `formulas.adadelta`.
 
@@ -445,6 +480,7 @@ class AdadeltaTrainer(Trainer, rule=formulas.adadelta):
     """
 
 
+@registered("RMSProp", lambda rate: {"learning_rate": rate}, page_rate=0.1)
 class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
     """A gradient divided by its usual size: see `formulas.rmsprop`. legacy: other defaults, 0.001, 1e-8 and 0.9.
 
@@ -466,6 +502,7 @@ class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
         super().__init__(model, *chosen, edecay=edecay, clip_threshold=clip_threshold)
 
 
+@registered("Adam", lambda rate: {"learning_rate": 10 * rate}, page_rate=0.1)
 class AdamTrainer(Trainer, rule=formulas.adam):
     """Momentum divided by the gradient's usual size: see `formulas.adam`.
 

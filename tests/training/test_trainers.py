@@ -5,10 +5,12 @@ import math
 
 import pytest
 
+import naive_graph as ng
 from naive_graph import Graph, Model, Program, Variable
 from naive_graph.errors import DivergedError, TrainingError
 from naive_graph.training import lookup, parameter, trainers
 from naive_graph.training.trainers import (
+    TRAINERS,
     AdadeltaTrainer,
     AdagradTrainer,
     AdamTrainer,
@@ -285,3 +287,31 @@ def test_a_large_weight_moves_part_by_part_with_the_bits_of_the_whole(kind, monk
             trainer.update()
         found.append(weight.values.copy())
     np.testing.assert_array_equal(*found)
+
+
+# --- the one list of them ---------------------------------------------------------
+
+
+def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page():
+    from naive_graph.training.race import seven
+    from naive_graph.views.drawing import alive
+
+    for label, entry in TRAINERS.items():
+        name = entry.trainer.__name__
+        assert getattr(ng, name) is getattr(ng.training, name) is entry.trainer
+        x = Variable(1.0)
+        x.grad = 1.0
+        trainer = seven(0.01)[label]([x])
+        rate = trainer.learning_rate
+        trainer.update()
+        formula, memory, page_rate = alive.TRAINERS[label]
+        moved, *kept = formula(1.0, 1.0, rate, 1, *[0.0] * memory)
+        assert len(kept) == memory and (page_rate is None or moved == x.value < 1.0)
+    assert set(seven()) == set(alive.TRAINERS) == set(TRAINERS)
+
+
+def test_a_learners_trainer_is_in_no_list():
+    class MyTrainer(Trainer, rule=lambda w, g, rate=0.5: (w - rate * g,)):
+        pass
+
+    assert MyTrainer not in [entry.trainer for entry in TRAINERS.values()]

@@ -7,7 +7,7 @@ the learner's gets into them but the names of operators, as strings.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -20,21 +20,27 @@ from ...core.plan import Plan, plan_for, taken_over
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NaiveGraphError, NodeError
-from ...training import formulas
+from ...training import formulas, trainers
 from .names import names_of
 
 MOST_ALIVE = 5_000  # nodes that a page computes while somebody drags
 MOST_OPERANDS = 200  # of one operator: each has a partial of its own
 CYCLE = 20  # updates, of the cyclical rate
+
+
+def step_of(trainer: type[trainers.Trainer]) -> Callable[..., tuple[Any, ...]]:
+    """A trainer's formula as a page calls it: with the weight, its gradient, the rate, the step and the memory."""
+
+    def step(w: Any, g: Any, rate: Any, t: Any, *memory: Any) -> tuple[Any, ...]:
+        settings = {"rate": rate} if "rate" in trainer.called else {}
+        return trainer.rule(w, g, *memory, **settings, **({"t": t} if trainer.counts else {}))
+
+    return step
+
+
 # Each trainer's formula, how many numbers it remembers of a weight, and the rate that a page begins with.
-TRAINERS: dict[str, tuple[Any, int, float | None]] = {
-    "SGD": (lambda w, g, rate, t: formulas.sgd(w, g, rate=rate), 0, 0.1),
-    "cyclical SGD": (lambda w, g, rate, t: formulas.sgd(w, g, rate=rate), 0, 0.1),
-    "momentum": (lambda w, g, rate, t, v: formulas.momentum(w, g, v, rate=rate), 1, 0.01),
-    "Adagrad": (lambda w, g, rate, t, s: formulas.adagrad(w, g, s, rate=rate), 1, 0.1),
-    "Adadelta": (lambda w, g, rate, t, s, d: formulas.adadelta(w, g, s, d), 2, None),
-    "RMSProp": (lambda w, g, rate, t, s: formulas.rmsprop(w, g, s, rate=rate), 1, 0.1),
-    "Adam": (lambda w, g, rate, t, m, v: formulas.adam(w, g, m, v, t=t, rate=rate), 2, 0.1),
+TRAINERS = {
+    name: (step_of(each.trainer), each.trainer.memories, each.page_rate) for name, each in trainers.TRAINERS.items()
 }
 
 
@@ -154,15 +160,16 @@ def _of_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
 def _written_trainers() -> tuple[list[str], dict[str, str]]:
     """The trainers' formulas, which are the same in every page, and the functions that they need."""
     needed: dict[str, str] = {}
-    rates = [formulas.cyclical_rate(it, low=0.01, high=0.1, step_size=CYCLE / 2) for it in range(CYCLE)]
+    cycle = [formulas.cyclical_rate(it, low=0.01, high=0.1, step_size=CYCLE / 2) for it in range(CYCLE)]
     found = []
     for name, (formula, memory, rate) in TRAINERS.items():
         parameters = ["w", "g", "rate", "t", *(f"m{place}" for place in range(memory))]
         body = traced(parameters, formula, needed)
-        cycle = f", cycle: {json.dumps(rates)}" if name.startswith("cyclical") else ""
+        is_cyclical = issubclass(trainers.TRAINERS[name].trainer, trainers.CyclicalSGDTrainer)
+        cycles = f", cycle: {json.dumps(cycle)}" if is_cyclical else ""
         found.append(
             f"{_quoted(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "
-            f"rate: {json.dumps(rate)}{cycle} }}"
+            f"rate: {json.dumps(rate)}{cycles} }}"
         )
     return found, needed
 
