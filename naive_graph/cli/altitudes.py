@@ -40,7 +40,7 @@ def _model(path: Path, given: Sequence[str]) -> Any:
         from ..sequential.model import Sequential
 
         return Sequential.load(path)
-    from ..sequential.language import parse  # brings lark
+    from ..sequential.compile import parse  # brings lark
 
     program = parse(text_of(str(path)))
     networks = [program[name] for name in program]

@@ -27,7 +27,7 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
     expand: print and draw the program before and after each network is replaced by its composite.
     """
     with door("The sequential language needs", "sequential"):
-        from ..sequential.language import parse
+        from ..sequential.compile import parse
 
     if output is not None:
         check_suffix(output)
@@ -82,7 +82,7 @@ def text_of(name: str) -> str:
 
 
 def _decoded(file: IO[bytes], name: str) -> str:
-    from ..sequential.reading import MOST_CHARACTERS
+    from ..sequential.parser import MOST_CHARACTERS
 
     most = 4 * MOST_CHARACTERS  # bytes: no letter has more than 4
     found = file.read(most + 1)

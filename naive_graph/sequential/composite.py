@@ -38,10 +38,10 @@ from ..core.number import shortened
 from ..errors import SequentialError
 from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
-from .fields import Field, fitted, whole, word
-from .firing import Firing, NetworkMachine, in_turn
+from .layer_args import Field, fitted, whole, word
 from .network import Network, numbers_of
-from .schemes import Gradients, Versions, passed
+from .sdf_runtime import Firing, NetworkMachine, in_turn
+from .weight_staleness import Gradients, Versions, passed
 
 Array = Any
 Work = Callable[..., Any]

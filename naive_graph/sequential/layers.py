@@ -13,7 +13,7 @@ import math
 from typing import Any, ClassVar
 
 from ..errors import SequentialError
-from .fields import REQUIRED, Field, bind, flag, one_of, pair, share, whole
+from .layer_args import REQUIRED, Field, bind, flag, one_of, pair, share, whole
 
 Shape = tuple[int, ...]
 MOST = 100_000_000  # numbers in one array: 0.8 GB

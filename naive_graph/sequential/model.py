@@ -20,13 +20,13 @@ from ..training.loop import Outcome, at_least, run
 from ..training.trainers import SimpleSGDTrainer, Trainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
-from .fields import fitted
-from .firing import Firing, NetworkMachine, firings, learning
+from .layer_args import fitted
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
 from .partitioning import Partition, division
 from .pipeline import schedule
-from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
+from .sdf_runtime import Firing, NetworkMachine, firings, learning
+from .weight_staleness import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
 from .workers import Division, checked, in_threads
 
 RUNNERS = {"threads": in_threads, "dask": on_dask}
@@ -87,7 +87,7 @@ class Sequential(Network):
         so that weights differ from one worker's by rounding; on as many cores they are always the same. shuffle: the
         samples of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; sums of
         gradients differ from those of sample after sample by at most 2 n eps times the sum of their terms' magnitudes,
-        with n the terms of all sums on the way (`schemes.in_series(..., block=1)` has the latter's bits).
+        with n the terms of all sums on the way (`weight_staleness.in_series(..., block=1)` has the latter's bits).
         A Ctrl-C ends it with the last whole batch, and history.stopped is "interrupt"; a pipeline with the last
         whole group. resume: finish the epoch that one has broken off, as the first of these, with the bits of a run
         that was not.

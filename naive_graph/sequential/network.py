@@ -33,7 +33,7 @@ from ..training.archive import Shapes, read
 from ..training.model import Model, parameter
 from .compute import LayerArithmetic, Loss, arithmetic, composed
 from .dataflow import Dataflow, expanded
-from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole, word
+from .layer_args import Field, bind, fitted, initializer, one_of, shape, share, whole, word
 from .layers import LAYERS, Activation, Dropout, Layer, placed, written
 from .pipeline import schedule
 from .splitjoin import decomposed

@@ -15,10 +15,10 @@ from typing import Any
 
 from ..errors import SequentialError
 from ..views.look import LIGHT, page_style
-from .fields import METHODS
-from .language import ParsedProgram, parse
+from .compile import ParsedProgram, parse
+from .layer_args import METHODS
 from .layers import LAYERS
-from .reading import RESERVED
+from .parser import RESERVED
 
 COLOURS = {"comment": "soft", "text": "right", "word": "now", "layer": "queued", "number": "gradient"}
 PATTERN = (  # of the kinds of words, for Python and, but for the P, for a page

@@ -8,10 +8,10 @@ from typing import Any
 from ..errors import MissingToolError, TrainingError
 from ..tensor.tasks.on_dask import gathered, said
 from .dataflow import Dataflow
-from .firing import learning
 from .network import Network, Weights
-from .schemes import Gradients, Versions, all_summed, block_size, blocks, check_policy, groups, passed
+from .sdf_runtime import learning
 from .splitjoin import owned
+from .weight_staleness import Gradients, Versions, all_summed, block_size, blocks, check_policy, groups, passed
 from .workers import Division, Ran, checked
 
 Array = Any

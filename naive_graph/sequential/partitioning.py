@@ -21,11 +21,11 @@ import numpy as np
 from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator, part_of
-from .fields import is_whole
-from .firing import NetworkMachine, learning
+from .layer_args import is_whole
 from .network import Network
-from .schemes import Gradients, Versions, all_summed, block_size, blocks, doubled, groups, passed
+from .sdf_runtime import NetworkMachine, learning
 from .splitjoin import decomposed, shares
+from .weight_staleness import Gradients, Versions, all_summed, block_size, blocks, doubled, groups, passed
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
 PIECES = 8  # of a worker's work, into which an operator that is more of it is taken apart

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator, part_of
-from .fields import Field, fitted, whole
+from .layer_args import Field, fitted, whole
 from .splitjoin import owned
 
 

@@ -25,7 +25,7 @@ from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from .compute import LayerArithmetic, arithmetic
 from .dataflow import Dataflow, StreamOperator
-from .fields import is_whole
+from .layer_args import is_whole
 from .layers import Conv2D, Dense, Placed, Pooling
 
 Array = Any

@@ -20,12 +20,12 @@ import numpy as np
 from ..core.imports import interrupts_to
 from ..errors import TrainingError
 from .dataflow import Dataflow, StreamOperator
-from .firing import learning
 from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
-from .schemes import Gradients, Versions, block_size, blocks, copied, groups
+from .sdf_runtime import learning
 from .splitjoin import with_operators
+from .weight_staleness import Gradients, Versions, block_size, blocks, copied, groups
 
 Array = Any
 CAPACITY = 4  # blocks that a stream between workers holds

@@ -39,7 +39,7 @@ from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expa
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import curves, division, measured, simulate, table
-from naive_graph.sequential.schemes import doubled, in_series
+from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import Part, in_threads
 from naive_graph.views import gantt
 

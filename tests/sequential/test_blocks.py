@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written_networks import small
 
-from naive_graph.sequential.firing import learning
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.schemes import doubled, in_series, passed_group
+from naive_graph.sequential.sdf_runtime import learning
+from naive_graph.sequential.weight_staleness import doubled, in_series, passed_group
 from naive_graph.training.trainers import SimpleSGDTrainer
 
 PICTURES = [Conv2D(3, (2, 3), (2, 1), padding=(1, 2)), MaxPooling2D(2), AveragePooling2D((1, 2)), Dense(3),

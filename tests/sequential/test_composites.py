@@ -9,7 +9,7 @@ from written_networks import V2, same
 from naive_graph import Sequential, draw
 from naive_graph.errors import SequentialError, ShapeError
 from naive_graph.sequential import Composite, Dense, parse, repetitions, steady
-from naive_graph.sequential.schemes import doubled, in_series
+from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.tensor import softmax
 
 

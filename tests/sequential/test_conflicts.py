@@ -9,7 +9,7 @@ from naive_graph.sequential.layers import Activation, Conv2D, Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.partitioning import Costs, partition
 from naive_graph.sequential.pipeline import schedule
-from naive_graph.sequential.schemes import by_cycles, doubled, in_series
+from naive_graph.sequential.weight_staleness import by_cycles, doubled, in_series
 
 LAYERS = [Dense(2), Dense(3, 0), Activation("sigmoid"), Conv2D(2, (1, 2), padding=(0, 1))]
 

@@ -5,10 +5,10 @@ import pytest
 from written_networks import V1, V2, V3, small
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential.firing import NetworkMachine, firings
-from naive_graph.sequential.language import parse
+from naive_graph.sequential.compile import parse
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
+from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 
 
 def written(flow):

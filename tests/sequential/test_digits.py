@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_graph.sequential.language import parse
+from naive_graph.sequential.compile import parse
 
 TEXT = """stream<double x> res, images, digits;
 res = sequential (images, digits) ((8, 8, 1), 0.2, 16, "crossEntropy", "glorotUniform") {

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from written_networks import V1, V2, V3
 
 from naive_graph.errors import SequentialError, SequentialWarning
-from naive_graph.sequential.language import parse
-from naive_graph.sequential.reading import tree_of
+from naive_graph.sequential.compile import parse
+from naive_graph.sequential.parser import tree_of
 
 HEAD = "stream<double x> r,d,l;\n"
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential.language import parse
+from naive_graph.sequential.compile import parse
 
 # ruff: noqa: E501
 RIGHT = [  # what stands in the brackets, the layers, the shape of the results, and how many weights

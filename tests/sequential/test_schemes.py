@@ -8,12 +8,13 @@ import pytest
 from written_networks import same, small
 
 from naive_graph.errors import SequentialError, TrainingError
-from naive_graph.sequential import firing, workers
+from naive_graph.sequential import sdf_runtime as firing
+from naive_graph.sequential import workers
 from naive_graph.sequential.layers import Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.pipeline import schedule
-from naive_graph.sequential.schemes import copied, doubled, in_cycles, in_series, newest
+from naive_graph.sequential.weight_staleness import copied, doubled, in_cycles, in_series, newest
 from naive_graph.sequential.workers import in_threads
 
 START = [{"W": np.array([[0.8]])}, {"W": np.array([[0.3]])}]

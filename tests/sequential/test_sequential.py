@@ -7,7 +7,7 @@ import pytest
 from written_networks import V1, V2, same, small
 
 from naive_graph.errors import SequentialError, SequentialWarning, ShapeError, TrainingError
-from naive_graph.sequential.language import parse
+from naive_graph.sequential.compile import parse
 from naive_graph.sequential.layers import Activation, Conv2D, Dense, Dropout
 from naive_graph.sequential.model import Sequential, expand
 from naive_graph.sequential.network import Network

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from written_networks import same
 
 from naive_graph.sequential import expand, schedule
-from naive_graph.sequential.firing import NetworkMachine, firings
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import measured, partition
-from naive_graph.sequential.schemes import doubled, in_series
+from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
+from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import in_threads
 from naive_graph.views import cycles
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive_graph import Sequential
 from naive_graph.errors import DrawingError
 from naive_graph.sequential import Dense, expand, schedule
-from naive_graph.sequential.schemes import doubled
+from naive_graph.sequential.weight_staleness import doubled
 from naive_graph.sequential.workers import FiringTime, in_threads
 from naive_graph.views import cycles, gantt
 from naive_graph.views.look import TEXT

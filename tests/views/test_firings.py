@@ -9,7 +9,7 @@ import pytest
 from naive_graph import Sequential, draw, step
 from naive_graph.errors import SequentialError, ShapeError
 from naive_graph.sequential import Activation, Composite, Dense, expand
-from naive_graph.sequential.firing import NetworkMachine, firings
+from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 from naive_graph.views.steps.firings import brief
 from naive_graph.views.steps.packing import unpacked
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from ...errors import ImportModelError, SequentialError, SequentialWarning
-from ...sequential.fields import Field, fitted, whole
+from ...sequential.layer_args import Field, fitted, whole
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
 from ...sequential.model import Sequential
 from ...sequential.network import Streams

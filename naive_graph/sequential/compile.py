@@ -17,13 +17,13 @@ from typing import Any
 
 from ..core.guesses import near
 from ..errors import SequentialError, SequentialWarning
+from .ast import Argument, LayerStatement, PlacedName, ProgramTree, SequentialStatement, StreamDeclaration
 from .composite import Composite
-from .fields import bind
+from .layer_args import bind
 from .layers import LAYERS, Layer
 from .model import Sequential
 from .network import TRAINING, WHO, Streams
-from .reading import Reading
-from .tree import Argument, LayerStatement, PlacedName, ProgramTree, SequentialStatement, StreamDeclaration
+from .parser import Reading
 
 
 class ParsedProgram:

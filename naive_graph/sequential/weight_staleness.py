@@ -24,9 +24,9 @@ import numpy as np
 from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
-from .firing import NetworkMachine, learning
 from .network import MOST_AT_ONCE, Network, Weights
 from .pipeline import Schedule
+from .sdf_runtime import NetworkMachine, learning
 from .splitjoin import owned
 
 POLICIES = ("serial", "delayed", "alternate")

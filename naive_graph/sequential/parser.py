@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..core.guesses import near
 from ..core.number import shortened
 from ..errors import MissingToolError, SequentialError
-from .tree import (
+from .ast import (
     Argument,
     CompositeStatement,
     ConstantDeclaration,
