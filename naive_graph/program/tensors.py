@@ -28,8 +28,9 @@ from ..tensor.index import Shape
 from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
+from .fast_path import never
 from .feeding import no_node, slot_of
-from .inputs import InputSlot, as_slice
+from .inputs import Inputs, InputSlot, as_slice
 from .weights import InArray, InGraph
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
@@ -64,6 +65,9 @@ class OfTensors(ProgramBase):
         named = {slot.leaf for slot in self._inputs}
         fed = [each for each in leaves if each.leaf_type == LeafType.INPUT and each.nodes is None]
         self._unnamed = [self._slot(each) for each in fed if each not in named]
+        slots = {slot.leaf: slot.rows for slot in (*self._inputs, *self._unnamed)}
+        choices = [node.direct for node in ancestors(results) if node.direct and node.direct.check]
+        self._checks = [(slots[each.sources[0]], each.check) for each in choices if each.sources[0] in slots]
 
     def _slot(self, input: Any) -> InputSlot:
         if not isinstance(input, TensorNode):
@@ -114,6 +118,18 @@ class OfTensors(ProgramBase):
             held |= {leaf: feed[leaf] for leaf in others if leaf in feed}
             feed = {node: values for node, values in feed.items() if node not in others}
         return feed, [*zip(self._inputs, inputs), *((others[leaf], values) for leaf, values in held.items())]
+
+    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        """What is given, checked; also whether what chooses from a table is a place in it."""
+        given = super()._given(feed, inputs)
+        for rows, check in self._checks:
+            check(np.array([given.numbers[row] for row in rows if row in given.numbers]))
+            check(np.array([line for batch in given.batches if batch.rows == rows for line in batch.columns]))
+        return given
+
+    def _short_way(self, *call: Any) -> Any:
+        """Inputs that are places are looked at in every call."""
+        return never if self._checks else super()._short_way(*call)
 
     def _sloped(self, rows: Sequence[Any], shape: Shape) -> Any:
         """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""

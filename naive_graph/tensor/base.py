@@ -74,12 +74,14 @@ class Direct(NamedTuple):
     """How an array is computed at once from those of other tensors.
 
     back: the derivatives for them, from the node, how to read an array, the node's adjoint, and the positions that
-    are asked for. Either gives None where the node's array is to be found as the node is written.
+    are asked for. Either gives None where the node's array is to be found as the node is written. check: raises an
+    error for arrays that this node cannot be computed from.
     """
 
     sources: tuple[TensorNode, ...]
     compute: Callable[..., Any]
     back: Callable[[TensorNode, Callable[[TensorNode], Any], Any, Collection[int]], Sequence[Any] | None] | None = None
+    check: Callable[[Any], Any] | None = None
 
 
 if TYPE_CHECKING:  # with the methods that rows and other files of this room give it

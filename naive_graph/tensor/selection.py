@@ -129,7 +129,7 @@ def chosen_by(source: TensorNode, node: TensorNode, axis: int, picks: Callable[[
         return SelectionNode(node.shape, [Picker(axes, axis, (0,) * len(axes), table=table)])
 
     node.structural = node.flat = True
-    node.direct = Direct((source,), selection)
+    node.direct = Direct((source,), selection, check=picks)
     return node
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from naive_graph import AdamTrainer, LeafNode, Model, PlaceHolder, Program, Variable, lower
-from naive_graph.errors import FeedError, NodeError, NumericWarning, PlaceHolderError
+from naive_graph.errors import FeedError, NodeError, NumericWarning, PlaceError, PlaceHolderError
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.losses import sparse_softmax_cross_entropy
 from naive_graph.training import lookup, parameter
@@ -385,3 +385,17 @@ def test_a_model_that_grows_keeps_its_loss():
     a.clear_gradient()
     assert loss.backward() == 14.0
     assert a.g.tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize("wrong", [[0, 7], [-4, 0], [0, 1.5]])
+def test_a_place_outside_its_table_is_refused_by_its_number(wrong):
+    table, places = LeafNode.parameter(np.arange(9.0).reshape(3, 3)), LeafNode.input(2)
+    program = Program(table.gather(places).sum(), wrt=[table], inputs=[places])
+    for _ in range(3):
+        assert program(np.array([0.0, -1.0])).value == 24.0
+        with pytest.raises(PlaceError, match=f"holds {next(each for each in wrong if each):g}, which is no place"):
+            program(np.array(wrong))
+        with pytest.raises(PlaceError, match="which is no place"):
+            program(np.array([[0, 1], wrong]))
+        with pytest.raises(PlaceError, match="which is no place"):
+            program.minimize(0.1, 3, np.array(wrong))
