@@ -141,10 +141,11 @@ class ProgramBase(Suggesting):
             answers = self._ask(given, self._kept.held)
             form = form_of(age, given, inputs) if feed is None else None  # a question by name has no short way
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
-                self._fast_path.ask(form, answers.stays)
+                self._fast_path.close()
                 values, slopes, finite = answers(given)
                 self._refuse_stale()  # another thread may have cut rows away and used them anew
-                self._fast_path.answer(age, finite, lambda: self._short_way(answers, given, inputs))
+                if finite:
+                    self._fast_path.remember(form, age, lambda: self._short_way(answers, given, inputs))
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:

@@ -1,9 +1,7 @@
 """The fast path of a Program: a question asked again is run at once, for what was checked still holds.
 
-    NEW     nothing was asked yet, or the last question has no fast path
-    ONCE    the last question had a form; another one of the same form opens the path
-    OPEN    questions of that form are fed (numbers are copied to where the code
-            reads them, samples are read where they lie), run, and their results copied
+The second question of a form opens the path. From then on questions of that form are fed (numbers are copied to where
+the code reads them, samples are read where they lie), run, and their results copied.
 
 A form is what the path relies on: when the graph was changed last, how many
 samples there are, which PlaceHolders are fed, and what kind of things are given.
@@ -14,7 +12,6 @@ long way, which says what is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from struct import Struct
 from typing import Any
 
@@ -35,39 +32,25 @@ def never(inputs: Any) -> Found | None:
     return None
 
 
-State = Enum("State", "NEW ONCE OPEN")
-NEW, ONCE, OPEN = State
-
-
 class FastPath:
-    """What a Program remembers of its last calls: their form, and a fast path, good while the graph has this age."""
+    """What a Program remembers of its last call: its form, and a fast path, good while the graph has this age."""
 
-    __slots__ = ("age", "form", "state", "way")
+    __slots__ = ("age", "form", "way")
 
     def __init__(self) -> None:
-        self.state, self.form = NEW, None
+        self.form: Any = None
         self.close()
 
     def close(self) -> None:
-        """Send all calls the long way, until one of this form was asked again."""
+        """Send all calls the long way, which may change what the fast path uses."""
         self.way: Again = never
         self.age = object()
-        self.state = NEW if self.form is None else ONCE
 
-    def ask(self, form: Any, stays: bool) -> None:
-        """Note that a call goes the long way. stays: whether the code that runs now will run from now on."""
-        if self.state is OPEN and (form != self.form or not stays):  # what the short way uses may change now
-            self.close()
-        if form != self.form:
-            self.form = form
-            self.state = NEW
-
-    def answer(self, age: object, finite: bool, make: Callable[[], Again]) -> None:
-        """Note that it was answered. make: builds the fast path for such calls."""
-        if self.state is ONCE and finite:
-            self.way, self.age, self.state = make(), age, OPEN
-        elif self.state is NEW and self.form is not None:
-            self.state = ONCE
+    def remember(self, form: Any, age: object, make: Callable[[], Again]) -> None:
+        """Note a call that the long way answered. make: builds the fast path for calls of its form."""
+        if form is not None and form == self.form:
+            self.way, self.age = make(), age
+        self.form = form
 
 
 def form_of(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:

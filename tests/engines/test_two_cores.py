@@ -26,7 +26,6 @@ def on_cores(monkeypatch, many, make, *inputs):
     program = make()
     found = [program(*inputs) for _ in range(3)]
     code = next(iter(program._backends.values())).tape
-    assert (code.call == code._run_halves) == (code.halves and many == 2)
     return [np.array(part).tobytes() for answer in found for part in answer], code.halves
 
 
@@ -90,6 +89,20 @@ def test_minimize_takes_the_same_steps_on_one_core_and_two(monkeypatch):
         batch = np.random.default_rng(3).normal(size=(300, 3))
         histories.append(Program(ng.mean(loss), weights, inputs=[xs]).minimize(0.1, 20, batch).tobytes())
     assert histories[0] == histories[1]
+
+
+@pytest.mark.parametrize("threads", ["1", "2", None])
+def test_who_wants_one_core_sets_the_number_of_threads(monkeypatch, threads):
+    handed = []
+    monkeypatch.setattr(plan, "handed_over", lambda *given: handed.append(given))
+    monkeypatch.setattr(plan.os, "cpu_count", lambda: 2)
+    monkeypatch.delattr(plan.os, "sched_getaffinity", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if threads is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    x = PlaceHolder()
+    Program(ng.total(x * x), inputs=[x])(np.ones(300))
+    assert bool(handed) == (threads != "1")
 
 
 def test_where_there_are_no_threads_one_core_runs_both_halves(monkeypatch):

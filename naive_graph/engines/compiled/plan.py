@@ -33,7 +33,7 @@ from .writer import LANES
 Array = Any  # of NumPy's
 LINE = 64  # bytes of a line of the cache
 CAREFUL = 40_000  # lines: LLVM takes some 25 us for each at its first level, and 10 to 20 without any
-HALVED = 1 << 22  # multiply-adds of a run in two halves: some 0.2 ms, ten times what handing one to a thread takes
+HALVED = 10_000_000  # multiply-adds of a run in two halves: some 0.5 ms, ten times what a thread takes to begin
 
 
 class Runnable:
@@ -172,10 +172,13 @@ class CompiledPlan(Runnable):
         numbers = [each.ctypes.data if hasattr(each, "ctypes") else each for each in packed]
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data
-        self.call = self._run_halves if self.halves and has_two_cores() else self._run
+        self.call = self._run_halves if self.halves else self._run
 
     def _run_halves(self, packed: int) -> None:
         """All stages; of those of samples the second half in a thread, if it takes it before the first half is done."""
+        if not has_two_cores():
+            self._run(packed)
+            return
         with uninterrupted():  # who let the memory go before both are done would let a thread write to anybody's
             for stage, in_halves in self._stages:
                 other = handed_over(stage, packed) if in_halves else None
@@ -253,10 +256,10 @@ class CompiledPlan(Runnable):
         )
 
 
-@once
 def has_two_cores() -> bool:
-    """Whether this process may use two cores."""
-    return len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) > 1
+    """Whether this process may use two cores; OMP_NUM_THREADS=1 says that it shall not."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores > 1 and os.environ.get("OMP_NUM_THREADS") != "1"
 
 
 @once
