@@ -201,19 +201,19 @@ class CompiledBackend(CodeBackend):
         super().__init__(asked)
         engine = asked.engine
         self.lowering = self._lowered(find=engine != "runs")
-        if engine == "runs" and has_samples(self.lowering.flat):
+        if engine == "runs" and has_samples(self.lowering.ir):
             message = "Level runs have no samples, and inputs of this Program are fed a batch. Compiled code runs it."
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
             engine = "compiled"
-        self.flat = self.lowering.flat
+        self.ir = self.lowering.ir
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
-        self.tape, self._later = choose(self.flat, [at.row for at in self.asked], engine=engine)
+        self.tape, self._later = choose(self.ir, [at.row for at in self.asked], engine=engine)
         self.idle = self.tape
         self._coming: Beside | None = None
         self.patience = PATIENCE if self._later is not None else 0
         fed = [row in self.batched for row in self.wrt]
-        self.picks = picks(self.flat, self.tape, self.asked, len(self.rows), fed)
+        self.picks = picks(self.ir, self.tape, self.asked, len(self.rows), fed)
         self.descent: Any = None  # the last way downhill, kept by who makes them
 
     @property
@@ -226,7 +226,7 @@ class CompiledBackend(CodeBackend):
 
     def stages(self) -> list[PassResult]:
         """What each pass made, with its plan, which is made again where it was too large to be kept."""
-        if self.weights is None and all(stage.flat is not None for stage in self.lowering.stages):
+        if self.weights is None and all(stage.ir is not None for stage in self.lowering.stages):
             return self.lowering.stages
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages

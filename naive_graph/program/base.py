@@ -360,5 +360,5 @@ def _stages(answers: Backend) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for stage in answers.machine.stages() if answers.machine is not None else ():
         made.pop(stage.name, None)
-        made[stage.name] = stage.flat
+        made[stage.name] = stage.ir
     return made

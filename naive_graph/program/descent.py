@@ -25,7 +25,7 @@ from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.compiled.choose import PATIENCE, choose
 from ..engines.llvm.emit import Opaque
-from ..engines.passes.ir import NONE, Flat, PlanColumns, with_columns
+from ..engines.passes.ir import IR, NONE, PlanColumns, with_columns
 from ..engines.passes.lowering import Lowering
 from ..engines.passes.tracer import Rows, Stand
 from ..errors import NodeError, OperandError
@@ -76,10 +76,10 @@ class _Grower(Rows):
 
     who = FORMULA
 
-    def __init__(self, flat: Flat) -> None:
-        super().__init__(len(flat))
-        self.flat = flat
-        self.constants, self.sources = dict(flat.constants), dict(flat.sources)
+    def __init__(self, ir: IR) -> None:
+        super().__init__(len(ir))
+        self.ir = ir
+        self.constants, self.sources = dict(ir.constants), dict(ir.sources)
 
     def __len__(self) -> int:
         return self.first + len(self.made)
@@ -94,14 +94,14 @@ class _Grower(Rows):
         self.sources[row] = Carried(place)
         return row
 
-    def grown(self) -> Flat:
-        flat = self.flat
+    def grown(self) -> IR:
+        ir = self.ir
         kinds, operands = [kind for kind, _ in self.made], [of for _, of in self.made]
-        starts = np.cumsum([int(flat.starts[-1]), *map(len, operands)])
+        starts = np.cumsum([int(ir.starts[-1]), *map(len, operands)])
         more = kinds, starts, [each for some in operands for each in some], [0] * len(kinds)
-        before = flat.kinds, flat.starts[:-1], flat.operands, flat.groups
+        before = ir.kinds, ir.starts[:-1], ir.operands, ir.groups
         columns = (np.concatenate([one, np.array(two, np.int32)]) for one, two in zip(before, more, strict=True))
-        return with_columns(flat, PlanColumns(*columns), len(self), self.constants, self.sources)
+        return with_columns(ir, PlanColumns(*columns), len(self), self.constants, self.sources)
 
 
 class DescentStep(NamedTuple):
@@ -110,7 +110,7 @@ class DescentStep(NamedTuple):
     start: what the leaves hold at first. leaf_of: the leaf of each Variable, by its row in the tables.
     """
 
-    flat: Flat
+    ir: IR
     output: int
     leaves: list[int]
     results: list[int]
@@ -122,8 +122,8 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
     """One step of `minimize` as a plan. weights, held: the Variables' rows in the tables, and their values."""
     formula = formula_of(rule)
     memories, counts = memories_of(formula)
-    grower = _Grower(lowering.flat)
-    leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
+    grower = _Grower(lowering.ir)
+    leaf_of = {source: row for row, source in lowering.ir.sources.items() if isinstance(source, int)}
     carried: dict[int, tuple[int, float]] = {}  # leaf -> what it becomes, and what it holds at first
     time = {}
     if counts:
@@ -183,7 +183,7 @@ def _check_leads_down(answers: ReferenceBackend) -> None:
     """Refuse weights on which the output does not depend."""
     if answers.machine is not None:
         lowering = answers.machine.lowering
-        if any(lowering.flat.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
+        if any(lowering.ir.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
             return  # the common case, which needs no look at the graph
     if error := _stands_still(answers.tables, answers.rows[0], answers.wrt):
         raise error
@@ -281,7 +281,7 @@ def _way(
         _check_leads_down(answers)
         return _ReferenceDescent(answers, inputs, rule, held)
     lowering = machine.lowering
-    if lowering.flat.groups[lowering.values[0].row]:
+    if lowering.ir.groups[lowering.values[0].row]:
         raise NodeError(
             "minimize makes one number small; this output has one for each sample. "
             "Gather them: Program(mean(loss), wrt=weights)."
@@ -309,7 +309,7 @@ class _CompiledDescent:
     def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
         wanted = [step.output, *step.results]
-        self.code, later = choose(step.flat, wanted, step.leaves, machine.question.engine)
+        self.code, later = choose(step.ir, wanted, step.leaves, machine.question.engine)
         self.coming = None if later is None else Beside(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:

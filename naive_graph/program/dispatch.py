@@ -20,7 +20,7 @@ from ..engines.compiled.runs import DescendingRuns, descends
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.passes.build_ir import flat_of_tables
+from ..engines.passes.build_ir import build_ir
 from ..engines.passes.repeats import repeats
 from ..engines.passes.strength_reduction import powers
 from ..errors import EngineError
@@ -92,19 +92,19 @@ def by_runs(asked: Query) -> RunsBackend | None:
     tables, rows, wrt = asked.tables, asked.rows, asked.wrt
     if len(rows) != 1 or len(tables) < LEAST_ROWS:
         return None
-    flat, chosen = flat_of_tables(tables, [*rows, *wrt])
-    if len(flat) < LEAST_ROWS:
+    ir, chosen = build_ir(tables, [*rows, *wrt])
+    if len(ir) < LEAST_ROWS:
         return None
-    flat, _ = powers(flat, rows)
-    if is_borne(asked, len(flat)) and repeats(flat):
+    ir, _ = powers(ir, rows)
+    if is_borne(asked, len(ir)) and repeats(ir):
         return None
     if (np.diff(chosen) < 0).any():  # an edge was drawn by hand, and the rows changed places
         return None
     place = np.searchsorted(chosen, [*rows, *wrt])
     del chosen  # 40 MB of ten million rows
-    if not descends(flat):
+    if not descends(ir):
         return None
-    return RunsBackend(asked, DescendingRuns(flat, int(place[0]), place[1:].tolist()))
+    return RunsBackend(asked, DescendingRuns(ir, int(place[0]), place[1:].tolist()))
 
 
 def by_direct(asked: Query) -> DirectBackend | None:

@@ -75,7 +75,7 @@ def feed(code: Any, inputs: Inputs) -> None:
 
 def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, Any]:
     """Which of these rows the code reads; and where among its scalars they go, or into which lines of samples."""
-    fed = [code.flat.sources[leaf].row for leaf in code.fed[1]] if of_samples else code.fed_rows
+    fed = [code.ir.sources[leaf].row for leaf in code.fed[1]] if of_samples else code.fed_rows
     place_of = {row: place for place, row in enumerate(fed, 0 if of_samples else code.fed_at.start)}
     known = [place for place, row in enumerate(rows) if row in place_of]
     return as_slice(known), as_slice([place_of[rows[place]] for place in known])

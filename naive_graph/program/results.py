@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engines.passes.ir import NONE, Flat, Sample
+from ..engines.passes.ir import IR, NONE, Sample
 from .inputs import as_slice
 
 
@@ -53,14 +53,14 @@ class PickEach(NamedTuple):
         return read
 
 
-def picks(flat: Flat, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bool]) -> list[ResultPick | PickEach]:
+def picks(ir: IR, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bool]) -> list[ResultPick | PickEach]:
     """What takes the outputs' values, and then each output's slopes, out of what code hands out.
 
     fed: of each slope of an output whether it is by a PlaceHolder of a batch, and so has an entry for each sample.
     """
     scalars, found = count(), []
     for row, lane in asked:
-        group = int(flat.groups[row])
+        group = int(ir.groups[row])
         place = code.place_out(row, lane) if group else next(scalars)
         found.append((group if lane == NONE else 0, place))
     firsts = range(outputs, len(asked), max(len(fed), 1))

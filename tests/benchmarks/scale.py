@@ -271,8 +271,8 @@ def measured(kind: str, size: int) -> dict[str, Any]:
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
         "whole": peak(), "worked": worked,
         "tables": column_bytes(program._tables), "code": column_bytes(tape),
-        "stages": sum(column_bytes(stage.flat) for stage in stages if stage.flat is not None),
-        "rows": tape.rows if hasattr(tape, "rows") else len(tape.flat),
+        "stages": sum(column_bytes(stage.ir) for stage in stages if stage.ir is not None),
+        "rows": tape.rows if hasattr(tape, "rows") else len(tape.ir),
     }  # fmt: skip
 
 

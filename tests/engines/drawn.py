@@ -1,4 +1,4 @@
-"""A flat plan from its own picture, so that a test can show what it is about."""
+"""A plan from its own picture, so that a test can show what it is about."""
 
 import re
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import VARIABLE
-from naive_graph.engines.passes.ir import DOT, NAMES, NONE, Flat
+from naive_graph.engines.passes.ir import DOT, IR, NAMES, NONE
 
 LINE = re.compile(r"\s*(\d+) (\w+)(.*?)(?:\(group (\d+)\))?$")
 NUMBERED = {name: kind for kind, name in NAMES.items()}
@@ -23,10 +23,10 @@ def drawn(picture, samples=()):
         groups.append(int(group or 0))
     starts = np.cumsum([0, *map(len, operands)]).astype(np.int32)
     column = np.array([each for some in operands for each in some], np.int32)
-    flat = Flat(np.array(kinds, np.int32), starts, column, np.array(groups, np.int32))
-    flat.samples = [1, *(samples or [8] * max(groups))]
-    flat.sources = {row: row for row in flat.leaves().tolist()}
-    return flat
+    ir = IR(np.array(kinds, np.int32), starts, column, np.array(groups, np.int32))
+    ir.samples = [1, *(samples or [8] * max(groups))]
+    ir.sources = {row: row for row in ir.leaves().tolist()}
+    return ir
 
 
 def pairs(text):

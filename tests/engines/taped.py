@@ -3,13 +3,13 @@
 from array import array
 
 import numpy as np
-from flats import table_values
+from ir_values import table_values
 from unrolled import Habit, unrolled
 
 import naive_graph as ng
 from naive_graph import PlaceHolder
 from naive_graph.engines.compiled.plan import CompiledPlan
-from naive_graph.engines.passes.ir import NONE, FedLeaf, Lanes
+from naive_graph.engines.passes.ir import NONE, FedInput, Lanes
 from naive_graph.engines.passes.lowering import Lowering
 from naive_graph.graph.registry import CURRENT
 
@@ -20,16 +20,16 @@ def lowered(outputs, wrt, batched=()):
 
 
 def given_values(low, fed=None):
-    """What `flats.evaluated` looks leaves' values up in: the tables, and what was fed."""
+    """What `ir_values.evaluated` looks leaves' values up in: the tables, and what was fed."""
     values = dict(enumerate(table_values()))
-    for source in all_sources(low.flat):
-        if isinstance(source, FedLeaf):
+    for source in all_sources(low.ir):
+        if isinstance(source, FedInput):
             values[source] = (fed or {}).get(source.row, values[source.row])
     return values
 
 
-def all_sources(flat):
-    for source in flat.sources.values():
+def all_sources(ir):
+    for source in ir.sources.values():
         yield from source.sources if isinstance(source, Lanes) else [source]
 
 
@@ -41,7 +41,7 @@ def asked_of(low):
 def on_tape(low, fed=None, samples=None):
     """The values and slopes as the tape has them: floats, or arrays with one for each sample."""
     asked = asked_of(low)
-    tape = CompiledPlan(low.flat, [found.row for found in asked])
+    tape = CompiledPlan(low.ir, [found.row for found in asked])
     if samples is not None:
         tape.set_samples([1, samples])
     _held = fill(tape, low, given_values(low, fed))
@@ -50,10 +50,10 @@ def on_tape(low, fed=None, samples=None):
     scalars = iter(tape.out.tolist())
     answers = []
     for found in asked:
-        if low.flat.groups[found.row] == 0:
+        if low.ir.groups[found.row] == 0:
             answers.append(next(scalars))
         else:
-            lanes = tape.out_lines(group := int(tape.flat.groups[found.row]))[tape.exported[group][found.row]]
+            lanes = tape.out_lines(group := int(tape.ir.groups[found.row]))[tape.exported[group][found.row]]
             answers.append(lanes.copy() if found.lane == NONE else float(lanes[found.lane]))
     return answers
 
@@ -61,9 +61,9 @@ def on_tape(low, fed=None, samples=None):
 def fill(tape, low, values):
     """Feed every leaf that is not loaded. Gives what the tape reads while it runs."""
     held = []
-    tape.scalars[tape.fed_at] = [values[FedLeaf(row)] for row in tape.fed_rows]
-    for row, source in low.flat.sources.items():
-        if low.flat.groups[row] > 0 and not isinstance(source, Lanes):
+    tape.scalars[tape.fed_at] = [values[FedInput(row)] for row in tape.fed_rows]
+    for row, source in low.ir.sources.items():
+        if low.ir.groups[row] > 0 and not isinstance(source, Lanes):
             numbers = np.asarray(values[source], float)
             held.append(numbers.reshape(1, -1))
             tape.read_samples([tape.fed[1].index(row)], held[-1])
@@ -71,18 +71,18 @@ def fill(tape, low, values):
 
 
 def answers(machine, low):
-    made = machine(low.flat, [found.row for found in asked_of(low)])
+    made = machine(low.ir, [found.row for found in asked_of(low)])
     _held = fill(made, low, given_values(low))
     source = memoryview(array("d", table_values()))
     made.run(source)
-    scalars = sum(1 for found in asked_of(low) if low.flat.groups[found.row] == 0)
+    scalars = sum(1 for found in asked_of(low) if low.ir.groups[found.row] == 0)
     return made.out[:scalars].copy()
 
 
 def random_plan(seed, samples=12):
     """A plan with lanes and scalars, derivatives included."""
     loss = unrolled(Habit(seed, samples, structures=2, library=False))
-    return lowered([loss.total * loss.total], loss.wanted).flat
+    return lowered([loss.total * loss.total], loss.wanted).ir
 
 
 def batch_plan(seed):
@@ -91,4 +91,4 @@ def batch_plan(seed):
     term, xs = loss.terms[0], loss.data[0]
     centred = term - ng.mean(term)
     spread = ng.mean(centred.square())
-    return lowered([ng.total(centred / (spread + 1.0) * loss.weights[0])], loss.weights, xs).flat
+    return lowered([ng.total(centred / (spread + 1.0) * loss.weights[0])], loss.weights, xs).ir

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flats import reference_values, table_values
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from ir_values import reference_values, table_values
 from large_graphs import EXACT, allowance, grown, leaves_of
 from random_graphs import seeds
 from taped import lowered
@@ -30,8 +30,8 @@ from naive_graph.engines.compiled import runs
 from naive_graph.engines.compiled.runs import DescendingRuns, descends
 from naive_graph.engines.llvm.typed import LANES
 from naive_graph.engines.passes import repeats, reverse_inplace
-from naive_graph.engines.passes.build_ir import flat_of_tables
-from naive_graph.engines.passes.ir import MUL, Flat
+from naive_graph.engines.passes.build_ir import build_ir
+from naive_graph.engines.passes.ir import IR, MUL
 from naive_graph.engines.passes.operators import Shape
 from naive_graph.engines.passes.repeats import repeats as repeats_itself
 from naive_graph.engines.passes.strength_reduction import powers
@@ -46,17 +46,17 @@ sizes = st.integers(3, 200)
 
 
 def flattened(output, leaves):
-    flat, chosen = flat_of_tables(CURRENT.tables, [output.row, *(leaf.row for leaf in leaves)])
+    ir, chosen = build_ir(CURRENT.tables, [output.row, *(leaf.row for leaf in leaves)])
     place = {row: at for at, row in enumerate(chosen.tolist())}
-    return powers(flat, [])[0], place
+    return powers(ir, [])[0], place
 
 
 def in_runs(output, leaves):
     """The plan, after a run, or None where it does not suit."""
-    flat, place = flattened(output, leaves)
-    if not descends(flat):
+    ir, place = flattened(output, leaves)
+    if not descends(ir):
         return None
-    made = DescendingRuns(flat, place[output.row], [place[leaf.row] for leaf in leaves])
+    made = DescendingRuns(ir, place[output.row], [place[leaf.row] for leaf in leaves])
     made.scalars[made.fed_at] = [CURRENT.tables.values[row] for row in made.fed_rows]
     rerun(made)
     return made
@@ -64,8 +64,8 @@ def in_runs(output, leaves):
 
 def taken(output, leaves):
     """A plan that suits; one that does not has a product of many factors, and is another law's."""
-    made, (flat, _) = in_runs(output, leaves), flattened(output, leaves)
-    wide = np.diff(flat.starts)[flat.kinds == MUL] > reverse_inplace.MOST_ARITY
+    made, (ir, _) = in_runs(output, leaves), flattened(output, leaves)
+    wide = np.diff(ir.starts)[ir.kinds == MUL] > reverse_inplace.MOST_ARITY
     assert (made is None) == wide.any()
     assume(made is not None)
     return made
@@ -185,7 +185,7 @@ def test_machine_code_and_source_agree(seed, size):
 def test_a_plan_with_samples_repeats_itself(seed, samples, structures, kind, own):
     with Graph.scratch():
         loss = unrolled(Habit(seed, samples, structures, kind, own=own))
-        assume(len(lowered([loss.total], loss.wanted).flat.samples) > 1)
+        assume(len(lowered([loss.total], loss.wanted).ir.samples) > 1)
         assert repeats_itself(flattened(loss.total, loss.wanted)[0])
 
 
@@ -197,7 +197,7 @@ def test_a_long_chain_does_not_repeat_itself():
     operands = np.stack([np.where(rows == 2, 0, rows - 1), rows % 2], axis=1).reshape(-1)
     starts = np.concatenate([[0, 0], 2 * np.arange(size - 1)])
     columns = (np.concatenate([[VARIABLE, VARIABLE], kinds]), starts, operands, np.zeros(size))
-    assert not repeats_itself(Flat(*[each.astype(np.int32) for each in columns]))
+    assert not repeats_itself(IR(*[each.astype(np.int32) for each in columns]))
 
 
 def chain(links, leaves):

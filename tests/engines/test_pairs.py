@@ -39,7 +39,7 @@ CALLS = [(ng.sin, "sin+cos"), (ng.cos, "sin+cos"), (ng.tanh, "tanh+sech_squared"
 def test_a_function_and_its_slope_are_one_call(function, call):
     x = Variable(0.5)
     low = lowered([function(x)], [x])
-    lines = str(Generator(low.flat, [each.row for each in asked_of(low)])).splitlines()
+    lines = str(Generator(low.ir, [each.row for each in asked_of(low)])).splitlines()
     assert sum(" call " in line and f'@"{call}"' in line for line in lines) == 1
 
 

@@ -6,8 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 from drawn import drawn
-from flats import edges, evaluated, flat_of, near, plan_values, same
 from hypothesis import given, settings
+from ir_values import edges, evaluated, ir_of, near, plan_values, same
 from random_graphs import random_graph, seeds, sizes
 
 import naive_graph as ng
@@ -31,7 +31,7 @@ def agree_with_the_sweep(nodes, wanted_of):
     wanted = wanted_of(plan)
     seeds = dict.fromkeys(plan.targets, 1.0)
     expected = reference.differentiate(plan, values, seeds, plan.leads_from(wanted))
-    grown, adjoints = adjoint(flat_of(plan), list(seeds), np.array(wanted, np.int32))
+    grown, adjoints = adjoint(ir_of(plan), list(seeds), np.array(wanted, np.int32))
     edges(grown)
     found = evaluated(grown, values)
     for step in wanted:
@@ -66,8 +66,8 @@ def test_dots_and_sharing_keep_derivatives_within_the_bound(seed, size):
         plan, values = plan_values([random_graph(seed, size)[-1]])
         leaves = [step for step in plan.leaves() if plan.varies()[step]]
         wanted, target = np.array(leaves, np.int32), plan.targets
-        flat, place = dots(flat_of(plan), np.array([*target, *leaves], np.int32))
-        grown, adjoints = adjoint(flat, place[target].tolist(), place[wanted])
+        ir, place = dots(ir_of(plan), np.array([*target, *leaves], np.int32))
+        grown, adjoints = adjoint(ir, place[target].tolist(), place[wanted])
         rows = adjoints[place[wanted]]
         small, to = share(grown, rows[rows >= 0])
         found = evaluated(small, values)
@@ -110,14 +110,14 @@ def test_a_where_in_a_where_needs_both(outer, inner):
 def test_a_row_that_no_wanted_leaf_feeds_has_no_adjoint():
     x, y = Variable(2.0), Variable(3.0)
     plan, _ = plan_values([x.sin() * y.sin()])
-    _, adjoints = adjoint(flat_of(plan), plan.targets, np.array([0], np.int32))
+    _, adjoints = adjoint(ir_of(plan), plan.targets, np.array([0], np.int32))
     assert (adjoints >= 0).tolist() == [True, False, False, False, False]
 
 
 def test_what_nothing_responds_to_has_no_adjoint():
     x = Variable(2.0)
     plan, _ = plan_values([x > 1.0])
-    _, adjoints = adjoint(flat_of(plan), plan.targets, np.array([0], np.int32))
+    _, adjoints = adjoint(ir_of(plan), plan.targets, np.array([0], np.int32))
     assert adjoints[0] == -1
 
 

@@ -3,25 +3,25 @@
 from random import Random
 
 import numpy as np
-from flats import counts, edges, evaluated, same, table_values
 from hypothesis import given, settings
+from ir_values import counts, edges, evaluated, same, table_values
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Constant, Graph, Variable
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.cse import share
 from naive_graph.engines.passes.dots import dots
 from naive_graph.graph.registry import CURRENT
 
 
 def flattened(nodes):
-    flat, chosen = flat_of_tables(CURRENT.tables, [node.row for node in nodes])
-    return flat, np.array([chosen.tolist().index(node.row) for node in nodes], np.int32)
+    ir, chosen = build_ir(CURRENT.tables, [node.row for node in nodes])
+    return ir, np.array([chosen.tolist().index(node.row) for node in nodes], np.int32)
 
 
 def shared(*nodes):
-    flat, wanted = flattened(nodes)
-    return share(flat, wanted)[0]
+    ir, wanted = flattened(nodes)
+    return share(ir, wanted)[0]
 
 
 @given(seeds, sizes)
@@ -29,12 +29,12 @@ def shared(*nodes):
 def test_sharing_changes_no_bit(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size, odd=0.3)
-        flat, _ = flattened(nodes)
-        flat, _ = dots(flat, np.empty(0, np.int32))
-        wanted = np.array(Random(seed).choices(range(len(flat)), k=3), np.int32)
-        small, place = share(flat, wanted)
+        ir, _ = flattened(nodes)
+        ir, _ = dots(ir, np.empty(0, np.int32))
+        wanted = np.array(Random(seed).choices(range(len(ir)), k=3), np.int32)
+        small, place = share(ir, wanted)
         edges(small)
-        before, after = evaluated(flat, table_values()), evaluated(small, table_values())
+        before, after = evaluated(ir, table_values()), evaluated(small, table_values())
         assert (place[wanted] >= 0).all()
         assert all(same(after[to], before[row]) for row, to in enumerate(place.tolist()) if to >= 0)
 
@@ -44,9 +44,9 @@ def test_sharing_changes_no_bit(seed, size):
 def test_nothing_dead_or_double_is_left(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size, odd=0.3)
-        flat, _ = flattened(nodes)
-        wanted = np.array(Random(seed).choices(range(len(flat)), k=3), np.int32)
-        small, place = share(flat, wanted)
+        ir, _ = flattened(nodes)
+        wanted = np.array(Random(seed).choices(range(len(ir)), k=3), np.int32)
+        small, place = share(ir, wanted)
         assert set(range(len(small))) == set(small.operands.tolist()) | set(place[wanted].tolist())
         operators = [(int(small.kinds[row]), *small.of(row)) for row in range(len(small)) if small.of(row)]
         assert len(operators) == len(set(operators))

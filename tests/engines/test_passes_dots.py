@@ -4,20 +4,20 @@ from random import Random
 
 import numpy as np
 from drawn import drawn
-from flats import edges, evaluated, same, table_values
 from hypothesis import given, settings
+from ir_values import edges, evaluated, same, table_values
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Constant, Graph, Variable
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.dots import dots
 from naive_graph.engines.passes.ir import ADD, DOT, MUL, NONE
 from naive_graph.graph.registry import CURRENT
 
 
 def flattened(*nodes):
-    flat, chosen = flat_of_tables(CURRENT.tables, [node.row for node in nodes])
-    return flat, np.array([chosen.tolist().index(node.row) for node in nodes], np.int32)
+    ir, chosen = build_ir(CURRENT.tables, [node.row for node in nodes])
+    return ir, np.array([chosen.tolist().index(node.row) for node in nodes], np.int32)
 
 
 @given(seeds, sizes)
@@ -25,10 +25,10 @@ def flattened(*nodes):
 def test_dots_change_no_bit(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size, odd=0.2)
-        flat, keep = flattened(*Random(seed).choices(nodes, k=3))
-        fused, place = dots(flat, keep)
+        ir, keep = flattened(*Random(seed).choices(nodes, k=3))
+        fused, place = dots(ir, keep)
         edges(fused)
-        before, after = evaluated(flat, table_values()), evaluated(fused, table_values())
+        before, after = evaluated(ir, table_values()), evaluated(fused, table_values())
         assert (place[keep] != NONE).all()
         assert all(same(after[to], before[row]) for row, to in enumerate(place.tolist()) if to != NONE)
 
@@ -37,8 +37,8 @@ def test_dots_change_no_bit(seed, size):
 @settings(max_examples=30, deadline=None)
 def test_no_product_is_left_that_only_one_sum_uses(seed, size):
     with Graph.scratch():
-        flat, keep = flattened(random_graph(seed, size)[-1])
-        fused, place = dots(flat, keep)
+        ir, keep = flattened(random_graph(seed, size)[-1])
+        fused, place = dots(ir, keep)
         uses = np.bincount(fused.operands[fused.operands >= 0], minlength=len(fused))
         for row in range(len(fused)):
             for each in lone_terms(fused, row):
@@ -46,12 +46,12 @@ def test_no_product_is_left_that_only_one_sum_uses(seed, size):
                 assert not (alone and fused.kinds[each] == MUL and len(fused.of(each)) == 2)
 
 
-def lone_terms(flat, row):
+def lone_terms(ir, row):
     """Operands that a sum takes as they are."""
-    operands = flat.of(row)
-    if flat.kinds[row] == DOT:
+    operands = ir.of(row)
+    if ir.kinds[row] == DOT:
         return [x for x, y in zip(operands[::2], operands[1::2]) if y == NONE]
-    return operands if flat.kinds[row] == ADD else []
+    return operands if ir.kinds[row] == ADD else []
 
 
 def test_a_product_that_somebody_wants_to_see_stays():
@@ -81,7 +81,7 @@ def test_minus_zero_survives_in_a_dot():
 
 
 def test_a_total_over_samples_goes_through():
-    flat = drawn("""
+    ir = drawn("""
         0 leaf
         1 leaf (group 1)
         2 mul 0 1 (group 1)
@@ -89,5 +89,5 @@ def test_a_total_over_samples_goes_through():
         4 mul 0 0
         5 add 3 4
     """)
-    fused, _ = dots(flat, np.array([5], np.int32))
+    fused, _ = dots(ir, np.array([5], np.int32))
     assert str(fused).splitlines()[3:] == ["   3 total 2", "   4 dot 3 + 0*0"]

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from flats import at, edges, evaluated, near, reference_values, same, table_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_values import at, edges, evaluated, near, reference_values, same, table_values
 from random_graphs import random_graph, seeds, sizes
 from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.engines.passes import roll_samples as passes
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.cse import share
 from naive_graph.engines.passes.dots import dots
 from naive_graph.engines.passes.ir import TOTAL
@@ -27,11 +27,11 @@ KINDS = st.sampled_from([Constant, PlaceHolder, Variable])
 def rolled(asked, wanted=()):
     """The plan of what is asked for, rolled up; the values of asked and wanted nodes in it, in their order."""
     rows = [node.row for node in (*asked, *wanted)]
-    flat, chosen = flat_of_tables(CURRENT.tables, rows)
+    ir, chosen = build_ir(CURRENT.tables, rows)
     place = {row: number for number, row in enumerate(chosen.tolist())}
-    flat, moved = dots(flat, np.array([place[row] for row in rows], np.int32))
+    ir, moved = dots(ir, np.array([place[row] for row in rows], np.int32))
     at_rows = [int(moved[place[row]]) for row in rows]
-    new, now = lanes(flat, np.array(at_rows[len(asked) :], np.int32), np.array(at_rows, np.int32))
+    new, now = lanes(ir, np.array(at_rows[len(asked) :], np.int32), np.array(at_rows, np.int32))
     edges(new)
     values = evaluated(new, table_values())
     return new, [at(values, now[row]) for row in at_rows]

@@ -1,12 +1,12 @@
 """The list of passes: each, alone, takes a plan and what is wanted of it, and gives both."""
 
 import pytest
-from flats import at, edges, evaluated, same, table_values
 from hypothesis import given, settings
+from ir_values import at, edges, evaluated, same, table_values
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Graph
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.ir import NONE, Sample
 from naive_graph.engines.passes.lowering import PASSES, Wanted
 from naive_graph.graph.registry import CURRENT
@@ -21,11 +21,11 @@ def test_a_pass_by_itself_keeps_the_bits_of_what_is_wanted(name):
     def law(seed, size):
         with Graph.scratch():
             rows = [node.row for node in random_graph(seed, size, odd=0.2)[-2:]]
-            flat, chosen = flat_of_tables(CURRENT.tables, rows)
+            ir, chosen = build_ir(CURRENT.tables, rows)
             wanted = Wanted([Sample(chosen.tolist().index(row), NONE) for row in rows], [], [])
-            made, now = KEEPING[name].run(flat, wanted)
+            made, now = KEEPING[name].run(ir, wanted)
             edges(made)
-            before, after = evaluated(flat, table_values()), evaluated(made, table_values())
+            before, after = evaluated(ir, table_values()), evaluated(made, table_values())
             found = zip(wanted.outputs, now.outputs, strict=True)
             assert all(same(at(before, was), at(after, here)) for was, here in found)
 
@@ -36,7 +36,7 @@ def test_derivatives_take_the_place_of_what_they_are_with_respect_to():
     (adjoint,) = (each for each in PASSES if each.name == "adjoint")
     x = Graph.Variable(3.0)
     y = x * x
-    flat, _ = flat_of_tables(CURRENT.tables, [y.row, x.row])
-    made, wanted = adjoint.run(flat, Wanted([Sample(1, NONE)], [Sample(0, NONE)], []))
+    ir, _ = build_ir(CURRENT.tables, [y.row, x.row])
+    made, wanted = adjoint.run(ir, Wanted([Sample(1, NONE)], [Sample(0, NONE)], []))
     ((slope,),) = wanted.slopes
     assert wanted.wrt == [] and evaluated(made, table_values())[slope.row] == 6.0

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from drawn import drawn
-from flats import evaluated, near, reference_values, same, table_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_values import evaluated, near, reference_values, same, table_values
 from random_graphs import ODD, random_graph, seeds, sizes
 from taped import batch_plan, lowered, on_tape, random_plan
 from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.compiled.runs import levels_of
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.ir import MUL, NONE, REDUCE, TOTAL
 from naive_graph.engines.passes.stages import sections
 from naive_graph.engines.passes.strength_reduction import powers
@@ -38,43 +38,43 @@ NORMALISED = """
 def test_only_squares_become_products(number, exponent):
     with Graph.scratch():
         y = Variable(number) ** exponent
-        flat, _ = flat_of_tables(CURRENT.tables, [y.row])
-        made, _ = powers(flat, [])
+        ir, _ = build_ir(CURRENT.tables, [y.row])
+        made, _ = powers(ir, [])
         assert (MUL in made.kinds) == (exponent == 2)
-        before, after = evaluated(flat, table_values())[-1], evaluated(made, table_values())[-1]
+        before, after = evaluated(ir, table_values())[-1], evaluated(made, table_values())[-1]
         assert near(before, after, abs(before), 1) or same(before, after)
 
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e200])
 def test_odd_numbers_have_the_same_square(number):
-    flat, _ = flat_of_tables(CURRENT.tables, [(Variable(number) ** 2).row])
-    assert same(evaluated(flat, table_values())[-1], evaluated(powers(flat, [])[0], table_values())[-1])
+    ir, _ = build_ir(CURRENT.tables, [(Variable(number) ** 2).row])
+    assert same(evaluated(ir, table_values())[-1], evaluated(powers(ir, [])[0], table_values())[-1])
 
 
 def test_a_variable_exponent_stays():
-    flat, _ = flat_of_tables(CURRENT.tables, [(Variable(3.0) ** Variable(2.0)).row])
-    assert MUL not in powers(flat, [])[0].kinds
+    ir, _ = build_ir(CURRENT.tables, [(Variable(3.0) ** Variable(2.0)).row])
+    assert MUL not in powers(ir, [])[0].kinds
 
 
 # --- sections -----------------------------------------------------------------
 
 
-def hold_together(flat):
+def hold_together(ir):
     """Every computed row runs once, after all that it needs."""
-    parts, done = sections(flat), set(flat.leaves().tolist())
+    parts, done = sections(ir), set(ir.leaves().tolist())
     for part in parts:
         done_before = set(done)
         for row in part.rows.tolist():
             assert row not in done
-            needed = {each for each in flat.of(row) if each != NONE}
+            needed = {each for each in ir.of(row) if each != NONE}
             assert needed <= done
             # what other sections of this run compute at the same time is not there yet
-            apart = {each for each in needed if flat.groups[each] != part.group and each not in flat.leaves()}
+            apart = {each for each in needed if ir.groups[each] != part.group and each not in ir.leaves()}
             assert apart <= done_before
-            collects = flat.kinds[row] in (TOTAL, REDUCE)
-            assert flat.groups[row] == (0 if collects else part.group)
+            collects = ir.kinds[row] in (TOTAL, REDUCE)
+            assert ir.groups[row] == (0 if collects else part.group)
             done.add(row)
-    assert done == set(range(len(flat)))
+    assert done == set(range(len(ir)))
     return parts
 
 
@@ -94,13 +94,13 @@ def test_samples_that_need_their_total_have_two_sections_of_lanes():
 
 
 def test_a_plain_loss_has_one_section_of_lanes():
-    parts = hold_together(lowered([(loss := network(9)).total], loss.weights).flat)
+    parts = hold_together(lowered([(loss := network(9)).total], loss.weights).ir)
     assert [part.group for part in parts if part.group] == [1]
 
 
 def test_a_plan_without_samples_is_one_section():
     x = Variable(1.0)
-    assert len(hold_together(lowered([x.sin() * x], [x]).flat)) == 1
+    assert len(hold_together(lowered([x.sin() * x], [x]).ir)) == 1
 
 
 # --- level runs ---------------------------------------------------------------
@@ -111,19 +111,19 @@ def test_a_plan_without_samples_is_one_section():
 def test_runs_are_of_one_shape_and_operands_come_first(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size)
-        flat, _ = flat_of_tables(CURRENT.tables, [nodes[-1].row])
-        made = levels_of(flat, flat.leaves())
+        ir, _ = build_ir(CURRENT.tables, [nodes[-1].row])
+        made = levels_of(ir, ir.leaves())
         row_at = np.argsort(made.place).tolist()
-        assert sorted(row_at) == [*range(len(flat))]
-        runs, done = made.runs.reshape(-1, 4).tolist(), len(flat.leaves())
+        assert sorted(row_at) == [*range(len(ir))]
+        runs, done = made.runs.reshape(-1, 4).tolist(), len(ir.leaves())
         for shape, first, many, _ in runs:
             kind, arity, _ = made.shapes[shape]
             assert first == done
             for row in row_at[first : first + many]:
-                assert (int(flat.kinds[row]), len(flat.of(row))) == (kind, arity)
-                assert all(made.place[each] < first for each in flat.of(row))
+                assert (int(ir.kinds[row]), len(ir.of(row))) == (kind, arity)
+                assert all(made.place[each] < first for each in ir.of(row))
             done += many
-        assert done == len(flat)
+        assert done == len(ir)
 
 
 @given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))

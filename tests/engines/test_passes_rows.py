@@ -3,20 +3,20 @@
 from random import Random
 
 import pytest
-from flats import edges, evaluated, flat_of, reference_values, same, table_values
 from hypothesis import given, settings
+from ir_values import edges, evaluated, ir_of, reference_values, same, table_values
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Graph, Variable
 from naive_graph.core.plan import plan_for
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.graph.registry import CURRENT
 
 
 def flattened(nodes):
-    flat, chosen = flat_of_tables(CURRENT.tables, [node.row for node in nodes])
-    edges(flat)
-    return flat, chosen.tolist()
+    ir, chosen = build_ir(CURRENT.tables, [node.row for node in nodes])
+    edges(ir)
+    return ir, chosen.tolist()
 
 
 def drawn(row, chosen):
@@ -32,13 +32,13 @@ def written_out(row, chosen):
 
 
 def agree_with_the_plan(nodes, operands=drawn):
-    flat, chosen = flattened(nodes)
-    plan, values = plan_for(CURRENT.tables, [node.row for node in nodes]), evaluated(flat, table_values())
+    ir, chosen = flattened(nodes)
+    plan, values = plan_for(CURRENT.tables, [node.row for node in nodes]), evaluated(ir, table_values())
     expected = reference_values(nodes)
     assert sorted(chosen) == sorted(plan.rows)
     assert all(same(value, expected[row]) for row, value in zip(chosen, values, strict=True))
     for place, row in enumerate(chosen):
-        assert [chosen[each] for each in flat.of(place)] == operands(row, set(chosen))
+        assert [chosen[each] for each in ir.of(place)] == operands(row, set(chosen))
 
 
 @given(seeds, sizes)
@@ -86,22 +86,22 @@ def test_a_merged_sum_has_all_its_operands():
     y = x = Variable(1.0)
     for _ in range(20):
         y = y + x
-    flat, _ = flattened([y])
-    assert flat.of(1) == [0] * 21
+    ir, _ = flattened([y])
+    assert ir.of(1) == [0] * 21
 
 
 def test_the_same_target_may_be_asked_for_twice():
     x = Variable(1.0)
     y = x.sin()
-    flat, chosen = flattened([y, y, x])
-    assert chosen == [x.row, y.row] and len(flat) == 2
+    ir, chosen = flattened([y, y, x])
+    assert chosen == [x.row, y.row] and len(ir) == 2
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_plan_as_columns_has_its_own_steps(seed):
     nodes = random_graph(seed, 50)
     plan = plan_for(CURRENT.tables, [nodes[-1].row])
-    flat = flat_of(plan)
+    ir = ir_of(plan)
     expected, held = reference_values([nodes[-1]]), table_values()
-    values = evaluated(flat, [held[row] for row in plan.rows])
+    values = evaluated(ir, [held[row] for row in plan.rows])
     assert all(same(value, expected[row]) for row, value in zip(plan.rows, values, strict=True))

@@ -2,15 +2,15 @@
 
 import pytest
 from drawn import drawn
-from flats import counts, edges, evaluated, same, table_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_values import counts, edges, evaluated, same, table_values
 from random_graphs import ODD
 from taped import lowered, on_tape
 
 import naive_graph as ng
 from naive_graph import Graph, Variable
-from naive_graph.engines.passes.build_ir import flat_of_tables
+from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.softmax import softmax
 from naive_graph.graph.registry import CURRENT
 
@@ -24,10 +24,10 @@ def test_shares_keep_every_bit(numbers, again):
         xs = [Variable(each) for each in numbers]
         xs.append(xs[again % len(xs)])  # one of them twice
         shares = ng.softmax(xs)
-        flat, _ = flat_of_tables(CURRENT.tables, [each.row for each in shares])
-        made, moved = softmax(flat, [])
+        ir, _ = build_ir(CURRENT.tables, [each.row for each in shares])
+        made, moved = softmax(ir, [])
         edges(made)
-        before, after = evaluated(flat, table_values()), evaluated(made, table_values())
+        before, after = evaluated(ir, table_values()), evaluated(made, table_values())
         assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))
         assert counts(made)["exp_below"] == len(xs)
 
@@ -38,38 +38,38 @@ def test_a_logsumexp_beside_its_shares_keeps_every_bit(numbers):
     with Graph.scratch():
         xs = [Variable(each) for each in numbers]
         rows = [each.row for each in (ng.logsumexp(xs), *ng.softmax(xs))]
-        flat, _ = flat_of_tables(CURRENT.tables, rows)
-        made, moved = softmax(flat, [])
+        ir, _ = build_ir(CURRENT.tables, rows)
+        made, moved = softmax(ir, [])
         edges(made)
-        before, after = evaluated(flat, table_values()), evaluated(made, table_values())
+        before, after = evaluated(ir, table_values()), evaluated(made, table_values())
         assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))
         assert "logsumexp" not in counts(made) and counts(made)["exp_below"] == len(xs)
 
 
 def test_a_logsumexp_alone_stays_as_it_is():
-    flat = drawn("""
+    ir = drawn("""
         0 leaf
         1 leaf
         2 logsumexp 0 1
         3 softmax_share 1 1 0
     """)
-    made, _ = softmax(flat, [])
+    made, _ = softmax(ir, [])
     assert counts(made)["logsumexp"] == 1
 
 
 def test_a_share_of_something_else_stays_as_it_is():
-    flat = drawn("""
+    ir = drawn("""
         0 leaf
         1 leaf
         2 leaf
         3 softmax_share 0 1 2
     """)
-    made, moved = softmax(flat, [])
-    assert str(made) == str(flat) and moved.tolist() == [0, 1, 2, 3]
+    made, moved = softmax(ir, [])
+    assert str(made) == str(ir) and moved.tolist() == [0, 1, 2, 3]
 
 
 def test_shares_of_samples_have_a_value_for_each():
-    flat = drawn(
+    ir = drawn(
         """
         0 leaf
         1 leaf (group 1)
@@ -81,9 +81,9 @@ def test_shares_of_samples_have_a_value_for_each():
         [2],
     )
     given_values = [1.0, [1.0, 2.0], [3.0, -1.0]]
-    made, moved = softmax(flat, [])
+    made, moved = softmax(ir, [])
     edges(made)
-    before, after = evaluated(flat, given_values), evaluated(made, given_values)
+    before, after = evaluated(ir, given_values), evaluated(made, given_values)
     assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))
 
 
@@ -91,7 +91,7 @@ def test_the_slopes_of_logsumexp_are_its_shares():
     xs = [Variable(each) for each in (1.0, 2.0, 0.5)]
     low = lowered([ng.logsumexp(xs), *ng.softmax(xs)], xs)
     taped = on_tape(low)
-    assert taped[4:7] == taped[1:4] and counts(low.flat)["exp_below"] == 3
+    assert taped[4:7] == taped[1:4] and counts(low.ir)["exp_below"] == 3
 
 
 @pytest.mark.parametrize("engine", ["compiled", "compiled", None])

@@ -18,21 +18,21 @@ def rows_of(step):
     return step if isinstance(step, list) else operands_of(step)[0]
 
 
-def needs_of(flat, step):
-    return {each for row in rows_of(step) for each in flat.of(row) if each != NONE}.difference(rows_of(step))
+def needs_of(ir, step):
+    return {each for row in rows_of(step) for each in ir.of(row) if each != NONE}.difference(rows_of(step))
 
 
-def fits(flat, step):
+def fits(ir, step):
     """Whether a tile says of its rows what the plan says."""
     if isinstance(step, DenseTile):
         return all(
-            sorted(terms(flat, row)) == sorted([*([(bias,)] if bias != NONE else []), *map(pair, ws, step.inputs)])
+            sorted(terms(ir, row)) == sorted([*([(bias,)] if bias != NONE else []), *map(pair, ws, step.inputs)])
             for row, ws, bias in zip(step.outputs, step.weights, step.bias, strict=True)
         )
     if isinstance(step, Outer):
         grid = zip(step.lefts, step.results, strict=True)
         return all(
-            flat.of(row) == [each for both in zip(left, right, strict=True) for each in both]
+            ir.of(row) == [each for both in zip(left, right, strict=True) for each in both]
             for left, rows in grid
             for right, row in zip(step.rights, rows, strict=True)
         )
@@ -43,22 +43,22 @@ def pair(x, y):
     return tuple(sorted((x, y)))
 
 
-def terms(flat, row):
-    operands = flat.of(row)
+def terms(ir, row):
+    operands = ir.of(row)
     return [(x,) if y == NONE else pair(x, y) for x, y in zip(operands[::2], operands[1::2], strict=True)]
 
 
-def tiled(flat):
+def tiled(ir):
     """Every row of every section stands in one step, after what it needs; returns the steps."""
-    found, done = [], set(flat.leaves().tolist())
-    for part in sections(flat):
+    found, done = [], set(ir.leaves().tolist())
+    for part in sections(ir):
         if part.group == 0:
             done |= set(part.rows.tolist())
             continue
-        steps = steps_of(flat, part, {})
+        steps = steps_of(ir, part, {})
         assert sorted(row for step in steps for row in rows_of(step)) == part.rows.tolist()
         for step in steps:
-            assert needs_of(flat, step) <= done and fits(flat, step)
+            assert needs_of(ir, step) <= done and fits(ir, step)
             done |= set(rows_of(step))
         found += steps
     return found
@@ -78,7 +78,7 @@ def test_every_row_is_in_one_tile_and_operands_come_first(seed):
 def test_a_networks_layers_are_tiles(samples, inputs, hidden, seed):
     with Graph.scratch():
         loss = network(samples, inputs, hidden, seed=seed)
-        steps = tiled(lowered([loss.total], loss.weights).flat)
+        steps = tiled(lowered([loss.total], loss.weights).ir)
         if hidden > 1 and hidden * inputs >= DENSE_LEAST:
             assert any(isinstance(step, DenseTile) and len(step.outputs) == hidden for step in steps)
             assert any(isinstance(step, Outer) and hidden in (len(step.lefts), len(step.rights)) for step in steps)
@@ -99,15 +99,15 @@ def test_outputs_that_feed_each_other_are_no_tile():
 
 
 def test_an_input_that_is_weighted_twice_is_two_inputs():
-    flat = drawn("""
+    ir = drawn("""
         0 leaf
         1 leaf (group 1)
         2 dot 0*1 + 0*1 (group 1)
         3 dot 0 + 0*1 + 0*1 (group 1)
         4 dot 0 + 1*0 + 1*0 (group 1)
     """)
-    (layer,) = dense_tiles(flat, sections(flat)[0])
-    assert layer.outputs == [3, 4] and layer.inputs == [1, 1] and fits(flat, layer)
+    (layer,) = dense_tiles(ir, sections(ir)[0])
+    assert layer.outputs == [3, 4] and layer.inputs == [1, 1] and fits(ir, layer)
 
 
 def test_an_outer_product_of_one_adjoint_with_itself_is_a_tile():

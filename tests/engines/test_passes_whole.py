@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from flats import at, evaluated, near, plan_values, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_values import at, evaluated, near, plan_values, same
 from random_graphs import random_graph, seeds, sizes
 from taped import asked_of, given_values, lowered, on_tape
 from test_passes_adjoint import with_magnitudes
@@ -60,7 +60,7 @@ def test_with_library_functions_values_are_near(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, min(size, 40))
         low = lowered([nodes[-1]], differentiable(nodes))
-        interpreted = evaluated(low.flat, given_values(low))
+        interpreted = evaluated(low.ir, given_values(low))
         for taped, found in zip(on_tape(low), asked_of(low), strict=True):
             plain = at(interpreted, found)
             if math.isfinite(plain) and abs(plain) < 1e6:
@@ -72,7 +72,7 @@ def test_with_library_functions_values_are_near(seed, size):
 def test_a_loop_over_samples_keeps_every_bit(seed, samples, data, own):
     with Graph.scratch():
         loss = unrolled(Habit(seed, samples, data=data, own=own, library=False))
-        assert len(agrees(loss.total, loss.wanted).flat.samples) == 2
+        assert len(agrees(loss.total, loss.wanted).ir.samples) == 2
 
 
 @given(seeds, st.integers(8, 40), st.integers(2, 3), KINDS, st.booleans(), st.booleans())
@@ -89,7 +89,7 @@ def test_ragged_loops_are_near(seed, samples, structures, data, own, begins):
 )
 def test_a_network_of_any_number_of_samples_is_learned(samples, data):
     loss = network(samples, data=data)
-    assert agrees(loss.total, loss.weights, exact=False).flat.samples == [1, samples]
+    assert agrees(loss.total, loss.weights, exact=False).ir.samples == [1, samples]
 
 
 def test_an_untaken_branch_of_one_sample_leaks_nothing():
@@ -98,7 +98,7 @@ def test_an_untaken_branch_of_one_sample_leaks_nothing():
         z = w * float(k)
         terms.append(ng.where(z > 0, z.sqrt() * w, z))
     low = agrees(Graph.sum(terms), [w], exact=False)
-    assert len(low.flat.samples) == 2 and math.isfinite(on_tape(low)[1])
+    assert len(low.ir.samples) == 2 and math.isfinite(on_tape(low)[1])
 
 
 def fed(number):
@@ -149,8 +149,8 @@ def test_a_fed_batch_gives_what_its_interpreter_gives(seed, samples):
         batch = ng.mean(loss.terms[0]) * 2.0 + ng.total(loss.terms[0] * loss.weights[0])
         low = lowered([batch, loss.terms[0]], [*loss.weights, *xs], xs)
         fed = {x.row: numbers.normal(size=samples).tolist() for x in xs}
-        low.flat.samples[1] = samples
-        interpreted = evaluated(low.flat, given_values(low, fed))
+        low.ir.samples[1] = samples
+        interpreted = evaluated(low.ir, given_values(low, fed))
         for place, (taped, found) in enumerate(zip(on_tape(low, fed, samples), asked_of(low), strict=True)):
             plain = at(interpreted, found)
             assert taped == pytest.approx(plain, rel=1e-9, abs=1e-9) if place else taped == plain
@@ -183,7 +183,7 @@ def test_a_shared_branch_that_no_sample_takes_passes_nothing_on():
     root = w.sqrt()
     terms = [ng.where(Constant(0.1 * k) > 2.0, root * 3.0, w * float(k)) for k in range(10)]
     low = agrees(Graph.sum(terms), [w])
-    assert len(low.flat.samples) == 2 and on_tape(low) == [0.0, 45.0]
+    assert len(low.ir.samples) == 2 and on_tape(low) == [0.0, 45.0]
 
 
 def test_a_condition_costs_a_weight_no_choice_of_its_own():
@@ -192,8 +192,8 @@ def test_a_condition_costs_a_weight_no_choice_of_its_own():
         z = w * Constant(0.1 * k - 0.5)
         terms.append(ng.leaky_relu(z).tanh())
     low = agrees(Graph.sum(terms), [w], exact=False)
-    choices = [row for row in range(len(low.flat)) if low.flat.name(row) == "where"]
-    assert all(low.flat.groups[row] for row in choices)
+    choices = [row for row in range(len(low.ir)) if low.ir.name(row) == "where"]
+    assert all(low.ir.groups[row] for row in choices)
 
 
 @pytest.mark.parametrize("samples", [5, 9])
@@ -209,7 +209,7 @@ def test_the_slopes_of_one_samples_term_are_its_own(samples):
 def test_a_sample_of_ones_own_has_its_own_slope():
     w, xs = Variable(0.5), [Variable(0.1 * k) for k in range(10)]
     low = lowered([Graph.sum([(x * w).sin() * w for x in xs])], [w, *xs])
-    assert len(low.flat.samples) == 2
+    assert len(low.ir.samples) == 2
     expected = [math.cos(0.05 * k) * 0.25 for k in range(10)]
     assert on_tape(low)[2:] == pytest.approx(expected)
 
@@ -220,4 +220,4 @@ def test_loops_that_depend_on_each_other_are_near(samples):
     mean = Graph.sum([(x * w).square() * v for x in xs]) / float(samples)
     spread = Graph.sum([((x * v).square() - mean).square() for x in xs]) / float(samples)
     loss = Graph.sum([ng.where(x * w - mean > 0.0, (x * w - mean) / (spread + 1.0), x * v * mean) for x in xs])
-    assert len(agrees(loss, [w, v], exact=False).flat.samples) > 2
+    assert len(agrees(loss, [w, v], exact=False).ir.samples) > 2

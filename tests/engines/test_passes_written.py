@@ -16,7 +16,7 @@ from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 SEEDS = st.integers(0, 10**9)
 STEPS = ("dense", "dense", "relu", "neg", "sub", "abs", "square")
 EACH, LAYERS = "sample after sample", "layer after layer"
-SUMS = ("flat", "per sample", "pairs", "by output", "taken away")
+SUMS = ("ir", "per sample", "pairs", "by output", "taken away")
 
 
 class Written:
@@ -78,7 +78,7 @@ class Written:
             return [sum(x) * 2.0 - x[place * 7 % len(x)]]  # all of them are needed, and one is picked
         return [(a - self.number()) * (a + 1.0) for a in x]
 
-    def flat(self, errors):
+    def ir(self, errors):
         loss = 0
         for each in errors:
             for error in each:
@@ -183,7 +183,7 @@ def test_a_sum_that_a_comparison_sees_is_not_put_together_from_pairs():
     assert Program(seen, engine="compiled")().value == 3.0
 
 
-@example("flat")
+@example("ir")
 @example("pairs")
 @given(st.sampled_from(SUMS))
 @settings(max_examples=5, deadline=None)

@@ -139,7 +139,7 @@ def test_bits_stay_when_a_program_moves(recipe):
             (backend,) = program._backends.values()
             ran.append(type(backend.tape))
             finish()
-        lanes = len(backend.flat.samples) > 1
+        lanes = len(backend.ir.samples) > 1
         assert len(answers) == 1 and ran[0] is (CompiledPlan if lanes else LevelRuns) and ran[-1] is CompiledPlan
 
 

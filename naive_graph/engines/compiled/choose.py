@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..passes.ir import Flat
+from ..passes.ir import IR
 from .plan import CompiledPlan, Runnable
 from .runs import LevelRuns
 
@@ -19,22 +19,22 @@ PATIENCE = 10_000  # level runs before code is made
 SOON = 1_000  # runs after which a Program looks again whether its code is there
 
 
-def has_samples(flat: Flat) -> bool:
-    return len(flat.samples) > 1
+def has_samples(ir: IR) -> bool:
+    return len(ir.samples) > 1
 
 
-def is_small(flat: Flat) -> bool:
+def is_small(ir: IR) -> bool:
     """Whether code is made for it before it answers."""
-    return has_samples(flat) or len(flat.operands) <= FEW_OPERANDS
+    return has_samples(ir) or len(ir.operands) <= FEW_OPERANDS
 
 
 def choose(
-    flat: Flat, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
+    ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
 ) -> tuple[Runnable, Callable[[], Runnable] | None]:
     """What runs now, and what makes the code that comes later. engine: "runs" or "compiled" where one was asked for."""
-    if engine == "compiled" or has_samples(flat) or (engine is None and is_small(flat)):
-        return CompiledPlan(flat, wanted, carried), None
-    runs = LevelRuns(flat, wanted, carried)
-    if engine == "runs" or len(flat.operands) > MOST_OPERANDS:
+    if engine == "compiled" or has_samples(ir) or (engine is None and is_small(ir)):
+        return CompiledPlan(ir, wanted, carried), None
+    runs = LevelRuns(ir, wanted, carried)
+    if engine == "runs" or len(ir.operands) > MOST_OPERANDS:
         return runs, None
-    return runs, lambda: CompiledPlan(flat, wanted, carried)
+    return runs, lambda: CompiledPlan(ir, wanted, carried)

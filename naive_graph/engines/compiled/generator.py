@@ -27,7 +27,7 @@ from ..llvm.functions import Module, together
 from ..llvm.listing import Straight
 from ..llvm.pairs import both, partner
 from ..llvm.tracing import in_registers
-from ..passes.ir import DOT, LARGEST, MUL, NONE, REDUCE, TOTAL, FedLeaf, Flat, Lanes, name_of
+from ..passes.ir import DOT, IR, LARGEST, MUL, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.operators import largest_of
 from ..passes.reverse_symbolic import Count
 from ..passes.stages import Section, sections
@@ -134,19 +134,19 @@ class Generator:
     `pointers`, the names of what `run` is given; `stages`.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
-        self.flat, self.wanted, self.carried = flat, [row for row in wanted if not flat.groups[row]], carried
-        self.kinds, self.groups = flat.kinds.tolist(), flat.groups.tolist()
+    def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
+        self.ir, self.wanted, self.carried = ir, [row for row in wanted if not ir.groups[row]], carried
+        self.kinds, self.groups = ir.kinds.tolist(), ir.groups.tolist()
         self.declared: dict[str, str] = {}
         self.alone, self.many = Module(1, self.declared), Module(LANES, self.declared)
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
-        self.constants = dict(flat.constants.items())
+        self.constants = dict(ir.constants.items())
         self.size = 0
         self.rank: dict[int, int] = {}
         for place, row in enumerate(self.wanted):
             self.rank.setdefault(row, place)
-        self.sections = sections(flat, wanted)
+        self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
         self.numbers: dict[float, int] = {}
         self.packed_leaves: dict[tuple[int, ...], int] = {}
@@ -165,39 +165,39 @@ class Generator:
 
     def _place_leaves(self) -> None:
         """Leaves that are fed a number have the first slots, then those that somebody puts in."""
-        sources = self.flat.sources
+        sources = self.ir.sources
         every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
         every += [each for line in sources.values() if isinstance(line, Lanes) for each in line.sources]
-        self.fed_rows = sorted({each.row for each in every if isinstance(each, FedLeaf)})
+        self.fed_rows = sorted({each.row for each in every if isinstance(each, FedInput)})
         self.fed_slot = {row: self._room(1) for row in self.fed_rows}
         self.slots: dict[int, int] = {}
-        for row in self.flat.leaves().tolist():
+        for row in self.ir.leaves().tolist():
             source = sources.get(row)
-            if isinstance(source, FedLeaf) and not self.groups[row]:
+            if isinstance(source, FedInput) and not self.groups[row]:
                 self.slots[row] = self.fed_slot[source.row]
             elif source is not None and not isinstance(source, (int, Lanes)) and not self.groups[row]:
                 self._slot(row)
 
     def _place_groups(self, wanted: Sequence[int]) -> None:
-        flat = self.flat
+        ir = self.ir
         by_group: dict[int, list[Section]] = defaultdict(list)
         for part in self.sections:
             if part.group:
                 by_group[part.group].append(part)
-        leaves = [row for row in flat.leaves().tolist() if self.groups[row]]
+        leaves = [row for row in ir.leaves().tolist() if self.groups[row]]
         self.group: dict[int, Group] = {}
-        for number in range(1, len(flat.samples)):
+        for number in range(1, len(ir.samples)):
             mine = [row for row in leaves if self.groups[row] == number]
-            hidden = any(isinstance(flat.sources.get(row), Lanes) for row in mine)
-            block = min(BLOCK, -(-flat.samples[number] // TWO) * TWO) if hidden else BLOCK
-            group = Group(flat.samples[number] if hidden else 0, block, hidden or len(by_group[number]) > 1)
-            group.fed = [row for row in mine if isinstance(flat.sources.get(row), FedLeaf)]
+            hidden = any(isinstance(ir.sources.get(row), Lanes) for row in mine)
+            block = min(BLOCK, -(-ir.samples[number] // TWO) * TWO) if hidden else BLOCK
+            group = Group(ir.samples[number] if hidden else 0, block, hidden or len(by_group[number]) > 1)
+            group.fed = [row for row in mine if isinstance(ir.sources.get(row), FedInput)]
             self.group[number] = group
         for row in wanted:
             if self.groups[row]:
                 places = self.group[self.groups[row]].lines
                 places.setdefault(row, len(places))
-        self.steps = {(p.stage, p.group): steps_of(flat, p, self.rank) for p in self.sections if p.group}
+        self.steps = {(p.stage, p.group): steps_of(ir, p, self.rank) for p in self.sections if p.group}
         # sums over samples as they are handed out, the lines of an outer product whole
         lines = [
             line for steps in self.steps.values() for step in steps if isinstance(step, Outer) for line in step.results
@@ -227,7 +227,7 @@ class Generator:
             self.packs[part.stage] = self._packs(rows)
             packed = {row for some, _ in self.packs[part.stage] for row in some}
             for row in rows:
-                for each in self.flat.of(row):
+                for each in self.ir.of(row):
                     self.users[each].add((part.stage, 0, 0))
                     if self._is_wide(row) and row not in packed:
                         self.users[each].add("slot")
@@ -236,7 +236,7 @@ class Generator:
 
     def _read_by(self, step: Step) -> list[int]:
         if isinstance(step, list):
-            return [each for row in step for each in self.flat.of(row)]
+            return [each for row in step for each in self.ir.of(row)]
         scalars = [*step.bias, *(w for line in step.weights for w in line)] if isinstance(step, DenseTile) else []
         return [*operands_of(step)[1], *scalars]
 
@@ -263,8 +263,8 @@ class Generator:
             self.pointers += [f"{name}{number}" for name in names]
         main = self._begin_stage()
         main.do("{loads}")
-        for row in self.flat.leaves().tolist():
-            source = self.flat.sources.get(row)
+        for row in self.ir.leaves().tolist():
+            source = self.ir.sources.get(row)
             if isinstance(source, Count) and self.groups[row] == 0:
                 many = main.let(f"sitofp i64 %real{source.group} to double")
                 main.store(many, "%scalars", self._slot(row))
@@ -309,7 +309,7 @@ class Generator:
         for row in keep:
             self._slot(row)
         names = {row: name for row in rows if (name := self._function(row)) is not None}
-        for some in scheduled(self.flat, rows, names.keys(), [each for each, _ in packs.values()]):
+        for some in scheduled(self.ir, rows, names.keys(), [each for each, _ in packs.values()]):
             if some[0] in packs:
                 values = self._pack_row(code, *packs[some[0]], known)
             elif some[0] in names:
@@ -331,15 +331,15 @@ class Generator:
     def _packs(self, rows: list[int]) -> list[tuple[list[int], int]]:
         """The packs that pay; what a long one reads gets slots side by side."""
         found = []
-        for members, side in packs_of(self.flat, rows):
+        for members, side in packs_of(self.ir, rows):
             if not self._is_wide(members[0]):
                 found.append((members, side))
                 continue
             full = [*members, *[members[-1]] * (LANES - len(members))]
-            others = list(zip(*(self.flat.of(row)[1 - side :: 2] for row in full)))
-            shared = self.flat.of(members[0])[side::2]
+            others = list(zip(*(self.ir.of(row)[1 - side :: 2] for row in full)))
+            shared = self.ir.of(members[0])[side::2]
             if (
-                not self.flat.loose[members[0]]
+                not self.ir.loose[members[0]]
                 or NONE in shared
                 or any(self._is_leaf(x) for line in others for x in line)
             ):
@@ -366,7 +366,7 @@ class Generator:
     def _pack_row(self, code: Code, rows: list[int], side: int, known: Any) -> list[Any]:
         """Dots that share a factor of every term, in the lanes of a register."""
         full = (*rows, *[rows[-1]] * (LANES - len(rows)))
-        shared, lines = self.flat.of(rows[0])[side::2], list(zip(*(self.flat.of(row)[1 - side :: 2] for row in full)))
+        shared, lines = self.ir.of(rows[0])[side::2], list(zip(*(self.ir.of(row)[1 - side :: 2] for row in full)))
         total: Any = None
         if self._is_wide(rows[0]):
             xs, ys = [self._held(x) for x in shared], [self.slots[line[0]] for line in lines]
@@ -400,7 +400,7 @@ class Generator:
 
     def _bring(self, row: int, slot: int) -> None:
         """Have the number of a leaf there before the first section runs."""
-        source = self.flat.sources.get(row)
+        source = self.ir.sources.get(row)
         if row in self.constants:
             self.initial.append((slot, self.constants[row]))
         elif isinstance(source, int):
@@ -410,15 +410,15 @@ class Generator:
 
     def _is_wide(self, row: int) -> bool:
         long = 2 * WIDE if self.kinds[row] == DOT else WIDE
-        return self.kinds[row] in (DOT, MUL) and self.groups[row] == 0 and len(self.flat.of(row)) > long
+        return self.kinds[row] in (DOT, MUL) and self.groups[row] == 0 and len(self.ir.of(row)) > long
 
     def _wide(self, code: Code, row: int) -> Any:
         """A long scalar dot, or product, as a call over tables of slots."""
-        of = [self._held(each) for each in self.flat.of(row)]
+        of = [self._held(each) for each in self.ir.of(row)]
         if self.kinds[row] == MUL:
             call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(of)}, i64 {len(of)})"
             return Emitted(code, code.written(f"call double {call}"))
-        loose = bool(self.flat.loose[row])
+        loose = bool(self.ir.loose[row])
         of += [self._number(0.0)] * (-len(of) % (2 * LANES)) if loose else []
         given = f"ptr {self.table(of[::2])}, ptr {self.table(of[1::2])}, i64 {len(of) // 2}"
         return Emitted(code, code.written(f"call double {code.kernel(f'dot{int(loose)}')}(ptr %scalars, {given})"))
@@ -441,7 +441,7 @@ class Generator:
 
     def _function(self, row: int) -> str | None:
         """The vector function of a scalar row, if it takes as long for one number as for eight."""
-        kind, arity = self.kinds[row], len(self.flat.of(row))
+        kind, arity = self.kinds[row], len(self.ir.of(row))
         if kind <= DOT or (kind != LARGEST and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
             return None
         with compiling(BY_NUMBER[kind : kind + 1]):
@@ -451,8 +451,8 @@ class Generator:
 
     def _together(self, code: Code, rows: list[int], names: dict[int, str], known: Any) -> list[Any]:
         """Functions of one kind, or of two that make a pair, over up to eight operands at once."""
-        lane_of = {of: lane for lane, of in enumerate(dict.fromkeys(tuple(self.flat.of(row)) for row in rows))}
-        lanes = [lane_of[tuple(self.flat.of(row))] for row in rows]
+        lane_of = {of: lane for lane, of in enumerate(dict.fromkeys(tuple(self.ir.of(row)) for row in rows))}
+        lanes = [lane_of[tuple(self.ir.of(row))] for row in rows]
         kinds = [self.kinds[row] for row in rows]
         two = partner(kinds[0])
         if two is None or len(set(kinds)) == 1:
@@ -472,7 +472,7 @@ class Generator:
         """A loop over blocks of samples. first, last: whether it is the group's first section, or its last."""
         number, at = part.group, (part.stage, part.group)
         group, steps = self.group[number], self.steps[part.stage, part.group]
-        leaves = [row for row in self.flat.leaves().tolist() if self.groups[row] == number]
+        leaves = [row for row in self.ir.leaves().tolist() if self.groups[row] == number]
         ones = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseTile)) else []
         for row in (*leaves, *ones):
             if row not in group.slots:
@@ -568,12 +568,12 @@ class Generator:
         """Copy what hidden samples read to their lines; lanes that are left repeat the last."""
         by_array: dict[str, list[tuple[int, int, Any]]] = {"%values": [], "%scalars": []}
         for row in leaves:
-            source = self.flat.sources.get(row)
+            source = self.ir.sources.get(row)
             if isinstance(source, Lanes) and not source.constant:
                 fill = -len(source.sources) % TWO
                 full = [*zip(source.sources, source.numbers), *[(source.sources[-1], source.numbers[-1])] * fill]
                 for lane, (each, _value) in enumerate(full):
-                    if isinstance(each, FedLeaf):
+                    if isinstance(each, FedInput):
                         by_array["%scalars"].append((row, lane, self.fed_slot[each.row]))
                     elif each is not None:
                         by_array["%values"].append((row, lane, each))
@@ -582,7 +582,7 @@ class Generator:
 
     def _layer(self, tile: DenseTile, group: Group) -> tuple[str, str]:
         """A call of the dense kernel; weights that lie neither in the tables nor in step are packed before."""
-        sources = [[self.flat.sources.get(w) for w in line] for line in tile.weights]
+        sources = [[self.ir.sources.get(w) for w in line] for line in tile.weights]
         array, step = "%values", 1
         places = np.array(sources) if all(isinstance(s, int) for line in sources for s in line) else None
         if places is not None and places.shape[1] > 1 and len(np.unique(np.diff(places))) == 1:
@@ -606,7 +606,7 @@ class Generator:
         """Copy some scalars to where a kernel reads them side by side."""
         from_values, from_scalars = [], []
         for at, row in enumerate(rows, room):
-            source = self.flat.sources.get(row)
+            source = self.ir.sources.get(row)
             if row == NONE or row in self.constants:
                 self.initial.append((at, -0.0 if row == NONE else self.constants[row]))
             elif isinstance(source, int):
@@ -638,13 +638,13 @@ class Generator:
         self, rows: list[int], group: Group, here: tuple[int, int, int], accumulators: int, totals: list[int]
     ) -> tuple[str, str]:
         """Straight-line vector code in a loop over the block's samples."""
-        code, flat = Code(self.many, f"part{len(self.parts)}", PARAMETERS), self.flat
+        code, ir = Code(self.many, f"part{len(self.parts)}", PARAMETERS), self.ir
         known: dict[int, Any] = {}
         summed = {row: accumulators + LANES * place for place, row in enumerate(self.accumulated[here[:2]])}
         alike: dict[Any, list[int]] = defaultdict(list)  # rows whose functions make a pair, over one operand
         for row in rows:
             if self.kinds[row] >= 0 and (two := partner(self.kinds[row])):
-                alike[two, tuple(flat.of(row))].append(row)
+                alike[two, tuple(ir.of(row))].append(row)
         for row in rows:
             kind = self.kinds[row]
             if kind == REDUCE:
@@ -656,9 +656,9 @@ class Generator:
                 continue
             if row not in known:
                 two = partner(kind) if kind >= 0 else None
-                others = alike[two, tuple(flat.of(row))] if two else []
+                others = alike[two, tuple(ir.of(row))] if two else []
                 if two is not None and len({self.kinds[each] for each in others}) > 1:
-                    operand = self._value(code, flat.of(row)[0], known, group)
+                    operand = self._value(code, ir.of(row)[0], known, group)
                     found = dict(zip(two, both(code, self.many, two, operand)))
                     known |= {each: found[name_of(self.kinds[each])] for each in others}
                 else:
@@ -693,7 +693,7 @@ class Generator:
     # --- one row ---
 
     def _pairs(self, code: Code, row: int, known: Any, group: Any) -> list[tuple[Any, Any]]:
-        of = self.flat.of(row)
+        of = self.ir.of(row)
         values = [self._value(code, x, known, group) if x != NONE else None for x in of]
         return list(zip(values[::2], values[1::2]))
 
@@ -702,7 +702,7 @@ class Generator:
         kind = self.kinds[row]
         if kind == DOT:
             return code.dot(self._pairs(code, row, known, group))
-        operands = [self._value(code, x, known, group) for x in self.flat.of(row)]
+        operands = [self._value(code, x, known, group) for x in self.ir.of(row)]
         if kind == LARGEST:
             return code.call(name_of(kind), largest_of(), operands)
         rule = BY_NUMBER[kind]
@@ -719,7 +719,7 @@ class Generator:
             return code.leaf("base", group.slots[row] * group.block)
         if row in self.constants:
             return self.constants[row]
-        source = self.flat.sources.get(row)
+        source = self.ir.sources.get(row)
         if isinstance(source, int):
             return code.leaf("values", source)
         return code.leaf("scalars", self._slot(row))
@@ -734,7 +734,7 @@ class Generator:
         place = 0
         while place < many:
             row = self.wanted[place]
-            source = self.flat.sources.get(row)
+            source = self.ir.sources.get(row)
             if row in self.constants:
                 main.store(self.alone.literal(self.constants[row]), "%out", place)
             elif isinstance(source, int):

@@ -4,7 +4,7 @@
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = (x * y + x).sin()
 >>> found = listing(z.tables, [z.row])
->>> print(found.flat)
+>>> print(found.ir)
    0 leaf
    1 leaf
    2 dot 0*1 + 0
@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.tables import Tables
-from ..passes.build_ir import flat_of_tables
+from ..passes.build_ir import build_ir
 from ..passes.cse import share
 from ..passes.dots import dots
-from ..passes.ir import DOT, NONE, Array, Flat, name_of
+from ..passes.ir import DOT, IR, NONE, Array, name_of
 from ..passes.strength_reduction import powers
 from .runs import LevelRuns
 
@@ -43,27 +43,27 @@ class RunLine(NamedTuple):
 class Listing(NamedTuple):
     """A graph's values in level runs.
 
-    rows: of the tables. place: where each of them is in `flat`, the plan that is left (NONE: nowhere). slots: of the
-    rows of `flat`, where each value lies in memory.
+    rows: of the tables. place: where each of them is in `ir`, the plan that is left (NONE: nowhere). slots: of the
+    rows of `ir`, where each value lies in memory.
     """
 
     rows: Array
     place: Array
-    flat: Flat
+    ir: IR
     slots: Array
     instructions: list[RunLine]
 
 
 def listing(tables: Tables, results: list[int]) -> Listing:
     """The passes that find dots and share rows, and the runs that they lead to. Raises MissingToolError, Opaque."""
-    flat, rows = flat_of_tables(tables, results)
+    ir, rows = build_ir(tables, results)
     place = np.arange(len(rows), dtype=np.int32)
     wanted = np.searchsorted(rows, results).astype(np.int32)
     for rearranged in (powers, dots, share):
-        flat, now = rearranged(flat, wanted)
+        ir, now = rearranged(ir, wanted)
         wanted, place = now[wanted], np.where(place == NONE, NONE, now[place])
-    runs = LevelRuns(flat, wanted.tolist())
-    return Listing(rows, place, flat, runs.made.place[: len(flat)], list(_instructions(runs)))
+    runs = LevelRuns(ir, wanted.tolist())
+    return Listing(rows, place, ir, runs.made.place[: len(ir)], list(_instructions(runs)))
 
 
 def _instructions(runs: LevelRuns) -> Iterator[RunLine]:

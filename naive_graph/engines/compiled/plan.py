@@ -22,7 +22,7 @@ import numpy as np
 from ...core.imports import uninterrupted
 from ...errors import StaleNodeError
 from ..llvm.compile import compiled
-from ..passes.ir import NONE, FedLeaf, Flat, Lanes
+from ..passes.ir import IR, NONE, FedInput, Lanes
 from ..passes.stages import Section
 from ..passes.tiles import ONE, DenseTile
 from . import kernels
@@ -42,7 +42,7 @@ class Runnable:
     out: the wanted scalars, one after the other; `out[-1]` is 0.0 if all that is handed out is finite.
     """
 
-    flat: Flat
+    ir: IR
     scalars: Array
     fed_rows: list[int]  # of the tables: the leaves that are fed a number,
     fed_at: slice  # and where among the scalars
@@ -119,9 +119,9 @@ class CompiledPlan(Runnable):
     Raises Opaque if it cannot be compiled.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
-        self.flat = flat
-        made = self.generator = Generator(flat, wanted, carried)
+    def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
+        self.ir = ir
+        made = self.generator = Generator(ir, wanted, carried)
         text = str(made)
         self.lines = text.count("\n")
         self.library = compiled(text, quick=self.lines > CAREFUL)
@@ -135,21 +135,21 @@ class CompiledPlan(Runnable):
         self.fed = {number: group.fed for number, group in made.group.items()}
         self.exported = {number: group.lines for number, group in made.group.items()}
         self.many = len(made.wanted)
-        self.reach = 1 + max(loaded(flat), default=-1)
+        self.reach = 1 + max(loaded(ir), default=-1)
         self.begin()
 
     def begin(self) -> None:
         self.scalars = aligned(self.generator.size + 64 * LANES)
         for place, number in self.generator.initial:
             self.scalars[place] = number
-        self.set_samples(self.flat.samples)
+        self.set_samples(self.ir.samples)
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Make room for so many samples of each group; what was fed must be fed again."""
         made, self.samples = self.generator, list(samples)
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
         middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
-        self.halves = multiply_adds(self.flat, samples) >= HALVED and all(
+        self.halves = multiply_adds(self.ir, samples) >= HALVED and all(
             middle < samples[number] for number, middle in middles.items()
         )
         sizes = [-(-self.many // LANES) * LANES]
@@ -190,11 +190,11 @@ class CompiledPlan(Runnable):
 
     def _lanes(self, number: int, width: int) -> Array:
         """The memory of blocks, in which constants lie."""
-        group, flat = self.generator.group[number], self.flat
+        group, ir = self.generator.group[number], self.ir
         room = aligned(group.size * width + 2 * LANES)
         blocks = room[: group.size * width].reshape(-1, group.size, group.block)
         for row, slot in group.slots.items():
-            source = flat.sources.get(row) if row >= 0 else None
+            source = ir.sources.get(row) if row >= 0 else None
             if row == ONE:
                 blocks[:, slot] = 1.0
             elif isinstance(source, Lanes):
@@ -226,7 +226,7 @@ class CompiledPlan(Runnable):
 
     def place_out(self, row: int, lane: int) -> int:
         """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""
-        group = int(self.flat.groups[row])
+        group = int(self.ir.groups[row])
         line = self.exported[group][row]
         if lane == NONE:
             return line
@@ -235,7 +235,7 @@ class CompiledPlan(Runnable):
     def explain(self) -> list[str]:
         said = [self._samples(part) if part.group else self._scalars(part) for part in self.generator.sections]
         size = sum(each.nbytes for each in self.kept if hasattr(each, "nbytes"))
-        work, fast = multiply_adds(self.flat, self.samples), 2 * LANES
+        work, fast = multiply_adds(self.ir, self.samples), 2 * LANES
         said.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
         said.append(f"{work} multiply-adds a run: at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least")
         return said
@@ -278,12 +278,12 @@ def handed_over(stage: Callable[..., None], packed: int) -> Any:
         return None
 
 
-def loaded(flat: Flat) -> set[int]:
+def loaded(ir: IR) -> set[int]:
     """The places of all floats that leaves are loaded from."""
-    found = {source for source in flat.sources.values() if isinstance(source, int)}
-    lanes = [source for source in flat.sources.values() if isinstance(source, Lanes)]
+    found = {source for source in ir.sources.values() if isinstance(source, int)}
+    lanes = [source for source in ir.sources.values() if isinstance(source, Lanes)]
     return found.union(
-        each for line in lanes for each in line.sources if isinstance(each, int) and not isinstance(each, FedLeaf)
+        each for line in lanes for each in line.sources if isinstance(each, int) and not isinstance(each, FedInput)
     )
 
 
@@ -296,12 +296,12 @@ def _counted(what: str, sizes: Sequence[str]) -> str:
     return f"; {len(sizes)} {what}{'s' if len(sizes) > 1 else ''} ({', '.join(sizes)})" if sizes else ""
 
 
-def multiply_adds(flat: Flat, samples: Sequence[int]) -> int:
+def multiply_adds(ir: IR, samples: Sequence[int]) -> int:
     """How many multiplications and additions a run makes, a product and its addition counted once."""
     total = 0
-    for row in range(len(flat)):
-        degree = int(flat.starts[row + 1] - flat.starts[row])
-        groups = [int(flat.groups[each]) for each in flat.of(row) if each >= 0]
-        group = max([int(flat.groups[row]), *groups])
+    for row in range(len(ir)):
+        degree = int(ir.starts[row + 1] - ir.starts[row])
+        groups = [int(ir.groups[each]) for each in ir.of(row) if each >= 0]
+        group = max([int(ir.groups[row]), *groups])
         total += max(degree // 2, 1 if degree else 0) * (samples[group] if group else 1)
     return total

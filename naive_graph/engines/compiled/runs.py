@@ -22,7 +22,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.typed import Floats, Ints, Longs, call_back, call_run
-from ..passes.ir import ADD, DOT, MUL, NONE, Array, FedLeaf, Flat, arrays
+from ..passes.ir import ADD, DOT, IR, MUL, NONE, Array, FedInput, arrays
 from ..passes.operators import Shape
 from ..passes.reverse_inplace import backward, suits
 from . import kernels
@@ -47,14 +47,14 @@ class Levels(NamedTuple):
     shapes: list[tuple[int, int, bool]]
 
 
-def levels_of(flat: Flat, leaves: Array, one: int = NONE, zero: int = NONE) -> Levels:
+def levels_of(ir: IR, leaves: Array, one: int = NONE, zero: int = NONE) -> Levels:
     """The plan in runs. leaves: in the order in which they go first. one, zero: leaves that stand for a missing factor,
     and for terms that are missing to eight.
     """
-    rows, first = len(flat), len(leaves)
-    starts, operands, loose = _widened(flat, one, zero)
-    inner = np.flatnonzero((flat.kinds >= 0) | (flat.kinds <= DOT)).astype(np.int32)
-    shape, shapes = _shapes(flat.kinds, np.diff(starts), loose, inner)
+    rows, first = len(ir), len(leaves)
+    starts, operands, loose = _widened(ir, one, zero)
+    inner = np.flatnonzero((ir.kinds >= 0) | (ir.kinds <= DOT)).astype(np.int32)
+    shape, shapes = _shapes(ir.kinds, np.diff(starts), loose, inner)
     levels = np.zeros(rows, np.int32)
     find_levels(rows, starts, operands, levels)
     by_shape, order = np.empty(len(inner), np.int32), np.empty(len(inner), np.int32)
@@ -101,19 +101,19 @@ def _is_headed(kind: int, arity: int) -> bool:
     return kind == DOT or (kind in (ADD, MUL) and arity > MOST_ARITY)
 
 
-def _widened(flat: Flat, one: int, zero: int) -> tuple[Array, Array, Array]:
+def _widened(ir: IR, one: int, zero: int) -> tuple[Array, Array, Array]:
     """Starts and operands in which no factor is missing, and long loose dots have full eights; and which these are."""
-    loose = np.zeros(len(flat), np.uint8)
+    loose = np.zeros(len(ir), np.uint8)
     if one == NONE:
-        return flat.starts, flat.operands, loose
-    wide = (flat.kinds == DOT) & (np.diff(flat.starts) > 2 * WIDE)
-    loose[wide & (flat.loose > 0)] = 1
-    operands = np.where(flat.operands == NONE, one, flat.operands).astype(np.int32)
-    fill = np.where(loose > 0, -np.diff(flat.starts) % (2 * LANES), 0)
-    starts = flat.starts + np.concatenate([[0], np.cumsum(fill)]).astype(np.int32)
+        return ir.starts, ir.operands, loose
+    wide = (ir.kinds == DOT) & (np.diff(ir.starts) > 2 * WIDE)
+    loose[wide & (ir.loose > 0)] = 1
+    operands = np.where(ir.operands == NONE, one, ir.operands).astype(np.int32)
+    fill = np.where(loose > 0, -np.diff(ir.starts) % (2 * LANES), 0)
+    starts = ir.starts + np.concatenate([[0], np.cumsum(fill)]).astype(np.int32)
     if fill.any():
         widened = np.full(int(starts[-1]), zero, np.int32)
-        shift = np.repeat(starts[:-1] - flat.starts[:-1], np.diff(flat.starts))
+        shift = np.repeat(starts[:-1] - ir.starts[:-1], np.diff(ir.starts))
         widened[np.arange(len(operands)) + shift] = operands
         operands = widened
     return starts.astype(np.int32), operands, loose
@@ -277,20 +277,20 @@ class LevelRuns(Runnable):
 
     back = False
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
-        self.flat = flat
-        one, zero = len(flat), len(flat) + 1
-        leaves = flat.leaves()
-        loaded = [row for row in leaves.tolist() if isinstance(flat.sources.get(row), int)]
-        fed = [row for row in leaves.tolist() if isinstance(flat.sources.get(row), FedLeaf)]
-        fed.sort(key=lambda row: flat.sources[row].row)
+    def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
+        self.ir = ir
+        one, zero = len(ir), len(ir) + 1
+        leaves = ir.leaves()
+        loaded = [row for row in leaves.tolist() if isinstance(ir.sources.get(row), int)]
+        fed = [row for row in leaves.tolist() if isinstance(ir.sources.get(row), FedInput)]
+        fed.sort(key=lambda row: ir.sources[row].row)
         others = np.setdiff1d(leaves, [*loaded, *fed])
         made = levels_of(
-            _with_two_more(flat), np.array([*loaded, *fed, *others.tolist(), one, zero], np.int32), one, zero
+            _with_two_more(ir), np.array([*loaded, *fed, *others.tolist(), one, zero], np.int32), one, zero
         )
-        self.fed_rows, self.fed_at = [flat.sources[row].row for row in fed], slice(len(loaded), len(loaded) + len(fed))
-        self.loads = np.array([*(flat.sources[row] for row in loaded), 0], np.int32)
-        self.begun = {**dict(flat.constants.items()), one: 1.0}
+        self.fed_rows, self.fed_at = [ir.sources[row].row for row in fed], slice(len(loaded), len(loaded) + len(fed))
+        self.loads = np.array([*(ir.sources[row] for row in loaded), 0], np.int32)
+        self.begun = {**dict(ir.constants.items()), one: 1.0}
         self._lay(made, [*wanted], len(loaded))
         self.moved = np.array([*made.place[list(carried)], 0], np.int32)
         self.moves = len(carried)
@@ -330,12 +330,12 @@ class LevelRuns(Runnable):
         return [f"scalars: {runs[:, 2].sum()} rows in {len(runs)} level runs; no code is made for them"]
 
 
-def _with_two_more(flat: Flat) -> Flat:
+def _with_two_more(ir: IR) -> IR:
     """The plan with two more leaves at its end."""
-    kinds = np.concatenate([flat.kinds, np.array([NONE, NONE], np.int32)])
-    starts = np.concatenate([flat.starts, flat.starts[-1:], flat.starts[-1:]])
-    groups = np.concatenate([flat.groups, np.zeros(2, np.int32)])
-    return Flat(kinds, starts, flat.operands, groups, loose=np.concatenate([flat.loose, np.zeros(2, np.uint8)]))
+    kinds = np.concatenate([ir.kinds, np.array([NONE, NONE], np.int32)])
+    starts = np.concatenate([ir.starts, ir.starts[-1:], ir.starts[-1:]])
+    groups = np.concatenate([ir.groups, np.zeros(2, np.int32)])
+    return IR(kinds, starts, ir.operands, groups, loose=np.concatenate([ir.loose, np.zeros(2, np.uint8)]))
 
 
 class DescendingRuns(LevelRuns):
@@ -343,18 +343,18 @@ class DescendingRuns(LevelRuns):
 
     back = True
 
-    def __init__(self, flat: Flat, output: int, wrt: Sequence[int]) -> None:
-        self.flat, self.rows = flat, len(flat)
-        leaves, sources = arrays(flat.sources, np.int32)
-        variable = flat.kinds[leaves] == VARIABLE
-        constants, values = arrays(flat.constants, np.float64)
+    def __init__(self, ir: IR, output: int, wrt: Sequence[int]) -> None:
+        self.ir, self.rows = ir, len(ir)
+        leaves, sources = arrays(ir.sources, np.int32)
+        variable = ir.kinds[leaves] == VARIABLE
+        constants, values = arrays(ir.constants, np.float64)
         loaded = int(variable.sum())
         order = np.concatenate([leaves[variable], leaves[~variable], constants]).astype(np.int32)
         self.loads = np.concatenate([sources[variable], [0]]).astype(np.int32)
         self.fed_rows = sources[~variable].tolist()
         self.fed_at = slice(loaded, loaded + len(self.fed_rows))
         self.leaf_count, self.constants = len(order), (constants, values)
-        self._lay(levels_of(flat, order), [output, *wrt], loaded)
+        self._lay(levels_of(ir, order), [output, *wrt], loaded)
         self.begun = {}
         self.begin()
 
@@ -368,9 +368,9 @@ class DescendingRuns(LevelRuns):
         return self.adjoints, self.leaf_count
 
 
-def descends(flat: Flat) -> bool:
+def descends(ir: IR) -> bool:
     """Whether every rule of the plan can hand its adjoint on in place."""
-    inner = np.flatnonzero(flat.kinds >= 0)
-    pairs = np.unique(flat.kinds[inner].astype(np.int64) << 32 | np.diff(flat.starts)[inner])
+    inner = np.flatnonzero(ir.kinds >= 0)
+    pairs = np.unique(ir.kinds[inner].astype(np.int64) << 32 | np.diff(ir.starts)[inner])
     shapes = [(pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()]
     return all(kind == ADD or suits(BY_NUMBER[kind], arity) for kind, arity in shapes)

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from ..llvm.pairs import partner
-from ..passes.ir import DOT, NONE, REDUCE, Flat
+from ..passes.ir import DOT, IR, NONE, REDUCE
 from ..passes.stages import Section
 from ..passes.tiles import ONE, dense_tiles
 from .writer import LANES
@@ -30,12 +30,12 @@ class Outer(NamedTuple):
     results: list[list[int]]
 
 
-def outers(flat: Flat, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]:
+def outers(ir: IR, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]:
     """The outer products among a section's sums over samples. rank: the order in which results are handed out."""
     by_left: dict[tuple[int, ...], dict[tuple[int, ...], int]] = defaultdict(dict)
     for row in rows:
-        of = flat.of(row)
-        if flat.kinds[row] == REDUCE and all(each >= 0 and flat.groups[each] for each in of):
+        of = ir.of(row)
+        if ir.kinds[row] == REDUCE and all(each >= 0 and ir.groups[each] for each in of):
             by_left[tuple(of[::2])].setdefault(tuple(of[1::2]), row)
     grids = defaultdict(list)
     for left, rights in by_left.items():
@@ -51,10 +51,10 @@ def outers(flat: Flat, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]
 Step = Any  # a DenseTile, an Outer, or a list of rows: a region
 
 
-def steps_of(flat: Flat, section: Section, rank: dict[int, int]) -> list[Step]:
+def steps_of(ir: IR, section: Section, rank: dict[int, int]) -> list[Step]:
     """A section of samples as layers, outer products, and regions of straight-line code, in an order that can run."""
-    dense = [each for each in dense_tiles(flat, section) if len(each.outputs) * len(each.inputs) >= DENSE_LEAST]
-    outer = outers(flat, section.rows.tolist(), rank)
+    dense = [each for each in dense_tiles(ir, section) if len(each.outputs) * len(each.inputs) >= DENSE_LEAST]
+    outer = outers(ir, section.rows.tolist(), rank)
     first = {min(each.outputs): each for each in dense}
     last = {max(row for line in each.results for row in line): each for each in outer}
     taken = {row for each in dense for row in each.outputs} | {row for e in outer for line in e.results for row in line}
@@ -65,10 +65,10 @@ def steps_of(flat: Flat, section: Section, rank: dict[int, int]) -> list[Step]:
             if not found or not isinstance(found[-1], list):
                 found.append([])
             found[-1].append(row)
-    return merged(flat, found)
+    return merged(ir, found)
 
 
-def merged(flat: Flat, steps: list[Step]) -> list[Step]:
+def merged(ir: IR, steps: list[Step]) -> list[Step]:
     """Layers as early, and the rows between them as late as their operands and their consumers allow: fewer regions."""
     level: dict[int, int] = {}
     layers: dict[int, list[Step]] = defaultdict(list)
@@ -76,7 +76,7 @@ def merged(flat: Flat, steps: list[Step]) -> list[Step]:
     for step in steps:
         if isinstance(step, list):
             for row in step:
-                level[row] = max((level.get(each, 0) for each in flat.of(row)), default=0)
+                level[row] = max((level.get(each, 0) for each in ir.of(row)), default=0)
                 regions[level[row]].append(row)
         else:
             made, of = operands_of(step)
@@ -98,23 +98,23 @@ def operands_of(step: Step) -> tuple[list[int], list[int]]:
     return step.outputs, [each for each in step.inputs if each != ONE]
 
 
-def packs_of(flat: Flat, rows: Sequence[int]) -> list[tuple[list[int], int]]:
+def packs_of(ir: IR, rows: Sequence[int]) -> list[tuple[list[int], int]]:
     """Scalar dots that share one factor of every term, as many as a register has lanes; and which factor it is.
 
     All rows of a pack are as far from the leaves, so that no pack waits for itself.
     """
     level: dict[int, int] = {}
     groups: dict[Any, list[int]] = defaultdict(list)
-    kinds = flat.kinds
+    kinds = ir.kinds
     for row in rows:
-        of = flat.of(row)
+        of = ir.of(row)
         level[row] = 1 + max((level.get(each, 0) for each in of), default=0)
         if kinds[row] == DOT and len(of) >= 2 * SHORTEST:
             for side in (0, 1):
-                groups[side, level[row], bool(flat.loose[row]), tuple(of[side::2])].append(row)
+                groups[side, level[row], bool(ir.loose[row]), tuple(of[side::2])].append(row)
     found, taken = [], set()
     for (side, *_, _shared), members in sorted(groups.items(), key=lambda each: -len(each[1])):
-        members = [row for row in members if row not in taken and NONE not in flat.of(row)[1 - side :: 2]]
+        members = [row for row in members if row not in taken and NONE not in ir.of(row)[1 - side :: 2]]
         if len(members) < LANES // 2:
             continue
         for at in range(0, len(members), LANES):
@@ -125,7 +125,7 @@ def packs_of(flat: Flat, rows: Sequence[int]) -> list[tuple[list[int], int]]:
 
 
 def scheduled(
-    flat: Flat, rows: Sequence[int], waits: Container[int], packs: Sequence[Sequence[int]]
+    ir: IR, rows: Sequence[int], waits: Container[int], packs: Sequence[Sequence[int]]
 ) -> Iterable[list[int]]:
     """The rows in units, operands first: a pack at once, functions of one kind together, all else as soon as it can."""
     unit_of = {row: row for row in rows}
@@ -136,7 +136,7 @@ def scheduled(
         members[unit_of[row]].append(row)
     missing, consumers = dict.fromkeys(members, 0), defaultdict(list)
     for row in rows:
-        for operand in {each for each in flat.of(row) if each in unit_of}:
+        for operand in {each for each in ir.of(row) if each in unit_of}:
             missing[unit_of[row]] += 1
             consumers[operand].append(unit_of[row])
     ready = [unit for unit in members if not missing[unit] and unit not in waits]
@@ -144,8 +144,8 @@ def scheduled(
     waiting: dict[Any, list[int]] = defaultdict(list)
 
     def shape(row: int) -> Any:
-        kind = int(flat.kinds[row])
-        return partner(kind) or kind, int(flat.starts[row + 1] - flat.starts[row])
+        kind = int(ir.kinds[row])
+        return partner(kind) or kind, int(ir.starts[row + 1] - ir.starts[row])
 
     for unit in members:
         if not missing[unit] and unit in waits:
@@ -156,9 +156,9 @@ def scheduled(
         else:
             kind = max(waiting, key=lambda each: (min(len(waiting[each]), LANES), -waiting[each][0]))
             every = waiting.pop(kind)
-            operands = set(list(dict.fromkeys(tuple(flat.of(row)) for row in every))[:LANES])
-            some = [row for row in every if tuple(flat.of(row)) in operands]
-            if rest := [row for row in every if tuple(flat.of(row)) not in operands]:
+            operands = set(list(dict.fromkeys(tuple(ir.of(row)) for row in every))[:LANES])
+            some = [row for row in every if tuple(ir.of(row)) in operands]
+            if rest := [row for row in every if tuple(ir.of(row)) not in operands]:
                 waiting[kind] = rest
         yield some
         for row in some:

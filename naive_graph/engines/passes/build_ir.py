@@ -17,23 +17,23 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .ir import Array, Flat, PlanColumns, held, marked, room
+from .ir import IR, Array, PlanColumns, marked, room, row_numbers
 
 
-def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
+def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
     """The rows that the targets depend on, as columns; and which rows of the tables they are."""
     kinds, starts, operands, chosen = _columns(tables, targets)
     arities = np.array([rule.arity or 0 for rule in BY_NUMBER], np.int32)[kinds]  # of leaves it means nothing
     degrees = np.diff(starts)
     odd = (kinds >= 0) & ((degrees == 0) | ((arities > 0) & (degrees != arities)))
     check_complete(tables, np.asarray(chosen)[odd].tolist())
-    flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
+    ir = IR(kinds, starts, operands, np.zeros(len(kinds), np.int32))
     constants = np.flatnonzero(kinds == CONSTANT)
     values = np.array(tables.values, np.float64)[chosen[constants]] if len(constants) else constants
-    flat.constants = held(constants, values)
+    ir.constants = row_numbers(constants, values)
     others = np.flatnonzero((kinds < 0) & (kinds != CONSTANT))
-    flat.sources = held(others, chosen[others])
-    return flat, chosen
+    ir.sources = row_numbers(others, chosen[others])
+    return ir, chosen
 
 
 def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:

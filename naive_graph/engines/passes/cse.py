@@ -1,16 +1,16 @@
 """Nothing is computed twice, or for nobody.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import build_ir
 >>> x = Graph.Variable(2.0)
 >>> z = Graph.sum([x.sin(), x.sin()])
->>> flat, _ = flat_of_tables(z.tables, [z.row])
->>> print(flat)
+>>> ir, _ = build_ir(z.tables, [z.row])
+>>> print(ir)
    0 leaf
    1 sin 0
    2 sin 0
    3 add 1 2
->>> print(share(flat, wanted=[3])[0])
+>>> print(share(ir, wanted=[3])[0])
    0 leaf
    1 sin 0
    2 add 1 1
@@ -28,43 +28,43 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .ir import NONE, Array, Flat, Lanes, PlanColumns, marked, moved
+from .ir import IR, NONE, Array, Lanes, PlanColumns, marked, moved
 from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 
 
-def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+def share(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
-    same, slots = _sames(flat), 1 << (2 * len(flat) + 1).bit_length()
+    same, slots = _sames(ir), 1 << (2 * len(ir) + 1).bit_length()
     table = np.full(slots, NONE, np.int32)
-    unify(len(flat), flat.columns, same, table, slots)
-    flat = replace(flat, operands=np.where(flat.operands >= 0, same[flat.operands], NONE))
-    flat, place = needed(flat, same[wanted])
-    return flat, place[same]
+    unify(len(ir), ir.columns, same, table, slots)
+    ir = replace(ir, operands=np.where(ir.operands >= 0, same[ir.operands], NONE))
+    ir, place = needed(ir, same[wanted])
+    return ir, place[same]
 
 
-def needed(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+def needed(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan without what is there for nobody, and where each row went; what is there twice stays."""
-    live, degrees = marked(len(flat), wanted), np.diff(flat.starts)
-    descend(len(flat) - 1, flat.columns, live)
+    live, degrees = marked(len(ir), wanted), np.diff(ir.starts)
+    descend(len(ir) - 1, ir.columns, live)
     rows = np.flatnonzero(live)
     place = np.where(live, np.cumsum(live, dtype=np.int32) - 1, NONE).astype(np.int32)
-    operands = flat.operands[np.repeat(live, degrees).view(bool)]
+    operands = ir.operands[np.repeat(live, degrees).view(bool)]
     starts = np.concatenate([[0], np.cumsum(degrees[rows])]).astype(np.int32)
     operands = np.where(operands >= 0, place[operands], NONE).astype(np.int32)
-    return moved(flat, place, PlanColumns(flat.kinds[rows], starts, operands, flat.groups[rows]), len(rows)), place
+    return moved(ir, place, PlanColumns(ir.kinds[rows], starts, operands, ir.groups[rows]), len(rows)), place
 
 
-def _sames(flat: Flat) -> Array:
+def _sames(ir: IR) -> Array:
     """For each row the one that it equals: itself, but for leaves that hold the same bits as an earlier one."""
-    same = np.arange(len(flat), dtype=np.int32)
+    same = np.arange(len(ir), dtype=np.int32)
     seen: dict[Any, int] = {}
-    for row, value in flat.constants.items():
-        same[row] = seen.setdefault((np.float64(value).tobytes(), int(flat.groups[row])), row)
-    for row, source in flat.sources.items():
+    for row, value in ir.constants.items():
+        same[row] = seen.setdefault((np.float64(value).tobytes(), int(ir.groups[row])), row)
+    for row, source in ir.sources.items():
         if isinstance(source, Lanes):
-            held = np.array(source.numbers).tobytes(), tuple(source.sources), int(flat.groups[row])
+            held = np.array(source.numbers).tobytes(), tuple(source.sources), int(ir.groups[row])
             same[row] = seen.setdefault(held, row)
     return same
 

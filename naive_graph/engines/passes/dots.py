@@ -1,16 +1,16 @@
 """Sums of products become dot products.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import build_ir
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = x * y + x
->>> flat, _ = flat_of_tables(z.tables, [z.row])
->>> print(flat)
+>>> ir, _ = build_ir(z.tables, [z.row])
+>>> print(ir)
    0 leaf
    1 leaf
    2 mul 0 1
    3 add 2 0
->>> print(dots(flat, keep=[3])[0])
+>>> print(dots(ir, keep=[3])[0])
    0 leaf
    1 leaf
    2 dot 0*1 + 0
@@ -26,21 +26,21 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .ir import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, marked, moved, room
+from .ir import ADD, DOT, IR, MUL, NONE, Array, PlanColumns, marked, moved, room
 
 
-def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
+def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
     """The plan with its sums of products as DOT rows, and where each row went (NONE: into a dot).
 
     keep: rows that somebody wants to see, by number.
     """
-    rows, made = len(flat), room(len(flat), 2 * len(flat.operands))
+    rows, made = len(ir), room(len(ir), 2 * len(ir.operands))
     kept, fused = marked(rows, keep), np.zeros(rows, np.uint8)
     place, chain = np.empty(rows, np.int32), np.empty(rows, np.int32)
-    uses = np.bincount(flat.operands[flat.operands != NONE], minlength=rows).astype(np.int32)
-    mark(rows, flat.columns, kept, uses, fused)
-    size = gather(rows, flat.columns, fused, chain, place, made)
-    return moved(flat, place, made, size), place
+    uses = np.bincount(ir.operands[ir.operands != NONE], minlength=rows).astype(np.int32)
+    mark(rows, ir.columns, kept, uses, fused)
+    size = gather(rows, ir.columns, fused, chain, place, made)
+    return moved(ir, place, made, size), place
 
 
 @machine

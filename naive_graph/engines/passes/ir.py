@@ -42,7 +42,7 @@ class PlanColumns(NamedTuple):
 MANY = 100_000  # leaves, for whose numbers a dictionary takes too much room
 
 
-class Held(Mapping[int, Any]):
+class RowNumbers(Mapping[int, Any]):
     """Numbers by row as two arrays, the rows in order: 12 bytes for each, where a dictionary takes 150."""
 
     def __init__(self, rows: Array, numbers: Array) -> None:
@@ -64,19 +64,19 @@ class Held(Mapping[int, Any]):
         return zip(self.rows.tolist(), self.numbers.tolist(), strict=True)
 
 
-def held(rows: Array, numbers: Array) -> Any:
+def row_numbers(rows: Array, numbers: Array) -> Any:
     """Numbers by row, as a dictionary if there are few."""
-    return Held(rows, numbers) if len(rows) > MANY else dict(zip(rows.tolist(), numbers.tolist(), strict=True))
+    return RowNumbers(rows, numbers) if len(rows) > MANY else dict(zip(rows.tolist(), numbers.tolist(), strict=True))
 
 
 def arrays(numbers: Mapping[int, Any], kind: Any) -> tuple[Array, Array]:
     """The rows, and the numbers."""
-    if isinstance(numbers, Held):
+    if isinstance(numbers, RowNumbers):
         return numbers.rows, numbers.numbers
     return np.array([*numbers], np.int32), np.array([*numbers.values()], kind)
 
 
-class FedLeaf(NamedTuple):
+class FedInput(NamedTuple):
     """Where a leaf's value comes from: it is fed, for the leaf of that row of the tables."""
 
     row: int
@@ -101,7 +101,7 @@ class Sample(NamedTuple):
 
 
 @dataclass(repr=False)
-class Flat:
+class IR:
     """Rows in an order in which every operand comes before its consumers.
 
     kinds: int32, one for each row. starts, operands: int32; row i's operands are
@@ -185,22 +185,22 @@ def room(rows: int, edges: int) -> PlanColumns:
     return PlanColumns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
 
 
-def with_columns(flat: Flat, made: PlanColumns, size: int, constants: Any, sources: Any) -> Flat:
+def with_columns(ir: IR, made: PlanColumns, size: int, constants: Any, sources: Any) -> IR:
     """The plan of the first rows of these columns, and what its leaves hold now."""
     sizes = PlanColumns(size, size + 1, made.starts[size], size)
     kinds, starts, operands, groups = (column[:end].copy() for column, end in zip(made, sizes, strict=True))
-    return Flat(kinds, starts, operands, groups, constants, sources, flat.samples)
+    return IR(kinds, starts, operands, groups, constants, sources, ir.samples)
 
 
-def moved(flat: Flat, place: Array, made: PlanColumns, size: int) -> Flat:
+def moved(ir: IR, place: Array, made: PlanColumns, size: int) -> IR:
     """The plan of the first rows of these columns. place: where each old row went, and its leaf with it."""
-    constants = {int(place[row]): value for row, value in flat.constants.items() if place[row] >= 0}
-    sources = {int(place[row]): source for row, source in flat.sources.items() if place[row] >= 0}
-    return with_columns(flat, made, size, constants, sources)
+    constants = {int(place[row]): value for row, value in ir.constants.items() if place[row] >= 0}
+    sources = {int(place[row]): source for row, source in ir.sources.items() if place[row] >= 0}
+    return with_columns(ir, made, size, constants, sources)
 
 
-def rewritten(flat: Flat, place: Array, rows: Sequence[tuple[int, Sequence[int], int]]) -> Flat:
+def rewritten(ir: IR, place: Array, rows: Sequence[tuple[int, Sequence[int], int]]) -> IR:
     """The plan with these rows instead: of each its kind, its operands and its group."""
     kinds, operands, groups = zip(*rows, strict=True)
     columns = (kinds, np.cumsum([0, *map(len, operands)]), [each for some in operands for each in some], groups)
-    return moved(flat, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))
+    return moved(ir, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))

@@ -29,10 +29,10 @@ from ...core.progress import progress
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
-from .build_ir import flat_of_tables
+from .build_ir import build_ir
 from .cse import share
 from .dots import dots
-from .ir import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, marked, rewritten
+from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, marked, rewritten
 from .repeats import descend
 from .reverse_symbolic import Count, adjoint
 from .roll_samples import lanes
@@ -77,55 +77,55 @@ class Pass(NamedTuple):
 
     name: str
     said: str
-    run: Callable[[Flat, Wanted], tuple[Flat, Wanted]]
+    run: Callable[[IR, Wanted], tuple[IR, Wanted]]
     quiet: bool = False
 
 
-def moving(rearrange: Callable[[Flat, Array], tuple[Flat, Array]]) -> Callable[[Flat, Wanted], tuple[Flat, Wanted]]:
+def moving(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR, Wanted], tuple[IR, Wanted]]:
     """A pass made of a function that says where each row went."""
 
-    def run(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
-        made, place = rearrange(flat, wanted.rows)
+    def run(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
+        made, place = rearrange(ir, wanted.rows)
         return made, wanted.moved(place)
 
     return run
 
 
-def batch(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean, which are TOTAL rows."""
-    vary(len(flat), flat.columns, *SUMS)
+    vary(len(ir), ir.columns, *SUMS)
     rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
-    moved = np.empty(len(flat), np.int32)
-    for row in range(len(flat)):
-        kind, group, below = int(flat.kinds[row]), int(flat.groups[row]), [int(moved[each]) for each in flat.of(row)]
+    moved = np.empty(len(ir), np.int32)
+    for row in range(len(ir)):
+        kind, group, below = int(ir.kinds[row]), int(ir.groups[row]), [int(moved[each]) for each in ir.of(row)]
         if kind in SUMS and rows[below[0]][2]:
             rows.append((TOTAL, [below[0], NONE], 0))
             rows += [(DIV, [len(rows) - 1, 0], 0)] if SUMS[kind] else []
         else:
             rows.append((kind, below, group))
         moved[row] = len(rows) - 1
-    new = rewritten(flat, moved, rows)
+    new = rewritten(ir, moved, rows)
     new.sources[0] = Count(1)
     return new, moved
 
 
-def rolled_up(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
+def rolled_up(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     """The samples hidden in the plan become lanes; what is to be differentiated stays alone."""
     wrt = np.array([at.row for at in wanted.wrt], np.int32)
-    flat, found = lanes(flat, wrt, wanted.rows, [at.row for at in wanted.outputs] if len(wrt) else ())
-    return flat, wanted.moved(found)
+    ir, found = lanes(ir, wrt, wanted.rows, [at.row for at in wanted.outputs] if len(wrt) else ())
+    return ir, wanted.moved(found)
 
 
-def differentiated(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
+def differentiated(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     """The derivatives of each output are appended."""
     slopes: list[list[Sample]] = []
     leaves = np.array([at.row for at in wanted.wrt], np.int32)
     for at in wanted.outputs if wanted.wrt else ():
-        zero = len(flat) + 1  # where `adjoint` puts the constant 0
-        flat, adjoints = adjoint(flat, [at.row], leaves)
+        zero = len(ir) + 1  # where `adjoint` puts the constant 0
+        ir, adjoints = adjoint(ir, [at.row], leaves)
         found = np.where(adjoints[leaves] >= 0, adjoints[leaves], zero).tolist()
         slopes.append([Sample(row, leaf.lane) for row, leaf in zip(found, wanted.wrt, strict=True)])
-    return flat, Wanted(wanted.outputs, [], slopes)
+    return ir, Wanted(wanted.outputs, [], slopes)
 
 
 SHARE = Pass("share", "equal rows became one, unused rows went", moving(share))
@@ -144,11 +144,11 @@ PASSES = (
 class PassResult(NamedTuple):
     """What a pass made, how long it took, in seconds, and the rows of the results: outputs, then any derivatives.
 
-    flat: the plan, or None if it was too large to be kept. size, dots, samples: how much there was of each.
+    ir: the plan, or None if it was too large to be kept. size, dots, samples: how much there was of each.
     """
 
     name: str
-    flat: Flat | None
+    ir: IR | None
     seconds: float
     results: list[int]
     size: int
@@ -182,41 +182,41 @@ class Lowering:
         self.stages: list[PassResult] = []
         self._most_kept = sys.maxsize if keep else MOST_KEPT
         self._since = perf_counter()
-        flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
+        ir, chosen = build_ir(tables, [*outputs, *wrt])
         place = np.full(max(int(chosen.max()), *outputs, *wrt, *batched) + 2, NONE, np.int32)
         place[chosen] = np.arange(len(chosen))
         asked, leaves = ([Sample(int(place[row]), NONE) for row in rows] for rows in (outputs, wrt))
         wanted = Wanted(asked, leaves, [])
-        self._note("plan", flat, wanted)
-        self.placeholders = [row for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
-        groups = np.zeros(len(flat), np.int32)
+        self._note("plan", ir, wanted)
+        self.placeholders = [row for leaf, row in ir.sources.items() if ir.kinds[leaf] == PLACEHOLDER]
+        groups = np.zeros(len(ir), np.int32)
         groups[[int(place[row]) for row in batched if place[row] >= 0]] = 1
-        sources = {leaf: _source(int(flat.kinds[leaf]), row, places) for leaf, row in flat.sources.items()}
-        flat = replace(flat, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
+        sources = {leaf: _source(int(ir.kinds[leaf]), row, places) for leaf, row in ir.sources.items()}
+        ir = replace(ir, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
         skipped = {name for name, skip in (("batch", not batched), ("lanes", batched or not find)) if skip}
         for each in progress(PASSES, label="passes"):
             if each.name not in skipped:
-                before = flat
-                flat, wanted = each.run(flat, wanted)
-                if flat is not before or not each.quiet:
-                    self._note(each.name, flat, wanted)
-        kept = marked(len(flat), [at.row for at in wanted.outputs])
-        descend(len(flat) - 1, flat.columns, kept)
-        flat.loose = 1 - kept
-        self.flat, self.values, self.slopes = flat, wanted.outputs, wanted.slopes
+                before = ir
+                ir, wanted = each.run(ir, wanted)
+                if ir is not before or not each.quiet:
+                    self._note(each.name, ir, wanted)
+        kept = marked(len(ir), [at.row for at in wanted.outputs])
+        descend(len(ir) - 1, ir.columns, kept)
+        ir.loose = 1 - kept
+        self.ir, self.values, self.slopes = ir, wanted.outputs, wanted.slopes
 
-    def _note(self, name: str, flat: Flat, wanted: Wanted) -> None:
+    def _note(self, name: str, ir: IR, wanted: Wanted) -> None:
         now = perf_counter()
-        kept = flat if len(flat) <= self._most_kept else None
-        results, dots = [at.row for at in wanted.results], int((flat.kinds == DOT).sum())
-        self.stages.append(PassResult(name, kept, now - self._since, results, len(flat), dots, list(flat.samples)))
+        kept = ir if len(ir) <= self._most_kept else None
+        results, dots = [at.row for at in wanted.results], int((ir.kinds == DOT).sum())
+        self.stages.append(PassResult(name, kept, now - self._since, results, len(ir), dots, list(ir.samples)))
         self._since = perf_counter()
 
 
 def _source(kind: int, row: int, places: Mapping[int, int] | None) -> Any:
     """Where a leaf's value comes from: the tables, or that it is fed; of Variables in an array, their place there."""
     if kind == PLACEHOLDER or (kind == VARIABLE and places is not None and row not in places):
-        return FedLeaf(row)
+        return FedInput(row)
     return row if places is None else places.get(row, row)
 
 

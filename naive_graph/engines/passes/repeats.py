@@ -23,7 +23,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints, Longs
-from .ir import ADD, DOT, NONE, SUB, Array, Flat, PlanColumns
+from .ir import ADD, DOT, IR, NONE, SUB, Array, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing
 PART = 16  # a part of the plan, one in so many rows, that is worth looking at
@@ -40,27 +40,27 @@ class Components(NamedTuple):
     sizes: Longs
 
 
-def guesses(flat: Flat, by_identity: bool) -> Iterator[Array]:
+def guesses(ir: IR, by_identity: bool) -> Iterator[Array]:
     """Of each row the sample that it may belong to, or NONE: guess after guess, the most work first.
 
     by_identity: whether two Variables at the same place tell samples apart, as
     weights do; else they may hold a sample's data.
     """
-    rows, own, any_leaf, sizes = len(flat), *(np.zeros(len(flat), np.int64) for _ in range(3))
-    hash_rows(rows, flat.columns, own, sizes, int(by_identity))
-    often = _often(flat, own)
+    rows, own, any_leaf, sizes = len(ir), *(np.zeros(len(ir), np.int64) for _ in range(3))
+    hash_rows(rows, ir.columns, own, sizes, int(by_identity))
+    often = _often(ir, own)
     if not often.any():
         return
     if by_identity:
-        hash_rows(rows, flat.columns, any_leaf, sizes, 0)
-    part_of_sums(rows, flat.columns, uses_of(flat), often)
-    apart = _common(flat, own)
+        hash_rows(rows, ir.columns, any_leaf, sizes, 0)
+    part_of_sums(rows, ir.columns, uses_of(ir), often)
+    apart = _common(ir, own)
     found: dict[bytes, tuple[int, Array, Array]] = {}
     for hashes, skipped in product(
         [any_leaf, own][not by_identity :], [np.zeros_like(apart), apart][: 1 + apart.any()]
     ):
         groups = Components(np.empty(rows, np.int32), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
-        components(rows, flat.columns, often, skipped, hashes, groups)
+        components(rows, ir.columns, often, skipped, hashes, groups)
         heads = np.flatnonzero((groups.heads == np.arange(rows)) & (often > 0))
         _, kind, count = np.unique(groups.marks[heads], return_inverse=True, return_counts=True)
         for each in np.flatnonzero(count >= FEWEST).tolist():
@@ -73,46 +73,46 @@ def guesses(flat: Flat, by_identity: bool) -> Iterator[Array]:
         yield np.where(often > 0, sample[heads], NONE).astype(np.int32)
 
 
-def repeats(flat: Flat) -> bool:
+def repeats(ir: IR) -> bool:
     """Whether terms of sums that look alike make up a good part of the plan: then the passes are worth their time.
 
     A plan whose sums all have terms of their own is run as it stands (`windows`). A leaf alone is no term.
     """
-    hashes, sizes = np.zeros(len(flat), np.int64), np.zeros(len(flat), np.int64)
-    hash_rows(len(flat), flat.columns, hashes, sizes, 0)
-    added, subs = np.repeat(flat.kinds == ADD, np.diff(flat.starts)), flat.starts[:-1][flat.kinds == SUB]
-    added[subs[np.isin(flat.kinds[flat.operands[subs]], (ADD, SUB))] + 1] = True
-    is_term = np.zeros(len(flat), bool)
-    is_term[flat.operands[added]] = True
+    hashes, sizes = np.zeros(len(ir), np.int64), np.zeros(len(ir), np.int64)
+    hash_rows(len(ir), ir.columns, hashes, sizes, 0)
+    added, subs = np.repeat(ir.kinds == ADD, np.diff(ir.starts)), ir.starts[:-1][ir.kinds == SUB]
+    added[subs[np.isin(ir.kinds[ir.operands[subs]], (ADD, SUB))] + 1] = True
+    is_term = np.zeros(len(ir), bool)
+    is_term[ir.operands[added]] = True
     terms = np.flatnonzero(is_term & (sizes > 1))
     _, mark, count = np.unique(hashes[terms], return_inverse=True, return_counts=True)
-    return bool((np.bincount(mark, weights=sizes[terms])[count > 3] * PART >= len(flat)).any())
+    return bool((np.bincount(mark, weights=sizes[terms])[count > 3] * PART >= len(ir)).any())
 
 
-def whose(flat: Flat, uses: Array, guess: Array) -> Array | None:
+def whose(ir: IR, uses: Array, guess: Array) -> Array | None:
     """Of each row the sample that it belongs to, NONE, or SUM where samples are added up; None if they meet elsewhere.
 
     uses: how often each row is used; more often for one that somebody wants to see.
     """
     sample = guess.copy()
-    return sample if follow(len(flat), flat.columns, uses, sample) else None
+    return sample if follow(len(ir), ir.columns, uses, sample) else None
 
 
-def _common(flat: Flat, hashes: Array) -> Array:
+def _common(ir: IR, hashes: Array) -> Array:
     """Of each operand whether so many rows that are alike need it at that place, as what all samples share."""
-    degrees = np.diff(flat.starts)
-    place = np.arange(len(flat.operands)) - np.repeat(flat.starts[:-1], degrees)
-    return _many((np.repeat(hashes, degrees) * 1000003 + flat.operands) * 1000003 + place)
+    degrees = np.diff(ir.starts)
+    place = np.arange(len(ir.operands)) - np.repeat(ir.starts[:-1], degrees)
+    return _many((np.repeat(hashes, degrees) * 1000003 + ir.operands) * 1000003 + place)
 
 
-def uses_of(flat: Flat) -> Array:
+def uses_of(ir: IR) -> Array:
     """How often each row is used."""
-    return np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
+    return np.bincount(ir.operands[ir.operands >= 0], minlength=len(ir)).astype(np.int32)
 
 
-def _often(flat: Flat, hashes: Array) -> Array:
+def _often(ir: IR, hashes: Array) -> Array:
     """Whether each row is computed, is nobody's lane, and there are enough like it."""
-    plain = ((flat.kinds >= 0) | (flat.kinds == DOT)) & (flat.groups == 0) & (np.diff(flat.starts) > 0)
+    plain = ((ir.kinds >= 0) | (ir.kinds == DOT)) & (ir.groups == 0) & (np.diff(ir.starts) > 0)
     return _many(hashes) & plain
 
 
@@ -123,12 +123,12 @@ def _many(marks: Array) -> Array:
     return (np.bincount(slots)[slots] >= FEWEST).astype(np.uint8)
 
 
-def compared(flat: Flat, row: int) -> bool:
+def compared(ir: IR, row: int) -> bool:
     """Whether a comparison, or a rule with a kink, depends on the row."""
     kinks = [rule.number for rule in BY_NUMBER if rule.kink is not None]
-    found = np.isin(flat.kinds, kinks).astype(np.uint8)
+    found = np.isin(ir.kinds, kinks).astype(np.uint8)
     found[row] = 0
-    descend(len(flat) - 1, flat.columns, found)
+    descend(len(ir) - 1, ir.columns, found)
     return bool(found[row])
 
 

@@ -8,17 +8,17 @@ terms are no partials of a rule, and rows that all samples share, whose adjoints
 are sums over the samples. Tests hold the two to the same bits.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import build_ir
 >>> from naive_graph.engines.passes.cse import share
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = x.sin() * y
->>> flat, _ = flat_of_tables(z.tables, [z.row])
->>> print(flat)
+>>> ir, _ = build_ir(z.tables, [z.row])
+>>> print(ir)
    0 leaf
    1 leaf
    2 sin 0
    3 mul 2 1
->>> grown, adjoints = adjoint(flat, seeds=[3], wanted=[0, 1])
+>>> grown, adjoints = adjoint(ir, seeds=[3], wanted=[0, 1])
 >>> slopes, place = share(grown, adjoints[[0, 1]])  # without the rows that they do not need
 >>> print(slopes)
    0 leaf
@@ -47,7 +47,7 @@ from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
 from .cotangents import Growing, Terms, chosen, give, guard, new_row, push, summed, wider
-from .ir import DOT, NONE, Array, Flat, Lanes, PlanColumns, marked, room, with_columns
+from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, marked, room, with_columns
 from .vjp_templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 
 
@@ -70,60 +70,60 @@ class Asked(NamedTuple):
     seed_count: int
 
 
-def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
+def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
     """The plan with the derivatives of the seeded rows' sum behind it, and the row of each row's adjoint.
 
     seeds: rows whose adjoint begins at 1. wanted: rows whose adjoints are asked
     for. The adjoint of a row that has none is NONE: it is 0.
     """
-    rows, samples = len(flat), len(flat.samples)
-    known, constants = templates(flat.kinds, np.diff(flat.starts))
+    rows, samples = len(ir), len(ir.samples)
+    known, constants = templates(ir.kinds, np.diff(ir.starts))
     found, begun = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
     asked = Asked(marked(rows, wanted), marked(rows, wanted), found, begun, len(begun))
-    lead(rows, flat.columns, known, asked)
-    plan, terms = _room(flat, known, len(constants), len(flat.operands) + len(seeds))
+    lead(rows, ir.columns, known, asked)
+    plan, terms = _room(ir, known, len(constants), len(ir.operands) + len(seeds))
     sweep(rows, samples, known, asked, terms, plan, np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32))
     size, edges = plan.end.tolist()
     plan.starts[size] = edges
-    numbers = {**flat.constants, **dict(zip(plan.numbers.tolist(), constants))}
-    sources = {**flat.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}}
-    return with_columns(flat, PlanColumns(*plan[:4]), size, numbers, sources), asked.adjoints
+    numbers = {**ir.constants, **dict(zip(plan.numbers.tolist(), constants))}
+    sources = {**ir.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}}
+    return with_columns(ir, PlanColumns(*plan[:4]), size, numbers, sources), asked.adjoints
 
 
-def _calm_leaves(flat: Flat) -> Array:
+def _calm_leaves(ir: IR) -> Array:
     """Leaves whose numbers are finite; if one is not after all, nor are the results, and the run is replayed.
 
     A batch that is fed is never replayed.
     """
-    lanes = {row: each for row, each in flat.sources.items() if isinstance(each, Lanes)}
-    known = flat.constants | {row: each.numbers for row, each in lanes.items()}
-    one, found = flat.groups == 0, np.zeros(len(flat), bool)
-    for row in flat.leaves().tolist():
+    lanes = {row: each for row, each in ir.sources.items() if isinstance(each, Lanes)}
+    known = ir.constants | {row: each.numbers for row, each in lanes.items()}
+    one, found = ir.groups == 0, np.zeros(len(ir), bool)
+    for row in ir.leaves().tolist():
         found[row] = np.isfinite(known.get(row, 0.0)).all() and (one[row] or row in lanes)
     return found
 
 
-def _room(flat: Flat, known: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
+def _room(ir: IR, known: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
     """Columns begun with the plan and the numbers, with room for all that may follow; and room for the terms.
 
     A term may need seven rows with 23 operands: a condition and its sum over
     the samples, the either-or of two of them, a product, a choice and its share
     in two sums. A row may need three with five: a sum and a choice.
     """
-    rows, of_row = len(flat), known.of_row
-    first = rows + constants + len(flat.samples)
+    rows, of_row = len(ir), known.of_row
+    first = rows + constants + len(ir.samples)
     operands = known.operand_starts[known.row_starts]
     most = first + int(np.diff(known.row_starts)[of_row].sum()) + 7 * most_terms + 3 * rows
-    edges = len(flat.operands) + int(np.diff(operands)[of_row].sum()) + 23 * most_terms + 5 * rows
+    edges = len(ir.operands) + int(np.diff(operands)[of_row].sum()) + 23 * most_terms + 5 * rows
     numbers = np.arange(rows, first, dtype=np.int32)
-    end = np.array([first, len(flat.operands)], np.int64)
+    end = np.array([first, len(ir.operands)], np.int64)
     calm = np.zeros(most, np.uint8)
-    calm[:rows] = _calm_leaves(flat)
+    calm[:rows] = _calm_leaves(ir)
     plan = Growing(*room(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end, calm)
-    for column, begun in zip(plan[:4], flat.columns, strict=True):
+    for column, begun in zip(plan[:4], ir.columns, strict=True):
         column[: len(begun)] = begun
     plan.kinds[plan.numbers], plan.kinds[plan.counts] = CONSTANT, PLACEHOLDER
-    plan.starts[numbers], plan.groups[numbers] = len(flat.operands), 0
+    plan.starts[numbers], plan.groups[numbers] = len(ir.operands), 0
     heads, tails = (np.full(rows, NONE, np.int32) for _ in range(2))
     nexts, xs, ys, masks, groups = (np.empty(most_terms, np.int32) for _ in range(5))
     return plan, Terms(heads, tails, nexts, xs, ys, masks, groups, np.zeros(1, np.int64))

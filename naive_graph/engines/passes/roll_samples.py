@@ -2,11 +2,11 @@
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.dots import dots
->>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import build_ir
 >>> w = Graph.Variable(2.0)
 >>> loss = Graph.sum([(w * x).sin() for x in range(8)])
->>> flat, _ = flat_of_tables(loss.tables, [loss.row])
->>> for line in str(flat).splitlines()[:7]:
+>>> ir, _ = build_ir(loss.tables, [loss.row])
+>>> for line in str(ir).splitlines()[:7]:
 ...     print(line)
    0 leaf
    1 leaf 0.0
@@ -15,9 +15,9 @@
    4 leaf 1.0
    5 mul 0 4
    6 sin 5
->>> flat, place = dots(flat, keep=[len(flat) - 1])
->>> flat, now = lanes(flat, wanted=[0], keep=[place[-1]])
->>> print(flat)
+>>> ir, place = dots(ir, keep=[len(ir) - 1])
+>>> ir, now = lanes(ir, wanted=[0], keep=[place[-1]])
+>>> print(ir)
    0 leaf
    1 leaf  (group 1)
    2 mul 0 1  (group 1)
@@ -44,7 +44,7 @@ import numpy as np
 
 from ...core.tables import CONSTANT
 from .cse import needed
-from .ir import DOT, NONE, SUB, TOTAL, WHERE, Array, Flat, Lanes, Sample, rewritten
+from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, rewritten
 from .repeats import FEWEST, SUM, compared, guesses, is_part, uses_of, whose
 
 MOST_GROUPS = 16
@@ -53,7 +53,7 @@ LESS, UNLIKE = -3, -4  # stand for -1, with which a term is multiplied that is t
 LEAST_WORK = 3  # rows and operands of a sample
 
 
-def lanes(flat: Flat, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tuple[Flat, dict[int, Sample]]:
+def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tuple[IR, dict[int, Sample]]:
     """The plan with its hidden samples as lanes, and where the rows of `wanted` and `keep` are now.
 
     wanted: leaves whose gradients are asked for; one that is not shared must
@@ -63,21 +63,21 @@ def lanes(flat: Flat, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> 
     """
     now = {int(row): Sample(int(row), NONE) for row in (*wanted, *keep)}
     for by_identity in (True, False):
-        if len(flat.samples) > 1:
+        if len(ir.samples) > 1:
             break
-        while len(flat.samples) <= MOST_GROUPS:
+        while len(ir.samples) <= MOST_GROUPS:
             seen = Seen(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
-            found = next((each for guess in guesses(flat, by_identity) if (each := _aligned(flat, guess, seen))), None)
+            found = next((each for guess in guesses(ir, by_identity) if (each := _aligned(ir, guess, seen))), None)
             if found is None:
                 break
-            flat, place = found.rolled()
+            ir, place = found.rolled()
             now = {
                 row: place[at.row]._replace(lane=at.lane) if at.lane != NONE else place[at.row]
                 for row, at in now.items()
             }
-            flat, kept = needed(flat, np.array([at.row for at in now.values()], np.int32))
+            ir, kept = needed(ir, np.array([at.row for at in now.values()], np.int32))
             now = {row: Sample(int(kept[at.row]), at.lane) for row, at in now.items()}
-    return flat, now
+    return ir, now
 
 
 class Seen(NamedTuple):
@@ -106,38 +106,38 @@ class NewRow(NamedTuple):
     operands: list[int]
 
 
-def _aligned(flat: Flat, guess: Array, seen: Seen) -> Alike | None:
+def _aligned(ir: IR, guess: Array, seen: Seen) -> Alike | None:
     """The samples of a guess that are the same rows in the same places; None if there are too few."""
-    uses = uses_of(flat)
+    uses = uses_of(ir)
     uses[[*seen.keep, *seen.alone]] += 2
     while True:
-        sample = whose(flat, uses, guess)
+        sample = whose(ir, uses, guess)
         if sample is None or (sample[seen.alone] >= 0).any():
             return None
-        roots = [root for row in _tops(flat, uses, sample) if (root := _root(flat, uses, sample, row))]
+        roots = [root for row in _tops(ir, uses, sample) if (root := _root(ir, uses, sample, row))]
         if not roots:
             return None
-        kinds, kind, count = np.unique(_shapes(flat, sample, roots), return_inverse=True, return_counts=True)
+        kinds, kind, count = np.unique(_shapes(ir, sample, roots), return_inverse=True, return_counts=True)
         if len(kinds) == 1 or count.max() < FEWEST:
             break
         like = kind == count.argmax()
         number = np.where(like, np.cumsum(like) - 1, NONE)
         guess = np.where(sample >= 0, number[sample], NONE).astype(np.int32)
-    found = Alike(flat, sample, roots, seen)
+    found = Alike(ir, sample, roots, seen)
     return found if count.max() >= FEWEST and found.fits() else None
 
 
-def _tops(flat: Flat, uses: Array, sample: Array) -> list[int]:
+def _tops(ir: IR, uses: Array, sample: Array) -> list[int]:
     """The sums over samples that are no part of another one."""
-    at = np.flatnonzero((flat.operands >= 0) & (sample[flat.operands] == SUM))
-    by = np.searchsorted(flat.starts, at, side="right") - 1
+    at = np.flatnonzero((ir.operands >= 0) & (sample[ir.operands] == SUM))
+    by = np.searchsorted(ir.starts, at, side="right") - 1
     edges = zip(at.tolist(), by.tolist(), strict=True)
-    parts = [flat.operands[x] for x, row in edges if sample[row] == SUM and is_part(row, x, flat.columns, uses)]
+    parts = [ir.operands[x] for x, row in edges if sample[row] == SUM and is_part(row, x, ir.columns, uses)]
     tops: list[int] = np.setdiff1d(np.flatnonzero(sample == SUM), parts).tolist()
     return tops
 
 
-def _root(flat: Flat, uses: Array, sample: Array, top: int) -> Root:
+def _root(ir: IR, uses: Array, sample: Array, top: int) -> Root:
     """The terms of a sum with those of the sums in it. A term of two samples is the first one's: then nothing fits."""
     terms, waiting, ordered = [], [(top, NONE)], True
     while waiting:
@@ -145,20 +145,20 @@ def _root(flat: Flat, uses: Array, sample: Array, top: int) -> Root:
         if row != top and (y != NONE or sample[row] != SUM or uses[row] != 1):
             terms.append((row, y))
             continue
-        below = flat.of(row)
-        signs = [NONE, LESS] if flat.kinds[row] == SUB else [NONE] * len(below)
-        waiting += reversed(list(zip(below[::2], below[1::2]) if flat.kinds[row] == DOT else zip(below, signs)))
+        below = ir.of(row)
+        signs = [NONE, LESS] if ir.kinds[row] == SUB else [NONE] * len(below)
+        waiting += reversed(list(zip(below[::2], below[1::2]) if ir.kinds[row] == DOT else zip(below, signs)))
         ordered = ordered and (row == top or not terms)
     pairs = np.array(terms, np.int32).T
     owners = np.where(pairs >= 0, np.maximum(sample[pairs], NONE), NONE)
     return Root(top, pairs, owners.max(0), ordered)
 
 
-def _shapes(flat: Flat, sample: Array, roots: Iterable[Root]) -> Array:
+def _shapes(ir: IR, sample: Array, roots: Iterable[Root]) -> Array:
     """A number for each sample: what its rows compute, in their order, and to how many terms of which sums it adds."""
     rows, starts = _in_order(sample)
     at = (np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))).astype(np.uint64)
-    said = (flat.kinds[rows] * 4099 + np.diff(flat.starts)[rows] + (1 << 20)).astype(np.uint64)
+    said = (ir.kinds[rows] * 4099 + np.diff(ir.starts)[rows] + (1 << 20)).astype(np.uint64)
     shapes = np.add.reduceat(said * (2 * at + 1) * np.uint64(0x9E3779B97F4A7C15), starts[:-1])
     for root in roots:
         terms = np.bincount(root.samples[root.samples >= 0], minlength=len(starts) - 1)
@@ -180,9 +180,9 @@ class Alike:
     rows by number, in an order in which operands come first.
     """
 
-    def __init__(self, flat: Flat, sample: Array, roots: list[Root], seen: Seen) -> None:
-        self.flat, self.sample, self.roots, self.seen = flat, sample, roots, seen
-        self.group, self.choices = len(flat.samples), 0
+    def __init__(self, ir: IR, sample: Array, roots: list[Root], seen: Seen) -> None:
+        self.ir, self.sample, self.roots, self.seen = ir, sample, roots, seen
+        self.group, self.choices = len(ir.samples), 0
         first = roots[0].samples
         self.order = first[np.sort(np.unique(first, return_index=True)[1])]
         self.order = self.order[self.order >= 0]
@@ -196,20 +196,20 @@ class Alike:
         self.own: list[int] = []  # the new row of each place
         self.leaves: dict[bytes, int] = {}  # the new leaf of old ones
         self.held: dict[int, Lanes] = {}
-        self.inside = np.zeros(len(flat), np.int32)  # how often samples use each leaf
+        self.inside = np.zeros(len(ir), np.int32)  # how often samples use each leaf
 
     def fits(self) -> bool:
         """Lay them side by side, operand for operand; False if they differ in more than leaves and choices."""
-        flat = self.flat
-        degrees = np.diff(flat.starts)[self.rows]
+        ir = self.ir
+        degrees = np.diff(ir.starts)[self.rows]
         if not len(degrees) or (degrees != degrees[:, :1]).any() or len(self.rows) + degrees[:, 0].sum() < LEAST_WORK:
             return False
-        self.place = np.full(len(flat) + 1, NONE, np.int32)
+        self.place = np.full(len(ir) + 1, NONE, np.int32)
         self.place[self.rows] = np.arange(len(self.rows))[:, None]
         for row, degree in zip(self.rows, degrees[:, 0].tolist(), strict=True):
-            key, kind = int(row.max()), int(flat.kinds[row[0]])
-            operands = [self._operand(flat.operands[flat.starts[row] + each], key) for each in range(degree)]
-            if UNLIKE in operands or (flat.kinds[row] != kind).any():
+            key, kind = int(row.max()), int(ir.kinds[row[0]])
+            operands = [self._operand(ir.operands[ir.starts[row] + each], key) for each in range(degree)]
+            if UNLIKE in operands or (ir.kinds[row] != kind).any():
                 return False
             self.own.append(self._make(NewRow(key, kind, self.group, operands)))
         return all(map(self._added_up, self.roots)) and self._wanted_alone()
@@ -218,28 +218,28 @@ class Alike:
         if LESS in row.operands:
             less = self._hold(Lanes([-1.0], [None]))
             row = row._replace(operands=[less if x == LESS else x for x in row.operands])
-        number = len(self.flat) + len(self.made) if number == NONE else number
+        number = len(self.ir) + len(self.made) if number == NONE else number
         self.made[number] = row
         return number
 
     def _operand(self, column: Array, key: int) -> int:
         """The new row for what stands at one place of all samples; UNLIKE if it is nothing that they may differ in."""
-        flat, first = self.flat, int(column[0])
+        ir, first = self.ir, int(column[0])
         owners, places = np.where(column >= 0, self.sample[column], NONE), self.place[column]
         if (column == first).all() and owners[0] < 0:
-            return first if first < 0 or flat.groups[first] == 0 else UNLIKE
+            return first if first < 0 or ir.groups[first] == 0 else UNLIKE
         if (owners == self.order).all():
             return self.own[places[0]] if (places == places[0]).all() else self._chosen(places, key)
-        leaf = (column >= 0) & (flat.starts[column] == flat.starts[column + 1]) & (flat.groups[column] == 0)
+        leaf = (column >= 0) & (ir.starts[column] == ir.starts[column + 1]) & (ir.groups[column] == 0)
         return self._leaf(column) if leaf.all() else UNLIKE
 
     def _leaf(self, column: Array) -> int:
         """The leaf that holds these leaves' numbers."""
-        flat, key, rows = self.flat, column.tobytes(), column.tolist()
+        ir, key, rows = self.ir, column.tobytes(), column.tolist()
         self.inside[column] += 1
         if key not in self.leaves:
-            held = Lanes([flat.constants.get(row, 0.0) for row in rows], [flat.sources.get(row) for row in rows])
-            self.leaves[key] = self._hold(held, int(flat.kinds[rows[0]]))
+            held = Lanes([ir.constants.get(row, 0.0) for row in rows], [ir.sources.get(row) for row in rows])
+            self.leaves[key] = self._hold(held, int(ir.kinds[rows[0]]))
         return self.leaves[key]
 
     def _hold(self, held: Lanes, kind: int = CONSTANT) -> int:
@@ -266,7 +266,7 @@ class Alike:
         mine = np.flatnonzero(root.samples >= 0)
         each, first = len(mine) // self.count, int(mine[0])
         ordered = each == 1 and root.ordered and mine[-1] == self.count - 1
-        if not (ordered and (root.samples[mine] == self.order).all()) and compared(self.flat, root.row):
+        if not (ordered and (root.samples[mine] == self.order).all()) and compared(self.ir, root.row):
             return False
         mine = mine[np.argsort(root.samples[mine], kind="stable")].reshape(self.count, each)[self.order].T
         pairs = [self._operand(root.terms[side, some], root.row) for some in mine for side in (0, 1)]
@@ -281,28 +281,28 @@ class Alike:
 
     def _wanted_alone(self) -> bool:
         """Whether each wanted leaf that is one of many stands in one place only, and only its own sample uses it."""
-        flat, columns = self.flat, [np.frombuffer(column, np.int32) for column in self.leaves]
-        stands = np.bincount(np.concatenate([np.zeros(0, np.int32), *columns]), minlength=len(flat))
+        ir, columns = self.ir, [np.frombuffer(column, np.int32) for column in self.leaves]
+        stands = np.bincount(np.concatenate([np.zeros(0, np.int32), *columns]), minlength=len(ir))
         if stands[self.seen.alone].any():  # an output that is a leaf: its adjoint would begin at 1 in every lane
             return False
         wanted = [row for row in self.seen.wanted if stands[row]]
-        return bool((stands[wanted] == 1).all() and (uses_of(flat)[wanted] == self.inside[wanted]).all())
+        return bool((stands[wanted] == 1).all() and (uses_of(ir)[wanted] == self.inside[wanted]).all())
 
-    def rolled(self) -> tuple[Flat, dict[int, Sample]]:
+    def rolled(self) -> tuple[IR, dict[int, Sample]]:
         """The plan with them as one group of lanes, and where the rows are that somebody wants to see."""
-        flat, seen = self.flat, {*self.seen.wanted, *self.seen.keep, *self.seen.alone}
-        alone = np.flatnonzero((self.sample == NONE) & (np.diff(flat.starts) > 0)).tolist()
-        rows = {row: NewRow(row, int(flat.kinds[row]), int(flat.groups[row]), flat.of(row)) for row in alone}
+        ir, seen = self.ir, {*self.seen.wanted, *self.seen.keep, *self.seen.alone}
+        alone = np.flatnonzero((self.sample == NONE) & (np.diff(ir.starts) > 0)).tolist()
+        rows = {row: NewRow(row, int(ir.kinds[row]), int(ir.groups[row]), ir.of(row)) for row in alone}
         rows |= self.made
         used = seen.union(*(each.operands for each in rows.values()))
-        leaves = sorted(row for row in used if 0 <= row < len(flat) and flat.starts[row] == flat.starts[row + 1])
-        rows = {row: NewRow(NONE, int(flat.kinds[row]), int(flat.groups[row]), []) for row in leaves} | rows
+        leaves = sorted(row for row in used if 0 <= row < len(ir) and ir.starts[row] == ir.starts[row + 1])
+        rows = {row: NewRow(NONE, int(ir.kinds[row]), int(ir.groups[row]), []) for row in leaves} | rows
         order = sorted(rows, key=lambda row: rows[row].key)
-        place = np.full(len(flat) + len(self.made) + 1, NONE, np.int32)
+        place = np.full(len(ir) + len(self.made) + 1, NONE, np.int32)
         place[order] = np.arange(len(order))
         made = [rows[row] for row in order]
-        new = rewritten(flat, place, [(each.kind, place[each.operands].tolist(), each.group) for each in made])
-        new.samples = [*flat.samples, self.count]
+        new = rewritten(ir, place, [(each.kind, place[each.operands].tolist(), each.group) for each in made])
+        new.samples = [*ir.samples, self.count]
         for row, held in self.held.items():
             if rows[row].group == 0:
                 new.constants[int(place[row])] = held.numbers[0]
@@ -316,7 +316,7 @@ class Alike:
 
     def _lanes_of(self, wanted: Sequence[int], place: Array) -> dict[int, Sample]:
         """Of the wanted leaves that are one of many, where they are now."""
-        marked = np.zeros(len(self.flat), bool)
+        marked = np.zeros(len(self.ir), bool)
         found: dict[int, Sample] = {}
         marked[wanted] = True
         for column, leaf in self.leaves.items():

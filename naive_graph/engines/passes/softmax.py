@@ -1,15 +1,15 @@
 """A softmax computes its exponentials once.
 
 >>> from naive_graph import Graph, softmax as shares_of
->>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import build_ir
 >>> p, q = shares_of([Graph.Variable(2.0), Graph.Variable(3.0)])
->>> flat, _ = flat_of_tables(p.tables, [p.row, q.row])
->>> print(flat)
+>>> ir, _ = build_ir(p.tables, [p.row, q.row])
+>>> print(ir)
    0 leaf
    1 leaf
    2 softmax_share 0 0 1
    3 softmax_share 1 0 1
->>> print(softmax(flat, wanted=[2, 3])[0])
+>>> print(softmax(ir, wanted=[2, 3])[0])
    0 leaf
    1 leaf
    2 largest 0 1
@@ -37,19 +37,19 @@ import numpy as np
 
 from ...core.rules import RULES
 from ...core.tables import CONSTANT
-from .ir import DOT, LARGEST, MUL, NONE, SUB, Array, Flat, rewritten
+from .ir import DOT, IR, LARGEST, MUL, NONE, SUB, Array, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))
 WIDEST = 8  # operands of a row that has a kernel of its own
 
 
-def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan with its softmax shares written out, and where each row went."""
-    rows = len(flat)
-    wide = np.isin(flat.kinds, (MUL, LOGSUMEXP)) & (np.diff(flat.starts) > WIDEST)
-    if not (wide | (flat.kinds == SHARE)).any():
-        return flat, np.arange(rows, dtype=np.int32)
+    rows = len(ir)
+    wide = np.isin(ir.kinds, (MUL, LOGSUMEXP)) & (np.diff(ir.starts) > WIDEST)
+    if not (wide | (ir.kinds == SHARE)).any():
+        return ir, np.arange(rows, dtype=np.int32)
     made: list[tuple[int, list[int], int]] = []
     moved = np.empty(rows, np.int32)
 
@@ -85,19 +85,19 @@ def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
 
     numbers: dict[float, int] = {}
     known: dict[tuple[int, ...], tuple[int, list[int], int]] = {}  # the largest, the exponentials, and their sum
-    shared = {tuple(flat.of(row)[1:]) for row in np.flatnonzero(flat.kinds == SHARE).tolist()}
+    shared = {tuple(ir.of(row)[1:]) for row in np.flatnonzero(ir.kinds == SHARE).tolist()}
     for row in range(rows):
-        kind, group = int(flat.kinds[row]), int(flat.groups[row])
-        of = [int(moved[each]) if each >= 0 else NONE for each in flat.of(row)]
+        kind, group = int(ir.kinds[row]), int(ir.groups[row])
+        of = [int(moved[each]) if each >= 0 else NONE for each in ir.of(row)]
         if kind == SHARE and of[0] in of[1:]:
             xs = tuple(of[1:])
             _, each, total = pieces(xs, group)
             moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
-        elif kind == LOGSUMEXP and (wide[row] or tuple(flat.of(row)) in shared):
+        elif kind == LOGSUMEXP and (wide[row] or tuple(ir.of(row)) in shared):
             moved[row] = logsumexp(tuple(of), group)
         else:
             moved[row] = (fold if wide[row] else add)(kind, of, group)
-    new, ours = rewritten(flat, moved, made), {row: value for value, row in numbers.items()}
+    new, ours = rewritten(ir, moved, made), {row: value for value, row in numbers.items()}
     new.constants = dict(sorted({**new.constants, **ours}.items()))  # the first is shared
     return new, moved
 

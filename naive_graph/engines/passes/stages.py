@@ -13,8 +13,8 @@ need a total over the samples (a normalisation, say) has more.
 >>> x = Graph.PlaceHolder()
 >>> centred = x - mean(x)
 >>> loss = mean(centred * centred)
->>> flat = Lowering(loss.tables, [loss.row], [], frozenset([x.row])).flat
->>> print(flat)
+>>> ir = Lowering(loss.tables, [loss.row], [], frozenset([x.row])).ir
+>>> print(ir)
    0 leaf
    1 leaf  (group 1)
    2 total 1
@@ -23,7 +23,7 @@ need a total over the samples (a normalisation, say) has more.
    5 mul 4 4  (group 1)
    6 total 5
    7 div 6 0
->>> [(part.stage, part.rows.tolist()) for part in sections(flat)]
+>>> [(part.stage, part.rows.tolist()) for part in sections(ir)]
 [(1, [2]), (2, [3]), (3, [4, 5, 6]), (4, [7])]
 """
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .ir import DOT, REDUCE, TOTAL, Array, Flat, PlanColumns
+from .ir import DOT, IR, REDUCE, TOTAL, Array, PlanColumns
 
 
 class Section(NamedTuple):
@@ -47,19 +47,19 @@ class Section(NamedTuple):
     rows: Array
 
 
-def sections(flat: Flat, wanted: Iterable[int] = ()) -> list[Section]:
+def sections(ir: IR, wanted: Iterable[int] = ()) -> list[Section]:
     """The plan's sections, in the order in which they run; leaves belong to none.
 
     Samples of which only leaves are wanted have an empty one, which hands them out.
     """
-    stages = np.zeros(len(flat), np.int32)
-    stage_rows(len(flat), flat.columns, stages)
-    computed = (flat.kinds >= 0) | (flat.kinds <= DOT)
-    collecting = (flat.kinds == TOTAL) | (flat.kinds == REDUCE)
+    stages = np.zeros(len(ir), np.int32)
+    stage_rows(len(ir), ir.columns, stages)
+    computed = (ir.kinds >= 0) | (ir.kinds <= DOT)
+    collecting = (ir.kinds == TOTAL) | (ir.kinds == REDUCE)
     runs_in = np.where(collecting, stages - 1, stages)
-    groups = flat.groups.copy()
+    groups = ir.groups.copy()
     for row in np.flatnonzero(collecting).tolist():
-        groups[row] = max(flat.groups[each] for each in flat.of(row) if each >= 0)
+        groups[row] = max(ir.groups[each] for each in ir.of(row) if each >= 0)
     found = []
     for stage in range(int(runs_in.max(initial=0)) + 1):
         here = computed & (runs_in == stage)
@@ -67,7 +67,7 @@ def sections(flat: Flat, wanted: Iterable[int] = ()) -> list[Section]:
             Section(stage, group, np.flatnonzero(here & (groups == group)).astype(np.int32))
             for group in sorted(set(groups[here].tolist()))
         ]
-    fed = {int(flat.groups[row]) for row in wanted}.difference([0], (part.group for part in found))
+    fed = {int(ir.groups[row]) for row in wanted}.difference([0], (part.group for part in found))
     return found + [Section(1, group, np.zeros(0, np.int32)) for group in sorted(fed)]
 
 

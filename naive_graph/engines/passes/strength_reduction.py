@@ -1,14 +1,14 @@
 """Squares are products.
 
 >>> from naive_graph import Graph
->>> from naive_graph.engines.passes.build_ir import flat_of_tables
+>>> from naive_graph.engines.passes.build_ir import build_ir
 >>> y = Graph.Variable(3.0) ** 2
->>> flat, _ = flat_of_tables(y.tables, [y.row])
->>> print(flat)
+>>> ir, _ = build_ir(y.tables, [y.row])
+>>> print(ir)
    0 leaf
    1 leaf 2.0
    2 pow 0 1
->>> print(powers(flat, wanted=[2])[0])
+>>> print(powers(ir, wanted=[2])[0])
    0 leaf
    1 leaf 2.0
    2 mul 0 0
@@ -24,19 +24,19 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.rules import RULES
-from .ir import MUL, Array, Flat, arrays
+from .ir import IR, MUL, Array, arrays
 
 POW = RULES["pow"].number
 
 
-def powers(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+def powers(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan with products for squares, and where each row went: it stays where it is."""
-    stay, rows = np.arange(len(flat), dtype=np.int32), np.flatnonzero(flat.kinds == POW)
-    constants, values = arrays(flat.constants, np.float64)
-    rows = rows[np.isin(flat.operands[flat.starts[rows] + 1], constants[values == 2.0])]
+    stay, rows = np.arange(len(ir), dtype=np.int32), np.flatnonzero(ir.kinds == POW)
+    constants, values = arrays(ir.constants, np.float64)
+    rows = rows[np.isin(ir.operands[ir.starts[rows] + 1], constants[values == 2.0])]
     if not len(rows):
-        return flat, stay
-    kinds, operands = flat.kinds.copy(), flat.operands.copy()
+        return ir, stay
+    kinds, operands = ir.kinds.copy(), ir.operands.copy()
     kinds[rows] = MUL
-    operands[flat.starts[rows] + 1] = operands[flat.starts[rows]]
-    return replace(flat, kinds=kinds, operands=operands), stay
+    operands[ir.starts[rows] + 1] = operands[ir.starts[rows]]
+    return replace(ir, kinds=kinds, operands=operands), stay

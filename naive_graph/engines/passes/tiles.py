@@ -7,14 +7,14 @@
 >>> x, y = Graph.PlaceHolder(), Graph.PlaceHolder()
 >>> loss = total((a * x + b * y) * (c * x + d * y))
 >>> wrt = [weight.row for weight in weights]
->>> flat = Lowering(loss.tables, [loss.row], wrt, frozenset([x.row, y.row])).flat
->>> for line in str(flat).splitlines()[6:10]:
+>>> ir = Lowering(loss.tables, [loss.row], wrt, frozenset([x.row, y.row])).ir
+>>> for line in str(ir).splitlines()[6:10]:
 ...     print(line)
    6 dot 0*4 + 1*5  (group 1)
    7 dot 2*4 + 3*5  (group 1)
    8 mul 6 7  (group 1)
    9 total 8
->>> (layer,) = dense_tiles(flat, sections(flat)[0])
+>>> (layer,) = dense_tiles(ir, sections(ir)[0])
 >>> layer.outputs, layer.inputs, layer.weights
 ([6, 7], [4, 5], [[0, 1], [2, 3]])
 
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from .ir import DOT, NONE, Flat
+from .ir import DOT, IR, NONE
 from .stages import Section
 
 ONE = -2  # an input that is 1 for every sample
@@ -46,15 +46,15 @@ class DenseTile(NamedTuple):
     fused: bool
 
 
-def dense_tiles(flat: Flat, section: Section) -> list[DenseTile]:
+def dense_tiles(ir: IR, section: Section) -> list[DenseTile]:
     """The layers of a section of samples."""
     alike = defaultdict(list)
     for row in section.rows.tolist():
-        if flat.kinds[row] == DOT:
-            read = _layer_row(flat, row)
+        if ir.kinds[row] == DOT:
+            read = _layer_row(ir, row)
             if read is not None:
                 inputs, weights, bias = read
-                alike[inputs, bias >= 0, bool(flat.loose[row])].append((row, weights, bias))
+                alike[inputs, bias >= 0, bool(ir.loose[row])].append((row, weights, bias))
     return [
         DenseTile(
             [row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose
@@ -64,21 +64,21 @@ def dense_tiles(flat: Flat, section: Section) -> list[DenseTile]:
     ]
 
 
-def _layer_row(flat: Flat, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
+def _layer_row(ir: IR, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
     """The inputs, weights and bias of a dot that is one output of a layer; None if it is not.
 
     Where the bias comes first the sum begins with it; a scalar that is added
     later is the weight of an input that is 1 for every sample.
     """
-    pairs = flat.of(row)
+    pairs = ir.of(row)
     bias = NONE
-    if pairs[1] == NONE and flat.groups[pairs[0]] == 0:
+    if pairs[1] == NONE and ir.groups[pairs[0]] == 0:
         bias, pairs = pairs[0], pairs[2:]
     inputs, weights = [], []
     for x, y in zip(pairs[::2], pairs[1::2], strict=True):
-        alone = y == NONE and flat.groups[x] == 0
-        if not alone and (y == NONE or (flat.groups[x] > 0) == (flat.groups[y] > 0)):
+        alone = y == NONE and ir.groups[x] == 0
+        if not alone and (y == NONE or (ir.groups[x] > 0) == (ir.groups[y] > 0)):
             return None
-        inputs.append(ONE if alone else x if flat.groups[x] > 0 else y)
-        weights.append(x if alone or flat.groups[x] == 0 else y)
+        inputs.append(ONE if alone else x if ir.groups[x] > 0 else y)
+        weights.append(x if alone or ir.groups[x] == 0 else y)
     return (tuple(inputs), weights, bias) if any(each != ONE for each in inputs) else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.rules import BY_NUMBER
 from ...core.tables import Tables
-from ...engines.passes.ir import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
+from ...engines.passes.ir import DOT, IR, NAMES, NONE, REDUCE, TOTAL, Lanes
 from ...engines.passes.lowering import PassResult
 from ...engines.passes.reverse_symbolic import Count
 from ...program.backends import CompiledBackend
@@ -37,17 +37,17 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
 
     labels: what the results are called, by row.
     """
-    flat = stage.flat
-    assert flat is not None  # `CompiledBackend.stages` makes it again where it was not kept
-    needed = list(nearest_first(stage.results, lambda row: (each for each in flat.of(row) if each != NONE)))
+    ir = stage.ir
+    assert ir is not None  # `CompiledBackend.stages` makes it again where it was not kept
+    needed = list(nearest_first(stage.results, lambda row: (each for each in ir.of(row) if each != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
-    names = {row: labels.get(row) or _leaf_name(flat, tables, row) or f"r{row}" for row in needed}
-    described = Scene(caption=_caption(len(flat), len(needed), len(rows), most))
+    names = {row: labels.get(row) or _leaf_name(ir, tables, row) or f"r{row}" for row in needed}
+    described = Scene(caption=_caption(len(ir), len(needed), len(rows), most))
     for row in rows:
-        described.boxes.append(_box(flat, tables, row, names, row in labels))
-        described.arrows += _arrows(flat, row, set(rows))
+        described.boxes.append(_box(ir, tables, row, names, row in labels))
+        described.arrows += _arrows(ir, row, set(rows))
     described.boxes += stubs(described)
-    described.scope_names = {f"samples-{group}": _samples(flat.samples[group]) for group in range(1, len(flat.samples))}
+    described.scope_names = {f"samples-{group}": _samples(ir.samples[group]) for group in range(1, len(ir.samples))}
     return described
 
 
@@ -85,11 +85,11 @@ def _node_name(tables: Tables, row: int) -> str:
     return name if name is not None else "" if tables.operators[row] >= 0 else f"(row {row})"
 
 
-def _leaf_name(flat: Flat, tables: Tables, row: int) -> str | None:
+def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
     """What a leaf is called in a sum: by its number, or by its node's name."""
-    source = flat.sources.get(row)
-    if row in flat.constants:
-        return shown(flat.constants[row])
+    source = ir.sources.get(row)
+    if row in ir.constants:
+        return shown(ir.constants[row])
     if isinstance(source, Count):
         return "samples"
     if source is None or isinstance(source, Lanes):
@@ -114,35 +114,35 @@ def _each(tables: Tables, source: Any) -> str:
 # --- boxes --------------------------------------------------------------------
 
 
-def _box(flat: Flat, tables: Tables, row: int, names: dict[int, str], wanted: bool) -> Box:
-    kind = int(flat.kinds[row])
-    leaf = flat.starts[row] == flat.starts[row + 1]
-    lines = _leaf_lines(flat, tables, row, names) if leaf else _lines(flat, row, names)
+def _box(ir: IR, tables: Tables, row: int, names: dict[int, str], wanted: bool) -> Box:
+    kind = int(ir.kinds[row])
+    leaf = ir.starts[row] == ir.starts[row + 1]
+    lines = _leaf_lines(ir, tables, row, names) if leaf else _lines(ir, row, names)
     if leaf and wanted and names[row] not in lines:
         lines.append(f"= {names[row]}")
-    group = int(flat.groups[row])
+    group = int(ir.groups[row])
     return Box(f"row-{row}", BOX_KINDS.get(kind, "operator"), lines, (f"samples-{group}",) if group else ())
 
 
-def _leaf_lines(flat: Flat, tables: Tables, row: int, names: dict[int, str]) -> list[str]:
-    source = flat.sources.get(row)
+def _leaf_lines(ir: IR, tables: Tables, row: int, names: dict[int, str]) -> list[str]:
+    source = ir.sources.get(row)
     if isinstance(source, Count):
         return ["number of", "samples"]
     if isinstance(source, Lanes):
         return [names[row], _held(tables, source)]
-    if source is not None and _leaf_name(flat, tables, row) is None:
+    if source is not None and _leaf_name(ir, tables, row) is None:
         return [names[row], _each(tables, source)]
-    return [_leaf_name(flat, tables, row) or names[row]]
+    return [_leaf_name(ir, tables, row) or names[row]]
 
 
-def _lines(flat: Flat, row: int, names: dict[int, str]) -> list[str]:
+def _lines(ir: IR, row: int, names: dict[int, str]) -> list[str]:
     """An operator's symbol and what its row is called; a sum's terms."""
-    kind = int(flat.kinds[row])
+    kind = int(ir.kinds[row])
     if kind not in BOX_KINDS:
         return [f"{names[row]}: {NAMES.get(kind) or sign(BY_NUMBER[kind])}"]
-    below = flat.samples[max(int(flat.groups[each]) for each in flat.of(row) if each != NONE)]
+    below = ir.samples[max(int(ir.groups[each]) for each in ir.of(row) if each != NONE)]
     over = [] if kind == DOT else [f"over {_samples(below)}"]
-    return [f"{names[row]}: {NAMES[kind]}", _terms(flat.of(row), names.__getitem__), *over]
+    return [f"{names[row]}: {NAMES[kind]}", _terms(ir.of(row), names.__getitem__), *over]
 
 
 def _terms(pairs: Sequence[int], name: Callable[[int], str]) -> str:
@@ -166,12 +166,12 @@ def _factor(name: str) -> str:
 # --- arrows -------------------------------------------------------------------
 
 
-def _arrows(flat: Flat, row: int, shown_rows: set[int]) -> list[Arrow]:
+def _arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
     """One for each operand position; those from rows that are not shown in one bundle."""
-    operands = flat.of(row)
+    operands = ir.of(row)
     there = [(place, each) for place, each in enumerate(operands) if each in shown_rows]
     hidden = sum(each != NONE for each in operands) - len(there)
-    kind = int(flat.kinds[row])
+    kind = int(ir.kinds[row])
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1
     arrows = [
         Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", place if ordered else None)

@@ -39,15 +39,15 @@ def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
 
     found = listing(tables, [plan.rows[step] for step in plan.targets])
     place = dict(zip(found.rows.tolist(), found.place.tolist(), strict=True))
-    flat = found.flat
-    kinds, taken = [flat.name(row) for row in range(len(flat))], [each.way for each in found.instructions]
+    ir = found.ir
+    kinds, taken = [ir.name(row) for row in range(len(ir))], [each.way for each in found.instructions]
     names, ways = list(dict.fromkeys(kinds)), list(dict.fromkeys(taken))
     code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in found.instructions)
     columns = {
         "place": (place.get(row, -1) for row in plan.rows),
         "kinds": map(names.index, kinds),
-        "starts": flat.starts.tolist(),
-        "operands": flat.operands.tolist(),
+        "starts": ir.starts.tolist(),
+        "operands": ir.operands.tolist(),
         "slots": found.slots.tolist(),
         "code": chain.from_iterable(code),
     }

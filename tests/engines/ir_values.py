@@ -1,4 +1,4 @@
-"""A flat plan in plain Python, one row after the other: what every pass is held against."""
+"""A plan in plain Python, one row after the other: what every pass is held against."""
 
 import math
 import struct
@@ -9,40 +9,40 @@ import numpy as np
 from naive_graph.core import ieee, reference
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
-from naive_graph.engines.passes.ir import DOT, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
+from naive_graph.engines.passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, Lanes
 from naive_graph.engines.passes.reverse_symbolic import Count
 from naive_graph.graph.registry import CURRENT
 
 EPS = 2.0**-53
 
 
-def evaluated(flat, given):
+def evaluated(ir, given):
     """The value of each row: a float, or a list with one for each sample of its group.
 
     given: where leaves' values come from: given[source] is a number, or one for each sample.
     """
     values = []
-    for row in range(len(flat)):
-        kind, operands = int(flat.kinds[row]), [values[each] if each != NONE else None for each in flat.of(row)]
+    for row in range(len(ir)):
+        kind, operands = int(ir.kinds[row]), [values[each] if each != NONE else None for each in ir.of(row)]
         if not operands:
-            values.append(leaf(flat, row, given))
+            values.append(leaf(ir, row, given))
         elif kind in (TOTAL, REDUCE):
-            values.append(collected(flat, row, operands))
-        elif flat.groups[row] == 0:
+            values.append(collected(ir, row, operands))
+        elif ir.groups[row] == 0:
             values.append(computed(kind, operands))
         else:
-            count = flat.samples[flat.groups[row]]
+            count = ir.samples[ir.groups[row]]
             values.append([computed(kind, lane(operands, sample)) for sample in range(count)])
     return values
 
 
-def leaf(flat, row, given):
-    if row in flat.constants:
-        return flat.constants[row]
-    source = flat.sources[row]
+def leaf(ir, row, given):
+    if row in ir.constants:
+        return ir.constants[row]
+    source = ir.sources[row]
     if isinstance(source, Lanes):
         return [number if at is None else given[at] for number, at in zip(*source)]
-    return float(flat.samples[source.group]) if isinstance(source, Count) else given[source]
+    return float(ir.samples[source.group]) if isinstance(source, Count) else given[source]
 
 
 def computed(kind, operands):
@@ -55,15 +55,15 @@ def computed(kind, operands):
     return ieee.largest(operands) if kind == LARGEST else BY_NUMBER[kind].value(*operands)
 
 
-def collected(flat, row, operands):
+def collected(ir, row, operands):
     """A sum over the samples of the group that the operands are lanes of."""
-    group = max(int(flat.groups[each]) for each in flat.of(row) if each != NONE)
+    group = max(int(ir.groups[each]) for each in ir.of(row) if each != NONE)
     assert group > 0, f"row {row} sums over samples, but none of its operands varies"
     terms = []
-    for sample in range(flat.samples[group]):
+    for sample in range(ir.samples[group]):
         each = lane(operands, sample)
         terms += [x if y is None else x * y for x, y in zip(each[::2], each[1::2], strict=True)]
-    return left_fold(terms) if flat.kinds[row] == TOTAL else exact_sum(terms)
+    return left_fold(terms) if ir.kinds[row] == TOTAL else exact_sum(terms)
 
 
 def left_fold(terms):
@@ -130,27 +130,27 @@ def near(a, b, magnitude, count):
     return abs(a - b) <= 2 * count * EPS * magnitude + 1e-300
 
 
-def operands_come_first(flat):
-    return all(each < row for row in range(len(flat)) for each in flat.of(row))
+def operands_come_first(ir):
+    return all(each < row for row in range(len(ir)) for each in ir.of(row))
 
 
-def edges(flat):
+def edges(ir):
     """What the columns promise: as many operands as the starts say, and none from nowhere."""
-    assert len(flat.starts) == len(flat) + 1 and len(flat.groups) == len(flat)
-    assert flat.starts[0] == 0 and flat.starts[-1] == len(flat.operands)
-    assert (np.diff(flat.starts) >= 0).all() and operands_come_first(flat)
-    assert set(flat.leaves().tolist()) == set(flat.constants) | set(flat.sources)
+    assert len(ir.starts) == len(ir) + 1 and len(ir.groups) == len(ir)
+    assert ir.starts[0] == 0 and ir.starts[-1] == len(ir.operands)
+    assert (np.diff(ir.starts) >= 0).all() and operands_come_first(ir)
+    assert set(ir.leaves().tolist()) == set(ir.constants) | set(ir.sources)
 
 
-def counts(flat):
+def counts(ir):
     """How many rows there are of each name."""
-    return dict(Counter(flat.name(row) for row in range(len(flat))))
+    return dict(Counter(ir.name(row) for row in range(len(ir))))
 
 
-def flat_of(plan):
+def ir_of(plan):
     """The plan as columns. Every leaf, a Constant too, is loaded from its own step."""
     columns = (plan.kinds, plan.starts, plan.operand_steps)
     kinds, starts, operands = (np.array(column, np.int32) for column in columns)
-    flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
-    flat.sources = {row: row for row in flat.leaves().tolist()}
-    return flat
+    ir = IR(kinds, starts, operands, np.zeros(len(kinds), np.int32))
+    ir.sources = {row: row for row in ir.leaves().tolist()}
+    return ir
