@@ -60,7 +60,7 @@ class Repair(NamedTuple):
     instead: str
 
 
-class Constant(NamedTuple):
+class NamedNumber(NamedTuple):
     """A number that has a name; None while it is not known, or where its declaration is wrong."""
 
     name: PlacedName
@@ -107,7 +107,7 @@ class Reading:
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
         self.guesses: list[SequentialError] = []  # words for which quotes were guessed
-        self.constants: dict[str, Constant] = {}
+        self.constants: dict[str, NamedNumber] = {}
         self.streams: dict[str, PlacedName] = {}
         while self.tree is None and len(self.repairs) < MOST_MISTAKES:
             try:
@@ -141,7 +141,7 @@ class Reading:
         constant = self.constants.get(name.text)
         before = constant.name if constant else self.streams.get(name.text)
         if constant is None:
-            self.constants[name.text] = Constant(name)  # where its declaration is wrong, that is told once
+            self.constants[name.text] = NamedNumber(name)  # where its declaration is wrong, that is told once
         self._value(expression, within=name.text)
         if before is not None:
             says = f"it is declared in line {before.line} already. Take one away."
@@ -151,7 +151,7 @@ class Reading:
             raise _at(expression, "ARG_TYPE", f"a constant is a number, not `{_brief(expression)}`.")
         if kind == "int" and value is not None and value != int(value):
             raise _at(expression, "BAD_VALUE", f"`{_brief(expression)}` is {value}, and an int is whole. Write double.")
-        self.constants[name.text] = Constant(name, value if value is None or kind == "int" else float(value))
+        self.constants[name.text] = NamedNumber(name, value if value is None or kind == "int" else float(value))
 
     def _value(self, expression: ParsedExpression, within: str = "") -> None:
         """Calculate an expression, its parts first. within: the constant that is declared by it."""
@@ -168,7 +168,7 @@ class Reading:
             else:
                 part.value = self._constant_or_word(part)
 
-    def _constant(self, part: ParsedExpression, within: str) -> Constant:
+    def _constant(self, part: ParsedExpression, within: str) -> NamedNumber:
         """The constant of a name. Raises SequentialError where there is none yet."""
         name = part.parts[0]
         found = self.constants.get(name)

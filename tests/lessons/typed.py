@@ -20,14 +20,15 @@ def typed(source):
 
 
 def mistaken(exercise):
-    """The first change of the solution that is wrong."""
+    """The first change of the solution that is wrong in a notebook too, where a name that went may be a variable."""
     for _, text in mutants(solution_text(exercise)):
         scope = {}
         try:
             exec(text, scope)
         except Exception:
             continue
-        if not judge(exercise.name, scope[exercise.name]).passed:
+        verdict = judge(exercise.name, scope[exercise.name])
+        if not verdict.passed and "NameError" not in str(verdict):
             return text
 
 
