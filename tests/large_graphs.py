@@ -5,7 +5,7 @@ import random
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
-from naive_graph.core import reference
+from naive_graph.core import sweep
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import RULES
@@ -58,7 +58,7 @@ def allowance(output, leaves):
     """For each leaf 2 n eps times the sum of its gradient's terms' magnitudes; n: the rows that the output needs."""
     plan = plan_for(output.tables, [output.row, *(leaf.row for leaf in leaves)])
     values = [output.tables.values[row] for row in plan.rows]
-    reference.evaluate(plan, values)
+    sweep.evaluate(plan, values)
     step_of = {row: step for step, row in enumerate(plan.rows)}
     sizes, wanted = [0.0] * len(plan), plan.varies()
     sizes[step_of[output.row]] = 1.0

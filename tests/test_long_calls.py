@@ -20,10 +20,10 @@ pytest.importorskip("llvmlite")
 SETUP = """
 import os, sys, tempfile
 from naive_graph import Graph, LeafNode, Model, Program, Variable, gradients, lower, progress, step
-from naive_graph.core import plan, progress as room, reference
+from naive_graph.core import plan, progress as room, sweep
 from naive_graph.engines.choice import Setting
 room.PATIENCE = room.PACE = 0.0
-plan.FEW = reference.FEW = room.FEW = 0
+plan.FEW = sweep.FEW = room.FEW = 0
 Setting.default = "reference"
 progress.shown = False
 x = Variable(0.5, name="x")

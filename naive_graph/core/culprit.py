@@ -7,7 +7,7 @@ from math import isfinite
 
 from .plan import Plan
 from .rules import Rule
-from .sweep import Contributed, Evaluated, forward, reverse
+from .sweep import Contributed, Evaluated, forward_sweep, reverse_sweep
 from .tables import PLACEHOLDER, Tables
 
 REMEDY = 'Mend the operand, or choose what happens: Graph.on_invalid = "warn", "raise" or "ignore".'
@@ -18,7 +18,7 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
     for step in plan.leaves():
         if not isfinite(values[step]):
             return explain_leaf(tables, plan.rows[step], values[step])
-    for event in forward(plan, list(values)):
+    for event in forward_sweep(plan, list(values)):
         if isinstance(event, Evaluated) and not isfinite(event.value):
             return explain_call(tables, event.row, event.rule, event.operands, event.value)
     raise AssertionError("explain_forward is called only when a value is not finite")
@@ -56,7 +56,7 @@ def explain_backward(
 ) -> str:
     """Name the first contribution that became infinite or NaN in a backward run."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
-    for event in reverse(plan, values, seeds, wanted):
+    for event in reverse_sweep(plan, values, seeds, wanted):
         if isinstance(event, Contributed) and not isfinite(event.total):
             consumer = step_of[event.consumer]
             rule = plan.rule(consumer)

@@ -1,22 +1,26 @@
-"""The forward and the reverse sweep over a plan, told as events.
+"""The walk forwards and the walk backwards over a plan, as events; and the reference engine, which drains them.
 
 There is one sweep of each kind, for every purpose and in every arithmetic. Fed
 with floats it computes numbers; with dual numbers, directional derivatives;
-with drafts of nodes, derivatives as graphs. Graph.forward() drains the events,
-the stepper shows them, a test reads them: watching is running. Where nobody
-listens (`told` False) the same lines compute, and no event is made.
+with expressions, derivatives as graphs. `evaluate` and `differentiate` drain the
+events, the stepper shows them, a test reads them: watching is running. What these two
+compute is the law for every other engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableSequence, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from .catalogue import where
 from .plan import Plan
+from .progress import FEW, is_watched, progress
 from .rules import Rule
 
 Value = Any
+N = TypeVar("N")
+REFERENCE_ONLY = "reference only"  # in the cache of a graph that has a rule which cannot be compiled
 
 
 class Enqueued(NamedTuple):
@@ -56,106 +60,109 @@ class Finished(NamedTuple):
 Event = Enqueued | Evaluated | Contributed | Finished
 
 
-def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> Iterator[Event]:
+def forward_sweep(plan: Plan, values: MutableSequence[Value], emit_events: bool = True) -> Iterator[Event]:
     """Evaluate every step in Kahn's order.
 
     values: one for each step, the leaves' set; the operators' are filled in.
-    told: whether to tell what happens.
     """
     rows, starts, operand_steps = plan.rows, plan.starts, plan.operand_steps
     floats = plan.complete and set(map(type, values)) == {float}  # they stay floats: no rule needs to look at each
-    for step in plan.sources() if told else ():
+    for step in plan.sources() if emit_events else ():
         yield Enqueued(rows[step])
     for step, rule in enumerate(plan.rules):
         if rule is not None:
             xs = [values[operand] for operand in operand_steps[starts[step] : starts[step + 1]]]
             values[step] = rule.value(*xs) if floats else rule(*xs)
-            if told:
+            if emit_events:
                 yield Evaluated(rows[step], rule, tuple(xs), values[step])
-        if told:
+        if emit_events:
             for ready in plan.released(step):
                 yield Enqueued(rows[ready])
 
 
-def reverse(
-    plan: Plan,
-    values: Sequence[Value],
-    seeds: dict[int, Value],
-    wanted: Sequence[bool],
-    adjoints: list[Value] | None = None,
-    told: bool = True,
+def backward_pass(
+    order: Sequence[N],
+    adjoints: MutableMapping[N, Value],
+    contributions: Callable[[N, Value], Iterable[Any]],
+    add: Callable[[N, Value, Value], Value],
+) -> Iterator[Any]:
+    """Reverse mode, in any arithmetic: from the last node to the first, each hands its operands shares of its adjoint.
+
+    order: nodes, operands first. adjoints: what each has received so far; at first, those of the results.
+    contributions(node, adjoint): what a node hands out, one after the other, as (operand, share, how).
+    add(operand, earlier, share): the sum of two adjoints of a node.
+
+    Yields each contribution when it was added, and None when a node is finished: all that use it had their turn
+    before, so its adjoint was whole. It is a sum in this order: the last consumer first, then by operand position.
+    """
+    for node in reversed(order):
+        adjoint = adjoints.pop(node, None)
+        if adjoint is not None:
+            for contribution in contributions(node, adjoint):
+                operand, share, _ = contribution
+                earlier = adjoints.get(operand)
+                adjoints[operand] = share if earlier is None else add(operand, earlier, share)
+                yield contribution
+        yield None
+
+
+def pullback(
+    plan: Plan, values: Sequence[Value], wanted: Sequence[bool], adjoints: MutableSequence[Value]
+) -> Callable[[int, Value], Iterator[Any]]:
+    """What the steps of a plan contribute to their operands: their adjoints times their partial derivatives.
+
+    values: one for each step, all computed. wanted: the steps whose adjoints are asked for.
+    adjoints: filled in with what each step has received when its turn comes.
+    """
+    rules, starts, operand_steps = plan.rules, plan.starts, plan.operand_steps
+
+    def contributions(step: int, adjoint: Value) -> Iterator[Any]:
+        rule = rules[step]
+        adjoints[step] = unmasked(adjoint)
+        if rule is None or not wanted[step]:
+            return
+        operands = operand_steps[starts[step] : starts[step + 1]]
+        xs = [values[operand] for operand in operands]
+        if callable(rule.partials):  # of a rule of any number of operands, all come at once
+            partials = rule.partials(xs, values[step])
+        else:
+            partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
+        for position, partial in enumerate(partials):
+            operand = operands[position]
+            if partial is not None and wanted[operand]:
+                share = handed_to_branch(adjoint, partial) if rule.selects else adjoint * partial
+                yield operand, share, (position, partial)
+
+    return contributions
+
+
+def reverse_sweep(
+    plan: Plan, values: Sequence[Value], seeds: dict[int, Value], wanted: Sequence[bool]
 ) -> Iterator[Event]:
-    """Differentiate: walk the plan backwards and hand each operand its share.
+    """Differentiate, and tell what happens: the walk back as events, with the queue of the steps that are ready.
 
     values: one for each step, all computed. seeds: the adjoints of the results,
-    by step. wanted: the steps whose adjoints are asked for. adjoints: an empty
-    list, which is filled with one for each step. told: whether to tell what
-    happens. Contributions add up in the reverse of Kahn's order, then by
-    operand position.
-
-    What a step received counts for certain, or only where the branch was taken
-    that some `where` chose: then `taken` has the condition, in the arithmetic
-    at hand. A step that was not taken passes nothing on, not even 0 times an
-    infinite slope. As long as every contribution stands under one condition it
-    is stated once, at the end.
+    by step. wanted: the steps whose adjoints are asked for.
     """
-    rows, rules, starts, operand_steps = plan.rows, plan.rules, plan.starts, plan.operand_steps
-    sums: list[Value] = [] if adjoints is None else adjoints
-    sums += [None] * len(plan)
-    for step, seed in seeds.items():
-        sums[step] = seed
-    taken: dict[int, Value] = {}
-    pending = _uses(plan) if told else []
-    for step in reversed(range(len(plan))) if told else ():
+    rows, size, pending = plan.rows, len(plan), _uses(plan)
+    sums, finished = dict(seeds), [0.0] * size
+    steps = iter(reversed(range(size)))
+    for step in reversed(range(size)):
         if pending[step] == 0 and step in seeds:
             yield Enqueued(rows[step])
-    for step in reversed(range(len(plan))):
-        rule, adjoint, under = rules[step], sums[step], taken.get(step) if taken else None
-        sums[step] = total = 0.0 if adjoint is None else adjoint if under is None else guarded(adjoint, under)
-        if rule is not None and adjoint is not None and wanted[step]:
-            operands = operand_steps[starts[step] : starts[step + 1]]
-            xs = [values[operand] for operand in operands]
-            if callable(rule.partials):  # of a rule of any number of operands, all come at once
-                partials = rule.partials(xs, values[step])
-            else:
-                partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
-            for position, partial in enumerate(partials):
-                operand, share, branch = operands[position], adjoint, under
-                if partial is None or not wanted[operand]:
-                    continue
-                if rule.selects:  # the partial, 1 or 0, says which branch was taken
-                    branch = partial if under is None else where(partial, under, 0.0)
-                else:
-                    share = adjoint * partial
-                before = sums[operand]
-                if before is None:
-                    sums[operand] = share
-                    if branch is not None:
-                        taken[operand] = branch
-                elif branch is taken.get(operand):
-                    sums[operand] = before + share
-                else:
-                    sums[operand], taken[operand] = _joined(before, taken.get(operand), share, branch)
-                if told:
-                    shown, so_far = guarded(share, branch), guarded(sums[operand], taken.get(operand))
-                    yield Contributed(rows[operand], rows[step], position, partial, total, shown, so_far)
-        if told:
-            yield Finished(rows[step], total)
-            for operand in plan.operands(step):
-                pending[operand] -= 1
-                if pending[operand] == 0:
-                    yield Enqueued(rows[operand])
-
-
-def guarded(value: Value, taken: Value) -> Value:
-    """The value where the branch was taken, else a plain 0."""
-    return value if taken is None else where(taken, value, 0.0)
-
-
-def _joined(before: Value, known: Value, share: Value, branch: Value) -> tuple[Value, Value]:
-    """Two sums under two conditions: their sum, and the condition under which there is any."""
-    either = known is None or branch is None
-    return guarded(before, known) + guarded(share, branch), None if either else where(known, 1.0, branch)
+    step = next(steps, 0)
+    for contribution in backward_pass(range(size), sums, pullback(plan, values, wanted, finished), add_adjoints):
+        if contribution is not None:
+            operand, share, (position, partial) = contribution
+            shown = unmasked(share), unmasked(sums[operand])
+            yield Contributed(rows[operand], rows[step], position, partial, finished[step], *shown)
+            continue
+        yield Finished(rows[step], finished[step])
+        for operand in plan.operands(step):
+            pending[operand] -= 1
+            if pending[operand] == 0:
+                yield Enqueued(rows[operand])
+        step = next(steps, 0)
 
 
 def _uses(plan: Plan) -> list[int]:
@@ -164,3 +171,64 @@ def _uses(plan: Plan) -> list[int]:
     for operand in plan.operand_steps:
         uses[operand] += 1
     return uses
+
+
+# --- the reference engine -----------------------------------------------------
+
+
+def evaluate(plan: Plan, values: list[Any]) -> None:
+    """Fill in the operators' values. `values`: one for each step, the leaves' set."""
+    watched = len(plan) >= FEW and is_watched()
+    computed = sum(1 for kind in plan.kinds if kind >= 0) if watched else 0
+    events: Iterator[Any] = forward_sweep(plan, values, emit_events=watched)
+    deque(progress(events, "forward", len(plan) + computed) if watched else events, maxlen=0)
+
+
+def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
+    """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
+    adjoints: list[Any] = [0.0] * len(plan)
+    events = backward_pass(range(len(plan)), dict(seeds), pullback(plan, values, wanted, adjoints), add_adjoints)
+    if len(plan) >= FEW and is_watched():
+        events = progress(events, "backward", len(plan) + len(plan.operand_steps))
+    deque(events, maxlen=0)
+    return adjoints
+
+
+# --- branches -----------------------------------------------------------------
+#
+# What stands under a `where` counts only where its branch was taken. A node that was not taken passes nothing on, not
+# even 0 times an infinite slope. While every contribution stands under one condition it is stated once, at the end.
+
+
+class Masked:
+    """An adjoint as it is where the branch was taken, and the condition, in the arithmetic at hand."""
+
+    __slots__ = ("taken", "value")
+
+    def __init__(self, value: Any, taken: Any) -> None:
+        self.value, self.taken = value, taken
+
+    def __mul__(self, partial: Any) -> Masked:
+        return Masked(self.value * partial, self.taken)
+
+
+def unmasked(adjoint: Any) -> Any:
+    """The adjoint where the branch was taken, else a plain 0."""
+    return where(adjoint.taken, adjoint.value, 0.0) if type(adjoint) is Masked else adjoint
+
+
+def handed_to_branch(adjoint: Any, partial: Any) -> Masked:
+    """What `where` hands to one of its branches; the partial, 1 or 0, says whether it was taken."""
+    if type(adjoint) is Masked:
+        return Masked(adjoint.value, where(partial, adjoint.taken, 0.0))
+    return Masked(adjoint, partial)
+
+
+def add_adjoints(step: object, first: Any, second: Any) -> Any:
+    """The sum of two adjoints of a step, each of which may stand under a condition."""
+    if type(first) is not Masked and type(second) is not Masked:
+        return first + second
+    if type(first) is type(second) and first.taken is second.taken:
+        return Masked(first.value + second.value, first.taken)
+    total = unmasked(first) + unmasked(second)
+    return Masked(total, where(first.taken, 1.0, second.taken)) if type(first) is type(second) else total

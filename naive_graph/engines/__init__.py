@@ -1,4 +1,4 @@
-"""Ways to run a plan that all give the numbers of `core.reference`.
+"""Ways to run a plan that all give the numbers of `core.sweep`.
 
 choice     which engine runs: the one asked for by name, or the one that pays
 direct/    sorts and sweeps right on the tables' columns: nothing is planned or compiled for a graph

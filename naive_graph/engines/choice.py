@@ -1,7 +1,7 @@
 """Which engine runs: the one asked for by name, or the one that pays.
 
 An engine has `evaluate(plan, values)` and `differentiate(plan, values, seeds,
-wanted)`, as reference.py has. While somebody watches, the watcher is the engine.
+wanted)`, as core/sweep.py has. While somebody watches, the watcher is the engine.
 
 Compiled code pays once it has run often enough. So a process starts on the
 reference engine, and moves to the direct engine, which is compiled for no graph,
@@ -23,7 +23,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ..core import reference
+from ..core import sweep
 from ..core.beside import Beside
 from ..core.imports import Uncollected, door, uninterrupted
 from ..core.origin import learners_level
@@ -76,7 +76,7 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     before = tables.kept(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        if Setting.rows_run <= PATIENCE or tables.kept(reference.REFERENCE_ONLY) or not _is_ready():
+        if Setting.rows_run <= PATIENCE or tables.kept(sweep.REFERENCE_ONLY) or not _is_ready():
             tables.cache[RUN] = before + len(tables)
             return None
     engine = _direct()
@@ -99,7 +99,7 @@ def engine_with_plan(name: str | None) -> Engine:
     Raises EngineError if there is no engine of that name.
     """
     engine_named(Setting.default if name is None else name)
-    return WATCHERS[-1] if WATCHERS else reference
+    return WATCHERS[-1] if WATCHERS else sweep
 
 
 @contextmanager

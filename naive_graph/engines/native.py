@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.plan import Plan
-from ..core.sweep import Evaluated, Finished, forward, reverse
+from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from .llvm.compile import assembly as assembled
 from .llvm.emit import compiling
 from .llvm.functions import Module
@@ -33,7 +33,7 @@ def forward_code(plan: Plan) -> Straight:
     registers: list[Any] = [code.leaf("values", step) if plan.kinds[step] < 0 else None for step in range(len(plan))]
     steps = (step for step in range(len(plan)) if plan.kinds[step] >= 0)
     with compiling(map(plan.rule, steps)):
-        for event in forward(plan, registers):
+        for event in forward_sweep(plan, registers):
             if isinstance(event, Evaluated):
                 code.store("values", next(steps), event.value)
                 code.breathe()
@@ -50,7 +50,7 @@ def reverse_code(plan: Plan, begun: bool = False) -> Straight:
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
     with compiling(map(plan.rule, steps)):
-        for event in reverse(plan, registers, seeds, plan.varies()):
+        for event in reverse_sweep(plan, registers, seeds, plan.varies()):
             if isinstance(event, Finished):
                 code.store("adjoints", next(steps), event.adjoint)
                 code.breathe()

@@ -19,8 +19,8 @@ from ..core.guesses import explains
 from ..core.lock import GUARD
 from ..core.number import listed, number, shortened
 from ..core.plan import Plan, plan_for
-from ..core.reference import differentiate, evaluate
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
+from ..core.sweep import differentiate, evaluate
 from ..core.tables import Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values

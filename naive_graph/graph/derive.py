@@ -7,7 +7,7 @@ reverse sweep, second derivatives. No formula is written here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..core.lock import GUARD
 from ..core.number import listed, number, shortened
 from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
-from ..core.reference import differentiate, evaluate
+from ..core.sweep import differentiate, evaluate
 from ..core.tables import NEVER, Tables
 from ..errors import NodeError, PlaceHolderError
 from .expressions import Expressions
@@ -47,7 +47,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     tables = CURRENT.tables
     with tables.lock, GUARD, collected_later():
         plan, steps = _plan(tables, [y], chosen, "gradients")
-        expressions, answers = derived_expressions(tables, plan, steps, lambda: rows_of([y, *chosen], "gradients"))
+        expressions, answers = derived_expressions(tables, plan, steps)
         nodes = expressions.to_nodes(answers)
         expressions.close()
     return nodes[0] if one else nodes
@@ -64,11 +64,9 @@ def collected_later() -> Iterator[None]:
         block.__exit__()  # a Ctrl-C may come before the block has begun, or ended
 
 
-def derived_expressions(
-    tables: Tables, plan: Plan, steps: Sequence[int | None], check: Callable[[], Any] = list
-) -> tuple[Expressions, list[Any]]:
+def derived_expressions(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Expressions, list[Any]]:
     """The derivatives of a plan's first target at these steps, as expressions or numbers, and their owner."""
-    expressions = Expressions(tables, check)
+    expressions = Expressions(tables)
     wanted = plan.leads_from(step for step in steps if step is not None)
     adjoints = differentiate(plan, _existing(expressions, plan), {plan.targets[0]: 1.0}, wanted)
     return expressions, [0.0 if step is None else adjoints[step] for step in steps]
@@ -92,7 +90,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     tables = CURRENT.tables
     with tables.lock, GUARD, collected_later():
         plan, (start,) = _plan(tables, chosen, [x], "tangents")
-        expressions = Expressions(tables, lambda: rows_of([x, *chosen], "tangents"))
+        expressions = Expressions(tables)
         duals = _moving(tables, plan, {start: 1.0}, _existing(expressions, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]

@@ -25,7 +25,7 @@ from typing import Any
 from ..core.beside import Beside
 from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
-from ..core.sweep import Evaluated, Finished, forward, reverse
+from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from ..core.tables import CONSTANT, Tables
 from ..engines.choice import LARGEST, Setting, engine_named, is_short
 from ..engines.llvm.compile import compiled, place
@@ -136,7 +136,7 @@ def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
             registers[step] = tables.values[row]  # which will never change
     amiss: Any = 0.0
     steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
-    for event in forward(whole, registers):
+    for event in forward_sweep(whole, registers):
         if isinstance(event, Evaluated):
             code.store("staged", event.row, event.value)
             if next(steps) in whole.targets:
@@ -146,7 +146,7 @@ def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
     _absorbed_values(tables, whole, code, value_of)
     adjoints: dict[int, Any] = {}
     values = [value_of[row] for row in plan.rows]
-    for each in reverse(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
+    for each in reverse_sweep(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
         if isinstance(each, Finished):
             code.store("adjoints", each.row, each.adjoint)
             adjoints[each.row] = each.adjoint

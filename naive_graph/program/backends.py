@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import culprit, reference
+from ..core import culprit, sweep
 from ..core.beside import Beside
 from ..core.origin import learners_level
 from ..core.plan import Plan, plan_for
@@ -89,10 +89,10 @@ class ReferenceBackend:
     def __call__(self, inputs: Inputs) -> Found:
         step_of = {row: step for step, row in enumerate(self.plan.rows)}
         values = self._leaves(inputs.numbers)
-        reference.evaluate(self.plan, values)
+        sweep.evaluate(self.plan, values)
         slopes = []
         for row in self.rows if self.wrt else ():
-            adjoints = reference.differentiate(self.plan, values, {step_of[row]: 1.0}, self.plan.varies())
+            adjoints = sweep.differentiate(self.plan, values, {step_of[row]: 1.0}, self.plan.varies())
             slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt]))
         found = [float(values[step_of[row]]) for row in self.rows]
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
@@ -157,7 +157,7 @@ class ReferenceBackend:
                 return of + culprit.explain_value(self.tables, plan, values, step, over)
             for row in asked if self.wrt and None not in values else ():
                 seeds = {row: 1.0}
-                adjoints = reference.differentiate(plan, values, seeds, wanted)
+                adjoints = sweep.differentiate(plan, values, seeds, wanted)
                 if not all(isfinite(adjoints[leaf]) for leaf in wrt):
                     of = f"Sample {sample}. " if batched else ""
                     return of + culprit.explain_backward(self.tables, plan, values, seeds, wanted)

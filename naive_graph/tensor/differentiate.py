@@ -7,8 +7,9 @@ as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..core.number import listed
 from ..core.plan import plan_for
+from ..core.sweep import backward_pass
 from ..errors import NodeError
 from ..graph.derive import gradients as scalar_gradients
 from ..graph.derive import swapped
@@ -68,19 +70,18 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
     wanted = set(wanted)
     nodes = ancestors(seeds, of=calculus.sources)
     route = Route(nodes, wanted, calculus.sources)
-    adjoints = {output: Adjoint(seed) for output, seed in seeds.items()}
     answers: dict[TensorNode, Any] = {}
-    for node in reversed(nodes):
-        adjoint = adjoints.pop(node, None)
-        if adjoint is None:
-            continue
+
+    def contributions(node: TensorNode, adjoint: Adjoint) -> Iterator[tuple[TensorNode, Adjoint, None]]:
         adjoint = settled(calculus, node, adjoint)
         if node in wanted:
             answers[node] = adjoint.sum
         for source, share in shares(calculus, node, adjoint, route):
             if share is not None:
-                before = adjoints.get(source)
-                adjoints[source] = share if before is None else joined(calculus, source, before, share)
+                yield source, share, None
+
+    adjoints = {output: Adjoint(seed) for output, seed in seeds.items()}
+    deque(backward_pass(nodes, adjoints, contributions, partial(joined, calculus)), maxlen=0)
     return answers
 
 

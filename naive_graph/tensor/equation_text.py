@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.arithmetics.text import ATOM, PRODUCT, SUM, Text, tex_name
 from ..core.arithmetics.text import STYLES as FORMULAS
-from ..core.sweep import Evaluated, forward
+from ..core.sweep import Evaluated, forward_sweep
 from .base import TensorNode
 from .index import Ids
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
@@ -305,7 +305,7 @@ def composed(node: NonlinearNode, entries: Sequence[Text], longest: int | None =
     for step, row in enumerate(plan.rows):
         if plan.kinds[step] < 0 and texts[step] is None:
             texts[step] = style.number(function.tables.value(row), style)
-    for event in forward(plan, texts):
+    for event in forward_sweep(plan, texts):
         if isinstance(event, Evaluated) and longest is not None and len(event.value.text) > longest:
             return None
     return str(texts[plan.targets[0]])

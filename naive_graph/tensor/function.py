@@ -15,8 +15,8 @@ from ..core.arithmetics.text import formula
 from ..core.number import number
 from ..core.origin import learners_frame
 from ..core.plan import Plan, plan_for
-from ..core.reference import evaluate
 from ..core.rules import Arithmetic, Rule
+from ..core.sweep import evaluate
 from ..core.tables import CONSTANT, PLACEHOLDER, Tables
 from ..errors import NaiveGraphError, OperandError
 from ..graph.derive import derived_expressions

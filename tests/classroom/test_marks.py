@@ -244,7 +244,7 @@ TAKEN = {  # hostile answers; each name is that of an exercise
     "the sweep itself": ("backward", """
         import sys
         from naive_graph.core.plan import plan_for
-        from naive_graph.core.reference import differentiate
+        from naive_graph.core.sweep import differentiate
         def backward(order, y, partials):
             sys.settrace(None)
             grads = differentiate(plan_for(y.tables, [y.row]), y.tables)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from naive_graph.core import ieee, reference
+from naive_graph.core import ieee, sweep
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, Lanes
@@ -103,7 +103,7 @@ def plan_values(nodes):
     tables = CURRENT.tables
     plan, held = plan_for(tables, [node.row for node in nodes]), table_values()
     values = [held[row] if kind < 0 else None for row, kind in zip(plan.rows, plan.kinds)]
-    reference.evaluate(plan, values)
+    sweep.evaluate(plan, values)
     return plan, values
 
 

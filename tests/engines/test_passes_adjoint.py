@@ -12,8 +12,8 @@ from random_graphs import random_graph, seeds, sizes
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, Variable
-from naive_graph.core import reference
-from naive_graph.core.sweep import Contributed, reverse
+from naive_graph.core import sweep
+from naive_graph.core.sweep import Contributed, reverse_sweep
 from naive_graph.engines.passes.cse import share
 from naive_graph.engines.passes.dots import dots
 from naive_graph.engines.passes.reverse_symbolic import adjoint
@@ -30,7 +30,7 @@ def agree_with_the_sweep(nodes, wanted_of):
     plan, values = plan_values(nodes)
     wanted = wanted_of(plan)
     seeds = dict.fromkeys(plan.targets, 1.0)
-    expected = reference.differentiate(plan, values, seeds, plan.leads_from(wanted))
+    expected = sweep.differentiate(plan, values, seeds, plan.leads_from(wanted))
     grown, adjoints = adjoint(ir_of(plan), list(seeds), np.array(wanted, np.int32))
     edges(grown)
     found = evaluated(grown, values)
@@ -82,10 +82,10 @@ def with_magnitudes(plan, values):
     step_of = {row: step for step, row in enumerate(plan.rows)}
     seeds = dict.fromkeys(plan.targets, 1.0)
     magnitudes = [float(step in seeds) for step in range(len(plan))]
-    for event in reverse(plan, values, seeds, plan.varies()):
+    for event in reverse_sweep(plan, values, seeds, plan.varies()):
         if isinstance(event, Contributed) and not (event.contribution == 0.0 and not math.isfinite(event.partial)):
             magnitudes[step_of[event.row]] += magnitudes[step_of[event.consumer]] * abs(event.partial)
-    return reference.differentiate(plan, values, seeds, plan.varies()), magnitudes
+    return sweep.differentiate(plan, values, seeds, plan.varies()), magnitudes
 
 
 def test_an_untaken_branch_passes_nothing_on():

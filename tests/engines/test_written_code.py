@@ -22,8 +22,8 @@ from naive_graph import Constant, Graph, PlaceHolder, Variable, where
 from naive_graph.core.arithmetics import translate
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.plan import Plan
-from naive_graph.core.reference import differentiate, evaluate
 from naive_graph.core.rules import BY_NUMBER, RULES
+from naive_graph.core.sweep import differentiate, evaluate
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.graph.derive import leaf_values
 

@@ -15,8 +15,8 @@ from ...errors import NodeError
 from ..catalogue import BUILT_IN
 from ..number import number
 from ..plan import Plan
-from ..reference import differentiate, evaluate
 from ..rules import Arithmetic, Rule
+from ..sweep import differentiate, evaluate
 from ..tables import Tables
 from .translate import (
     ATOM,

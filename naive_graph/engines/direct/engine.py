@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 from ...core.culprit import explain_call, explain_leaf, explain_share
 from ...core.imports import uninterrupted
 from ...core.origin import learners_level
-from ...core.reference import REFERENCE_ONLY
 from ...core.rules import BY_NUMBER
-from ...core.sweep import Contributed
-from ...core.tables import PLACEHOLDER, VARIABLE, NewRows, Tables
+from ...core.sweep import REFERENCE_ONLY, Contributed
+from ...core.tables import PLACEHOLDER, VARIABLE, Tables
+from ...core.waiting import NewRows
 from ...errors import EngineWarning
 from ..llvm.compile import LOCK
 from ..llvm.emit import Opaque
@@ -64,7 +64,7 @@ class Kernel:
     def written_rows(
         self, tables: Tables, operators: array[int], lefts: array[int], rights: array[int], values: array[float]
     ) -> NewRows | None:
-        """As `Tables.written_rows`, for rows of two operands at most."""
+        """As `waiting.write_rows`, for rows of two operands at most."""
         self.table.grow()
         size = len(operators)
         counts, stamps = zeros(size), array("q", bytes(8 * size))

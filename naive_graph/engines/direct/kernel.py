@@ -52,7 +52,7 @@ class WrittenRows(NamedTuple):
 
 @machine
 def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: WrittenRows, sizes: Longs) -> int:
-    """What `Tables.written_rows` does, for rows of two operands at most; how many edges there are, or ELSEWHERE."""
+    """What `waiting.write_rows` does, for rows of two operands at most; how many edges there are, or ELSEWHERE."""
     edges, first = 0, sizes[EDGES]
     for i in range(sizes[ROWS]):
         operator, left, right = new.operators[i], new.lefts[i], new.rights[i]

@@ -2,7 +2,7 @@
 
 This is the sweep of core/sweep.py once more, step by step, for two reasons. It
 is machine code: of a random graph of 90,762 rows it takes 0.16 us a row, and
-`sweep.reverse` over stand-ins for rows takes 21.8, which is 2 s instead of
+`sweep.reverse_sweep` over stand-ins for rows takes 21.8, which is 2 s instead of
 15 ms before a first answer. And it knows what that sweep cannot: dots, whose
 terms are no partials of a rule, and rows that all samples share, whose adjoints
 are sums over the samples. Tests hold the two to the same bits.

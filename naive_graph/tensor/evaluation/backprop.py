@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.imports import uninterrupted
 from ...core.plan import Plan, plan_for
-from ...core.reference import differentiate
+from ...core.sweep import differentiate
 from ...core.tables import Tables
 from ...errors import NoGradientError, ShapeError, StaleGraphError
 from ...graph.nodes import Constant

@@ -12,10 +12,12 @@ another one has an F only if its value is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from ...core.sweep import backward_pass
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
 from ..differentiate import BEHIND, Route, ancestors
@@ -24,6 +26,8 @@ from ..evaluation.recipes import Recipe, missing, recipes
 from ..notation import names_among
 from ..selection import SelectionNode
 from .work import Contribute, Evaluate, Kept, Override, Total, Work
+
+Shares = tuple[list[int], bool]  # the tasks whose results are summed; whether only what a branch reached counts
 
 
 class Key(NamedTuple):
@@ -184,22 +188,20 @@ class _Book:
 def _write_backward(book: _Book, output: TensorNode, nodes: Sequence[TensorNode], wanted: set[TensorNode]) -> None:
     """G and B tasks, consumers first, as the simple engine's walk back goes."""
     route = Route(nodes, wanted)
-    shares: dict[TensorNode, list[int]] = {output: []}
-    masked: dict[TensorNode, bool] = {output: False}  # whether only entries that a taken branch reaches count
 
-    def hand(target: TensorNode, share: int, mask: bool) -> None:
-        shares.setdefault(target, []).append(share)
-        masked[target] = masked.get(target, True) and mask
-
-    for node in reversed(nodes):
-        if node not in shares:
-            continue
-        book.write(Key("G", node), Total(node), shares[node])
-        call, places, positions = route.of(node, masked[node])
+    def contributions(node: TensorNode, adjoint: Shares) -> Iterator[tuple[TensorNode, Shares, None]]:
+        shares, masked = adjoint
+        book.write(Key("G", node), Total(node), shares)
+        call, places, positions = route.of(node, masked)
         for place in places:
             assert call is not None
-            hand(call.operands[place], book.write_override(node, place, call), False)
+            yield call.operands[place], ([book.write_override(node, place, call)], False), None
         for position in positions:
             if responds(node, position):
-                mask = not (node.direct and node.direct.back) and (masked[node] or bool(branch(node, position)))
-                hand(node.behind[position], book.write_contribution(node, position), mask)
+                mask = not (node.direct and node.direct.back) and (masked or bool(branch(node, position)))
+                yield node.behind[position], ([book.write_contribution(node, position)], mask), None
+
+    def add(node: TensorNode, first: Shares, second: Shares) -> Shares:
+        return first[0] + second[0], first[1] and second[1]
+
+    deque(backward_pass(nodes, {output: ([], False)}, contributions, add), maxlen=0)

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ...core.plan import Plan, plan_for
-from ...core.reference import differentiate, evaluate
+from ...core.sweep import differentiate, evaluate
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NodeError
 from ...graph.registry import CURRENT

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ...core.plan import plan_for
 from ...core.progress import progress
-from ...core.reference import evaluate
+from ...core.sweep import evaluate
 from ...errors import HistoryError, NodeError
 from ...graph.derive import leaf_values
 from ...graph.nodes import Node, rows_of

@@ -14,7 +14,7 @@ from ...core.number import shortened
 from ...core.plan import Plan, plan_for
 from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
-from ...core.sweep import Contributed, Finished, forward, reverse
+from ...core.sweep import Contributed, Finished, forward_sweep, reverse_sweep
 from ...core.tables import CONSTANT
 from ...engines.choice import watched
 from ...errors import NodeError
@@ -68,7 +68,7 @@ class Recorder:
         self.note_moves(cast, {row: value for row, kind, value in zip(plan.rows, plan.kinds, values) if kind < 0})
         moving = any(isinstance(value, DualNumber) for value in values)
         run = self._begin(TANGENT if moving else FORWARD, cast)
-        events = forward(plan, values)
+        events = forward_sweep(plan, values)
         for _ in plan.sources():
             run.log.add_event(next(events))
         for step in many(range(len(plan)), "step forward", len(plan)):
@@ -90,7 +90,7 @@ class Recorder:
         self.differentiated = True
         adjoints, branches = [], Branches(plan, seeds)
         most = 2 * len(plan) + len(plan.operand_steps)
-        for event in many(reverse(plan, values, seeds, wanted), "step backward", most):
+        for event in many(reverse_sweep(plan, values, seeds, wanted), "step backward", most):
             if isinstance(event, Contributed) and not branches.lead_to(event):
                 run.untaken.add(len(run))
             if event.row not in constants:  # nothing was asked for there, so 0.0 would say too much
