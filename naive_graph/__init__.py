@@ -41,11 +41,12 @@ from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __
 from .core.catalogue import STEPS as _STEPS
 from .core.catalogue import abs, floor, mod, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
+from .core.own_operators import operator
 from .core.progress import progress
 from .core.rooms import handed_out as _handed_out
 from .core.rooms import higher_floors as _higher_floors
 from .core.rooms import moved as _moved
-from .core.rules import Interval, operator
+from .core.rules import Interval
 from .core.version import __version__
 from .errors import NaiveGraphError
 from .graph.by_name import binary_function_frame, commutable_binary_function_frame, unary_function_frame

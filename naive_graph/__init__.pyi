@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 from . import errors as errors, classroom as classroom, interop as interop, sequential as sequential, training as training, views as views, tensor as tensor
 from .graph._methods import Binary, Number, Ternary, Unary, Variadic
 from .classroom.notebook import check as check, hint as hint, predict as predict, solution as solution, working as working
+from .core.own_operators import operator as operator
 from .core.progress import progress as progress
-from .core.rules import Interval as Interval, operator as operator
+from .core.rules import Interval as Interval
 from .core.version import __version__ as __version__
 from .errors import NaiveGraphError as NaiveGraphError
 from .graph.by_name import binary_function_frame as binary_function_frame, commutable_binary_function_frame as commutable_binary_function_frame, unary_function_frame as unary_function_frame

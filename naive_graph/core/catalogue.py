@@ -17,8 +17,9 @@ from typing import Any
 
 from . import ieee
 from .guesses import explains
+from .methods import add_methods
 from .number import listed
-from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, define
+from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define
 
 Value = Any
 READABLE = 16  # operands of a softmax whose shares are one operator each, as people write them

@@ -18,7 +18,8 @@ from typing import Any
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
 from .progress import FEW, many
 from .rules import BY_NUMBER, Rule
-from .tables import CONSTANT, PLACEHOLDER, Tables, live
+from .storage import live
+from .tables import CONSTANT, PLACEHOLDER, Tables
 
 # A row that a merged one took over: the absorber, the row, the absorber's operands, and how many of them, the first
 # ones, are the row's.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+from ..errors import StaleNodeError
 
 
 class Mark(NamedTuple):
@@ -49,3 +51,15 @@ def around(scope: Scope | None) -> list[Scope]:
         chain.append(scope)
         scope = scope.parent
     return chain[::-1]
+
+
+class ClearedColumn:
+    """A column of a graph that is no more: whoever looks at it hears why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise StaleNodeError(f"The graph {self.reason} while it was worked on. Build it again.")
+
+    __len__ = __iter__ = __getitem__ = __setitem__ = __delitem__ = _refuse

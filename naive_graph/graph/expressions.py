@@ -18,9 +18,10 @@ from ..core.number import number
 from ..core.origin import Origin, learners_frame
 from ..core.progress import many
 from ..core.rules import Arithmetic, Rule
-from ..core.tables import CONSTANT, MOST_MERGED, Bulk, NewRows, Tables
+from ..core.tables import CONSTANT, Tables
+from ..core.waiting import MOST_MERGED, NewRows
 from .nodes import Constant, Node
-from .registry import handle, let_go
+from .registry import handle
 from .simplify import LAWS
 
 
@@ -63,9 +64,8 @@ for _name, _rule in (("add", catalogue.add), ("sub", catalogue.sub), ("mul", cat
 class Expressions:
     """All expressions over one graph. Equal applications of a rule are one expression."""
 
-    def __init__(self, tables: Tables, check: Callable[[], Any] = list) -> None:
+    def __init__(self, tables: Tables) -> None:
         self.tables, self.size = tables, len(tables)
-        self.check = check  # raises if the rows that the expressions stand for are no longer there
         self.planned: list[Expression] = []  # in an order in which operands come first
         self.memory: dict[int, dict[Any, Expression]] = defaultdict(dict)  # by rule and operands
 
@@ -108,16 +108,9 @@ class Expressions:
     def rows(self, answers: list[Any]) -> list[int | float]:
         """The row of each answer, appended with all that it needs; an answer that is a number stays one."""
         tables, needed = self.tables, self._needed(answers)
-        with tables.lock:
-            mark = tables.mark()
-            try:
-                self._append(needed, len(tables))
-                return [answer.row if isinstance(answer, Expression) else answer for answer in answers]  # type: ignore[misc]
-            except BaseException:
-                let_go(tables, mark)
-                for expression in needed:
-                    expression.row = None
-                raise
+        with tables.lock, tables.numbering() as first:
+            self._append(needed, first)
+        return [answer.row if isinstance(answer, Expression) else answer for answer in answers]  # type: ignore[misc]
 
     def _append(self, planned: Sequence[Expression], first: int) -> None:
         """A row for each expression, behind one for each of its numbers; merged as if they were written one by one."""
@@ -148,10 +141,7 @@ class Expressions:
         for place, value in numbers:
             values[place], stamps[place] = value, tables.clock
         new, frame = NewRows(kinds, degrees, sources, targets, values, stamps), learners_frame()
-        bulk = Bulk(new, first, [(first, Origin(frame.f_code, frame.f_lasti))])
-        moved = tables.add_rows(bulk, self.check) - first
-        for expression in planned if moved else ():  # somebody else has built meanwhile
-            expression.row += moved  # type: ignore[operator]
+        tables.add_rows(new, [(first, Origin(frame.f_code, frame.f_lasti))])
 
     def _needed(self, answers: Sequence[Any]) -> list[Expression]:
         """The expressions without a row that the answers depend on, operands first."""

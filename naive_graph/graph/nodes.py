@@ -22,7 +22,8 @@ from ..core.numpy_protocol import refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
-from ..core.tables import BEFORE, CONSTANT, FULL, NEVER, NOTHING, PLACEHOLDER, VARIABLE, Scope, Tables
+from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
+from ..core.waiting import BEFORE, FULL, NOTHING
 from ..errors import (
     ArityError,
     ForeignNodeError,

@@ -15,8 +15,10 @@ from weakref import ref
 from ..core.lock import GUARD, LOCK
 from ..core.number import shortened
 from ..core.origin import is_ours, learners_frame
+from ..core.records import Mark
 from ..core.rules import Rule
-from ..core.tables import BEFORE, CONSTANT, FULL, NOTHING, Mark, Tables
+from ..core.tables import CONSTANT, Tables
+from ..core.waiting import BEFORE, FULL, NOTHING
 from ..errors import NodeError, StaleNodeError
 
 _getframe = sys._getframe

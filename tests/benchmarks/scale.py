@@ -48,7 +48,7 @@ def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
     degrees: where rows take over others' operands, how many each has, all told.
     """
     from naive_graph.core.origin import Origin
-    from naive_graph.core.tables import Bulk, NewRows
+    from naive_graph.core.waiting import NewRows
     from naive_graph.graph.registry import CURRENT
 
     def column(kind: str, numbers: Any) -> Any:
@@ -58,7 +58,7 @@ def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
     targets = column("i", np.repeat(first + np.arange(len(kinds)), own))
     counts = column("i", own if degrees is None else degrees)
     made = NewRows(column("h", kinds), counts, column("i", sources), targets, array("d"), array("q"))
-    CURRENT.tables.add_rows(Bulk(made, first, [(first, Origin(frame.f_code, frame.f_lasti))]))
+    CURRENT.tables.add_rows(made, [(first, Origin(frame.f_code, frame.f_lasti))])
 
 
 def repeated(pattern: str, count: int) -> tuple[Any, Any]:
@@ -131,7 +131,7 @@ def random(nodes: int) -> tuple[Any, list[Any]]:
 def stencil(nodes: int) -> tuple[Any, list[Any]]:
     """u[i] + c * (u[i-1] - 2 * u[i] + u[i+1]) over 1,000 places: each sum takes over those of the steps before it."""
     from naive_graph import Graph, Variable
-    from naive_graph.core.tables import MOST_MERGED
+    from naive_graph.core.waiting import MOST_MERGED
     from naive_graph.graph.registry import CURRENT, handle
 
     places, c = [Variable(0.001 * place) for place in range(LEAVES)], Variable(0.1)

@@ -11,7 +11,8 @@ from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
 from naive_graph.core.origin import Origin
 from naive_graph.core.plan import absorbed_by
 from naive_graph.core.rules import RULES
-from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Bulk, NewRows, Tables, packed
+from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
+from naive_graph.core.waiting import NewRows
 from naive_graph.errors import StaleNodeError
 from naive_graph.graph.registry import CURRENT
 
@@ -106,7 +107,7 @@ def test_a_chain_of_absorbed_rows_unfolds_without_recursion():
         array("d"),
         array("q"),
     )
-    tables.add_rows(Bulk(new, 0, [(0, Origin(CODE, 0))]))
+    tables.add_rows(new, [(0, Origin(CODE, 0))])
     assert tables.operands(size - 1) == [0] * size
 
 

@@ -7,7 +7,9 @@ import pytest
 from making import finish
 
 from naive_graph import Graph, Variable, gradients
-from naive_graph.core.tables import EDGE_COLUMNS, NODE_COLUMNS, ClearedColumn, Tables
+from naive_graph.core.records import ClearedColumn
+from naive_graph.core.storage import EDGE_COLUMNS, NODE_COLUMNS
+from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError
 from naive_graph.graph.expressions import Expression
 from naive_graph.graph.registry import CURRENT

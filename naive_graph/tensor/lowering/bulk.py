@@ -8,14 +8,15 @@ multiply is not computed.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.origin import Origin
 from ...core.rules import RULES, Rule
-from ...core.tables import CONSTANT, Bulk, NewRows, Scope, Tables
+from ...core.tables import CONSTANT, Scope, Tables
+from ...core.waiting import NewRows
 from ..function import Function
 
 Rows = Any  # an array of rows
@@ -26,11 +27,11 @@ ADD, SUB, MUL, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", "neg"
 class BulkWriter:
     """Drafts nodes, many at once; `ink` appends them to the tables, all in one step.
 
-    Rows are numbered as if nobody else built meanwhile.
+    first: the row of the first, from `tables.numbering()`.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self.tables, self.first = tables, len(tables)
+    def __init__(self, tables: Tables, first: int) -> None:
+        self.tables, self.first = tables, first
         self.end = self.first
         columns: list[Any] = [array(code) for code in "hiiidq"]
         self.columns = NewRows(*columns)
@@ -68,13 +69,12 @@ class BulkWriter:
         for column in (self.columns.values, self.columns.stamps):
             column.frombytes(bytes(8 * (end - self.first - len(column))))
 
-    def ink(self, check: Callable[[], Any]) -> int:
-        """Append all drafts to the tables; returns by how much rows moved meanwhile. check: see `Tables.add_rows`."""
+    def ink(self) -> None:
+        """Append all drafts to the tables."""
         if self.columns.values:
             self._fill(self.end)
-        by = self.tables.add_rows(Bulk(self.columns, self.first, self.origins), check) - self.first
-        self.tables.mark_scopes([(row + by, scope) for row, scope in self.scopes], self.end + by)
-        return by
+        self.tables.add_rows(self.columns, self.origins)
+        self.tables.mark_scopes(self.scopes, self.end)
 
     def constant(self, value: float) -> int:
         """One Constant, shared by all that ask for this number."""

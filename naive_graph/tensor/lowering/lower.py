@@ -23,8 +23,8 @@ from ...core.number import number, shortened
 from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.tables import RowBlock, Tables
-from ...errors import BudgetError, NodeError, PlaceHolderError, ShapeError, StaleGraphError, StaleNodeError
-from ...graph.nodes import Node, rows_of
+from ...errors import BudgetError, NodeError, PlaceHolderError, ShapeError, StaleGraphError
+from ...graph.nodes import Node
 from ...graph.registry import handle, let_go
 from ...graph.running import check_fresh
 from ..base import TensorNode, check_tensors, method, size_of
@@ -44,10 +44,6 @@ BYTES_PER_NODE = 60  # with its edges, value and gradient
 
 
 WRITTEN = "written out"  # beside a tensor: its rows without structural entries
-
-
-class Overtaken(Exception):
-    """Raised where a signal's handler has lowered part of the same tensor meanwhile."""
 
 
 class Lowered:
@@ -127,7 +123,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     _check_places(tensor)
     tables = tensor.home
     with tables.lock, GUARD:
-        while tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
+        if tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
             _check_budget(tensor, tables, budget)
             _lower(tensor, tables)
         for leaf, found in _overtaken(tensor, tables):
@@ -167,39 +163,29 @@ def is_lowered_now(tensor: TensorNode) -> bool:
 
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
-    """Write the scalar nodes of a tensor and of what it depends on; gives up if a handler did some of it meanwhile."""
-    waiting, mark, writer = _waiting(tensor, tables), tables.mark(), BulkWriter(tables)
-    known = {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded}
+    """Write the scalar nodes of a tensor and of what it depends on."""
+    mark, known = (
+        tables.mark(),
+        {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded},
+    )
     drafts: dict[Any, Unfolding] = {}
-    for node in progress(waiting, label="lower"):
-        drafts[node] = unfold(node, writer, ChainMap(drafts, known))
-    drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or known[tensor], writer)
-
-    def check() -> None:
-        if any(node in tables.unfolded for node in waiting):
-            raise Overtaken
-        for node, found in known.items():
-            if tables.unfolded.get(node) is not found:
-                raise StaleNodeError(f"{node.label} was cut back by revert() while it was lowered. Lower it again.")
-        for node in waiting:
-            if isinstance(node, LeafNode) and node.nodes is not None:
-                rows_of(node.nodes, "lower")
-
     try:
-        by = writer.ink(check) if writer.end > writer.first else 0
-        _keep(tables, writer, drafts, by)
-    except Overtaken:
-        return
+        with tables.numbering() as first:
+            writer = BulkWriter(tables, first)
+            for node in progress(_waiting(tensor, tables), label="lower"):
+                drafts[node] = unfold(node, writer, ChainMap(drafts, known))
+            drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or known[tensor], writer)
+            if writer.end > writer.first:
+                writer.ink()
+        _keep(tables, drafts)
     except BaseException:
         let_go(tables, mark)
         raise
 
 
-def _keep(tables: Tables, writer: BulkWriter, drafts: dict[Any, Unfolding], by: int) -> None:
+def _keep(tables: Tables, drafts: dict[Any, Unfolding]) -> None:
     """Note whose elements the new rows are."""
     for key, found in drafts.items():
-        if by:
-            found.moved(writer.first, by)
         if found.size and isinstance(key, TensorNode):
             insort(tables.blocks, RowBlock(found.first, found.size, found), key=lambda block: block.first)
     tables.unfolded.update(drafts)

@@ -39,12 +39,6 @@ class Unfolding:
     def end(self) -> int:
         return self.first + self.size
 
-    def moved(self, base: int, by: int) -> None:
-        """Add `by` to the rows from `base` on: others were built meanwhile."""
-        self.first += by
-        if not isinstance(self.rows, _Unwritten):
-            self.rows = np.where(self.rows >= base, self.rows + by, self.rows)
-
     def name_of(self, place: int) -> str | None:
         """What a row of the block is called: `y[0,2]`, or nothing if it is a step on the way."""
         found = self.place_of(self.first + place) if self.tensor.given_name else None

@@ -1,0 +1,57 @@
+"""Each operator as a method of whatever rules are applied to: `x.sin()` is `sin(x)`, `x.add(y)` is `add(x, y)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Never
+
+from ..errors import OperandError
+from .guesses import misfit
+from .numpy_protocol import METHODS, rule_for
+from .rules import RULES, Arithmetic
+
+
+def method_of(name: str) -> Callable[..., Any]:
+    def method(self: Any, *others: Any, **unknown: Never) -> Any:
+        if unknown:
+            raise misfit(method, (self, *others), unknown)
+        return RULES[name](self, *others)
+
+    method.operator = name  # type: ignore[attr-defined]
+    return _called(method, name, f"{RULES[name].usage()}, of self")
+
+
+def _numpys(name: str) -> Callable[..., Any]:
+    ours, given = rule_for(name)
+
+    def method(self: Any, *others: Any) -> Any:
+        return RULES[ours](*given(self, *others))
+
+    return _called(method, name, f"numpy.{name} of self")
+
+
+def _over_a_batch(name: str) -> Callable[..., Any]:
+    def method(self: Any, **wishes: Any) -> Any:
+        if wishes:  # NumPy's function of the name calls the method, with wishes of its own
+            raise OperandError(
+                f"A node's {name} is over the samples of a batch: write {name}(x). "
+                f"NumPy's takes a list of nodes: np.{name}([x, y])."
+            )
+        return RULES[name](self)
+
+    return _called(method, name, f"{name}(self), over the samples of a batch")
+
+
+def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Node.{name}", f"{what}, as a node of its own."
+    return method
+
+
+def add_methods(names: Iterable[str], over_a_batch: Iterable[str]) -> None:
+    """Make each of these operators, and each of several operands, a method; those over a batch, and NumPy's names."""
+    for name in (*names, *(name for name, rule in RULES.items() if not rule.helper and rule.arity != 1)):
+        setattr(Arithmetic, name, method_of(name))
+    for name in over_a_batch:
+        setattr(Arithmetic, name, _over_a_batch(name))
+    for name in METHODS:
+        setattr(Arithmetic, name, _numpys(name))
