@@ -1,15 +1,16 @@
-"""Sizes that a network leaves open stay open in what is written of it.
+"""Named dimensions: sizes that an imported network leaves open stay open in the file that is written of it.
 
-A graph here has numbers for all its sizes. So it is written for several sizes,
-and what differs is computed in the file from the shape of an input: a number
-and a multiple of each open size; of a Reshape, what is left. A size that says
-something else stays closed, as it was used last.
+A graph here has numbers for all its sizes. So it is written for two sizes that
+nothing else in it has, and the two files are compared: what differs is taken
+from the shape of an input, or left to a Reshape. A size that is used for
+anything else stays closed, as it was used last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
 
 import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
@@ -18,186 +19,101 @@ from ...errors import NaiveGraphError
 from ..network import ImportedNetwork, Sizes, sized
 from .export_values import ModelBuilder
 
-PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 Written = tuple[ModelBuilder, GraphProto]
-Write = Callable[[Sizes], Written]
+Pair = tuple[int, int]  # an extent in the one file, and in the other
 
 
 class FixedSize(Exception):
     """A size cannot be left open."""
 
 
-class OpenSize(NamedTuple):
-    """A size that is left open: its name, what it is at first, how much more then, and what it is in all variants."""
-
-    name: str
-    size: int
-    more: int
-    sizes: Sequence[int] = ()
-
-
-def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Write) -> Written:
+def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
     """What is written of a network, with as many of its sizes open as can be."""
     extents = [sized(each, network.sizes) or shape for each, shape in zip(network.slots, present)]
-    taken = {each for node in network.with_sizes().inner for each in node.shape}
-    free = iter([each for each in PRIMES if each not in taken])
-    written, open_ = write(present), list[OpenSize]()
-    for name in dict.fromkeys(each for some in extents for each in some if isinstance(each, str)):
-        size, later = next(free, 101), next(free, 103)
+    taken = {extent for node in network.with_sizes().inner for extent in node.shape}
+    free = (size for size in count(2) if size not in taken)
+    written, open_ = write(present), dict[str, Pair]()
+    for name in dict.fromkeys(extent for shape in extents for extent in shape if isinstance(extent, str)):
+        tried = {**open_, name: (next(free), next(free))}
         try:
-            more = [*open_, OpenSize(name, size, later - size)]
-            written, open_ = _write_variants(more, lambda chosen: write(_sizes(extents, present, chosen))), more
-        except (FixedSize, NaiveGraphError):  # it has meaning for the sizes at hand alone
+            files = [write(_sizes(extents, present, {each: pair[at] for each, pair in tried.items()})) for at in (0, 1)]
+            written, open_ = _join(files, tried), tried
+        except (FixedSize, NaiveGraphError):  # it has meaning for the size at hand alone
             continue
     return written
 
 
-def _sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: dict[str, int]) -> Sizes:
-    return tuple(tuple(chosen.get(said, size) for said, size in zip(*each)) for each in zip(extents, present))
+def _sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: Mapping[str, int]) -> Sizes:
+    return tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))  # type: ignore[arg-type]
 
 
-def _write_variants(open_: Sequence[OpenSize], write: Callable[[dict[str, int]], Written]) -> Written:
-    """What is written for the sizes at first, for each of them changed, and for all."""
-    first = {each.name: each.size for each in open_}
-    last = {each.name: each.size + each.more for each in open_}
-    variants = [write(first), *(write({**first, name: last[name]}) for name in last), write(last)]
-    builders, graphs = zip(*variants)
-    count = len(variants)
-    open_ = [each._replace(sizes=[each.size + each.more * (at in (place, count - 1)) for at in range(count)])
-             for place, each in enumerate(open_, 1)]  # fmt: skip
-    functions = [[*each.functions.values()] for each in builders]
-    if len({*map(len, functions)}) > 1 or any([*each.node] != [*graphs[0].node] for each in graphs):
+def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
+    """The first of two files, in which whatever differs from the second is computed from the inputs' shapes."""
+    (model_builder, graph), (other_builder, other) = files
+    stored, others = ({tensor.name: tensor for tensor in each.initializer} for each in (graph, other))
+    if model_builder.functions != other_builder.functions or graph.node != other.node or [*stored] != [*others]:
         raise FixedSize
-    for several in zip(*functions):
-        calls = zip(*(each.shapes[several[0].name] for each in builders))
-        _open_function(open_, several, [*calls])
-    _open_graph(open_, graphs)
-    return variants[0]
+    names, axes = {pair: name for name, pair in open_.items()}, dict[Pair, tuple[str, int]]()
+    for part in ("output", "input"):
+        axes.clear()  # of results nothing is computed
+        for one, two in zip(getattr(graph, part), getattr(other, part)):
+            for axis, dims in enumerate(zip(one.type.tensor_type.shape.dim, two.type.tensor_type.shape.dim)):
+                pair = dims[0].dim_value, dims[1].dim_value
+                axes[pair] = one.name, axis
+                if pair[0] != pair[1]:
+                    dims[0].dim_param = names.get(pair, "")
+    opened = OpenedNumbers(axes, graph.node)
+    kept = [tensor if tensor == others[name] else opened.replace(tensor, others[name])
+            for name, tensor in stored.items()]  # fmt: skip
+    nodes = [*opened.nodes, *graph.node]
+    del graph.initializer[:], graph.node[:]
+    graph.initializer.extend(tensor for tensor in kept if tensor is not None)
+    graph.node.extend(nodes)
+    return files[0]
 
 
-def _open_graph(open_: Sequence[OpenSize], graphs: Sequence[GraphProto]) -> None:
-    graph = graphs[0]
-    shapes = [[[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in some.input] for some in graphs]
-    body = OpenedBody(open_, [each.name for each in graph.input], [shapes], graph.node)
-    stored = [{each.name: each for each in some.initializer} for some in graphs]
-    if any([*each] != [*stored[0]] for each in stored):
-        raise FixedSize
-    kept = [body.number([each[name] for each in stored]) for name in stored[0]]
-    _replace(graph.node, [*body.made, *graph.node])
-    _replace(graph.initializer, [each for each in kept if each is not None])
-    for part in ("input", "output"):
-        for several in zip(*(getattr(each, part) for each in graphs)):
-            for dims in zip(*(each.type.tensor_type.shape.dim for each in several)):
-                _open_extent(open_, dims)
+class OpenedNumbers:
+    """Numbers of a graph that depend on open sizes. axes: an input's axis by its extents; nodes: what computes them."""
 
+    def __init__(self, axes: Mapping[Pair, tuple[str, int]], readers: Sequence[NodeProto]) -> None:
+        self.axes, self.readers, self.nodes = axes, [*readers], list[NodeProto]()
 
-def _open_function(open_: Sequence[OpenSize], several: Sequence[Any], calls: Sequence[Any]) -> None:
-    """The numbers in a local function, from the shapes that it is called with. It writes them as Constants."""
-    function = several[0]
-    if any(each.name != function.name or len(each.node) != len(function.node) for each in several):
-        raise FixedSize
-    body = OpenedBody(open_, function.input, calls, function.node)
-    kept = []
-    for nodes in zip(*(each.node for each in several)):
-        node = nodes[0]
-        if node.op_type != "Constant":
-            if any(each != node for each in nodes):
-                raise FixedSize
-            kept.append(node)
-            continue
-        number = body.number([each.attribute[0].t for each in nodes])
-        kept += [] if number is None else [helper.make_node("Constant", [], node.output, node.name, value=number)]
-    _replace(function.node, [*body.made, *kept])
-
-
-def _replace(part: Any, values: Iterable[Any]) -> None:
-    values = list(values)
-    del part[:]
-    part.extend(values)
-
-
-def _open_extent(open_: Sequence[OpenSize], dims: Sequence[Any]) -> None:
-    sizes = [each.dim_value for each in dims]
-    if len({*sizes}) > 1:
-        dims[0].Clear()
-        dims[0].dim_param = next((each.name for each in open_ if each.sizes == sizes), "")
-
-
-class OpenedBody:
-    """The nodes of a graph or a function. made: those that compute what depends on open sizes.
-
-    calls: for each call the shapes of all inputs, in each variant.
-    """
-
-    def __init__(
-        self, open_: Sequence[OpenSize], inputs: Sequence[str], calls: Sequence[Any], nodes: Sequence[Any]
-    ) -> None:
-        self.open, self.inputs, self.calls, self.nodes = open_, inputs, calls, nodes
-        self.made: list[NodeProto] = []
-
-    def number(self, tensors: Sequence[Any]) -> Any:
-        """The tensor that stays; None if it is computed now."""
-        first = tensors[0]
-        if all(each == first for each in tensors):
-            return first
-        arrays = [numpy_helper.to_array(each) for each in tensors]
-        if len({each.shape for each in arrays}) > 1:
-            return self._spread(first.name, arrays)
-        if arrays[0].dtype != np.int64 or arrays[0].ndim != 1:
+    def replace(self, tensor: Any, other: Any) -> Any:
+        """The tensor that is stored in its place; None if it is computed. Raises FixedSize."""
+        name, one, two = tensor.name, numpy_helper.to_array(tensor), numpy_helper.to_array(other)
+        if one.ndim != two.ndim:
             raise FixedSize
-        varies = np.any([each != arrays[0] for each in arrays], axis=0)
-        readers = [each for each in self.nodes if first.name in each.input]
-        if varies.sum() == 1 and all(each.op_type == "Reshape" for each in readers) and min(arrays[0]) > 0:
-            return numpy_helper.from_array(np.where(varies, -1, arrays[0]), first.name)
-        self._compute(first.name, arrays)
+        if one.shape != two.shape:
+            return self._expand(name, one, two)
+        if one.dtype != np.int64 or one.ndim != 1:
+            raise FixedSize
+        readers = {node.op_type for node in self.readers if name in node.input}
+        if (one != two).sum() == 1 and readers == {"Reshape"} and min(one) > 0:
+            return numpy_helper.from_array(np.where(one != two, -1, one), name)
+        self._concat(name, zip(one.tolist(), two.tolist()))
         return None
 
-    def _spread(self, name: str, arrays: Sequence[Any]) -> Any:
-        """An array that is the same along its open axes: once, and spread."""
-        shapes = [np.array(each.shape) for each in arrays]
-        if len({*map(len, shapes)}) > 1:
+    def _expand(self, name: str, one: Any, two: Any) -> Any:
+        """An array that is the same along its open axes: stored once, and expanded."""
+        once = one[tuple(slice(None if a == b else 1) for a, b in zip(one.shape, two.shape))]
+        if any(not np.array_equal(each, np.broadcast_to(once, each.shape)) for each in (one, two)):
             raise FixedSize
-        once = arrays[0][tuple(slice(0, 1) if len({*each}) > 1 else slice(None) for each in zip(*shapes))]
-        if not all(np.array_equal(each, np.broadcast_to(once, each.shape)) for each in arrays):
-            raise FixedSize
-        self._compute(f"{name}.shape", shapes)
-        self._node("Expand", [f"{name}.once", f"{name}.shape"], name)
+        self._concat(f"{name}.shape", zip(one.shape, two.shape))
+        self.nodes.append(helper.make_node("Expand", [f"{name}.once", f"{name}.shape"], [name], name))
         return numpy_helper.from_array(once, f"{name}.once")
 
-    def _compute(self, name: str, arrays: Sequence[Any]) -> None:
-        """Nodes for an array that is a constant and multiples of open sizes."""
-        slopes = [(each - arrays[0]) // size.more for each, size in zip(arrays[1:], self.open)]
-        rest = arrays[0] - sum(slope * size.size for slope, size in zip(slopes, self.open))
-        for array, *sizes in zip(arrays, *(each.sizes for each in self.open)):
-            if not np.array_equal(array, rest + sum(slope * size for slope, size in zip(slopes, sizes))):
+    def _concat(self, name: str, pairs: Any) -> None:
+        """A list of sizes: numbers, and extents of inputs."""
+        parts = []
+        for place, (one, two) in enumerate(pairs):
+            part = f"{name}.{place}"
+            if one == two:
+                node = helper.make_node("Constant", [], [part], part, value_ints=[one])
+            elif (one, two) in self.axes:
+                source, axis = self.axes[one, two]
+                node = helper.make_node("Shape", [source], [part], part, start=axis, end=axis + 1)
+            else:
                 raise FixedSize
-        total = f"{name}.rest"
-        self._node("Constant", [], total, value=numpy_helper.from_array(rest))
-        for place, slope in enumerate(slopes, 1):
-            if slope.any():
-                term = self._term(f"{name}.{place}", place, slope)
-                self._node("Add", [total, term], total := f"{term}.sum")
-        self.made[-1].output[0] = name
-
-    def _term(self, name: str, place: int, slope: Any) -> str:
-        """A multiple of an open size, which is found at an axis of an input."""
-        at, axis, times = self._source(place)
-        if (slope % times).any():
-            raise FixedSize
-        self._node("Shape", [self.inputs[at]], f"{name}.size", start=axis, end=axis + 1)
-        self._node("Constant", [], f"{name}.times", value=numpy_helper.from_array(slope // times))
-        self._node("Mul", [f"{name}.size", f"{name}.times"], name)
-        return name
-
-    def _source(self, place: int) -> tuple[int, int, int]:
-        """The input and the axis whose extent is a multiple of an open size in all calls, and what multiple."""
-        due = self.open[place - 1].sizes
-        for at in range(len(self.inputs)):
-            for axis in range(min(len(each[0][at]) for each in self.calls)):
-                times = {variant[at][axis] / each for call in self.calls for variant, each in zip(call, due)}
-                if len(times) == 1 and (only := times.pop()).is_integer() and only:
-                    return at, axis, int(only)
-        raise FixedSize
-
-    def _node(self, operator: str, inputs: Sequence[str], output: str, **attributes: Any) -> None:
-        self.made.append(helper.make_node(operator, inputs, [output], output, **attributes))
+            parts.append(part)
+            self.nodes.append(node)
+        self.nodes.append(helper.make_node("Concat", parts, [name], name, axis=0))

@@ -31,10 +31,11 @@ class GraphBuilder:
         return numbered(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
-        """Numbers that have no name."""
+        """Numbers that have no name. Sizes are stored for each reader, who may leave them open."""
         array = np.asarray(value)
-        array = array.astype(np.int64) if array.dtype.kind in "iu" else array
-        held = StoredValue(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
+        if array.dtype.kind in "iu":
+            return StoredValue(self, array.astype(np.int64), "sizes")
+        held = StoredValue(self, array, "constant")
         if array.size > SHARED:
             return held
         return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)

@@ -207,11 +207,10 @@ class NodeWriter:
         values = writer.put(results)
         self.refused.update(writer.refused)
         said = describe_call(call.operator.name, [*fed], call.operands, call.properties)
-        taken = [each.shape for each in fed]
         called, attributes = custom_name(call)
         proto = function(inside, called, values, said)
         proto.attribute.extend(attributes)  # what they say stands in it already
-        name = self.builder.model_builder.enter(proto, taken)
+        name = self.builder.model_builder.enter(proto)
         shapes = [each.shape for each in results]
         return self.builder.call(name, [self.of(each) for each in fed], shapes, label, scope, attributes)
 

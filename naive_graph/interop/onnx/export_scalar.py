@@ -215,7 +215,7 @@ def _function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
     else:
         result = _composition(rule, [BuilderOperand(each) for each in letters])
     said = describe_call(rule.name, letters, letters, {})
-    return model_builder.enter(function(inside, rule.name, [as_value(inside, result)], said), [()] * count)
+    return model_builder.enter(function(inside, rule.name, [as_value(inside, result)], said))
 
 
 class BuilderOperand(Arithmetic):

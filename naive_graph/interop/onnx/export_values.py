@@ -21,9 +21,6 @@ SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: 
 MOST_BYTES = 2**31 - 2**20  # protobuf's own limit, less room for all but the weights
 
 
-Shapes = Sequence[Sequence[Any]]
-
-
 class Refused(Exception):
     """One thing that cannot leave: what, and how to mend it."""
 
@@ -45,7 +42,6 @@ class ModelBuilder:
     def __init__(self, real: int, opset: int) -> None:
         self.real, self.opset = real, opset
         self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
-        self.shapes: dict[str, list[Shapes]] = {}  # of what they are called with
         self.names: dict[str, int] = {}  # of functions, and how many have each
         self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
         self.known: dict[str, Kinds] = {}
@@ -72,18 +68,13 @@ class ModelBuilder:
             self.known[operator] = Kinds(inputs, [_first(reals, each.types) for each in schema.outputs])
         return self.known[operator]
 
-    def enter(self, function: FunctionProto, shapes: Shapes) -> str:
-        """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be.
-
-        shapes: of the inputs, as it is called now.
-        """
+    def enter(self, function: FunctionProto) -> str:
+        """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be."""
         key = function.SerializeToString(deterministic=True)
         if key not in self.functions:
             function.name = numbered(self.names, function.name)
             self.functions[key] = function
-        name = self.functions[key].name
-        self.shapes.setdefault(name, []).append(shapes)
-        return name
+        return self.functions[key].name
 
 
 def numbered(taken: dict[str, int], name: str) -> str:

@@ -93,7 +93,9 @@ def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     scales, sizes = ([said["scales"] if "scales" in said else known[0]], []) if old else (known[1:2], known[2:3])
     part, outside = None if old else known[0], np.zeros((), bool)
     for at, axis in _axes(x, scales, sizes, part, said).items():
-        x, beyond = _along(x, at, axis, said)
+        if axis.before == axis.after and axis.scale == 1.0 and axis.part == (0.0, 1.0):
+            continue
+        x, beyond = _along(x, at, axis, said, f"{step.name}/axis_{at}")
         outside = outside | beyond.reshape([-1 if each == at else 1 for each in range(x.rank)])
     if said["coordinate_transformation_mode"] == "tf_crop_and_resize" and outside.any():
         x = TABLE["where"](np.broadcast_to(outside, x.shape).astype(float), said["extrapolation_value"], x)
@@ -119,7 +121,7 @@ def _axes(
     return {at: Axis(*each) for at, *each in zip(named, extents, after, by, parts)}  # type: ignore[arg-type]
 
 
-def _along(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any]) -> tuple[Any, Any]:
+def _along(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: str) -> tuple[Any, Any]:
     """The tensor resized along one axis, and which of the places there lie beyond the old one."""
     spots = PLACES[said["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
     beyond = (spots < 0) | (spots > axis.before - 1)
@@ -129,8 +131,8 @@ def _along(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any]) -> tuple
     else:
         taps = _weighed(spots, low, axis, said)
     found: Any = None
-    for place, weight in taps:
-        one = TABLE["gather"](x, np.clip(place, 0, axis.before - 1), axis=at)
+    for tap, (place, weight) in enumerate(taps):
+        one = TABLE["gather"](x, np.clip(place, 0, axis.before - 1), axis=at, name=f"{name}/gather_{tap}")
         if weight is not None:
             one = one * weight.reshape([-1 if each == at else 1 for each in range(x.rank)])
         found = one if found is None else found + one
