@@ -450,7 +450,7 @@ def test_a_weight_beyond_single_precision_is_told_of():
 
 
 def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
-    monkeypatch.setattr("naive_graph.interop.onnx.export_values.MOST_BYTES", 100)
+    monkeypatch.setattr("naive_graph.interop.onnx.export_graph.MOST_BYTES", 100)
     with pytest.raises(ExportError, match=r"more than the 2 GB.*Write dtype"):
         export_model(LeafNode.parameter(np.ones(30), "w") * 2.0)
 

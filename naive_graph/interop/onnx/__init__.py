@@ -10,10 +10,9 @@ function_bodies             operators that ONNX itself spells out
 network                     `from_onnx`, and what it gives
 custom_ops                  our own operators in a file, which come back as what they were
 sklearn_models              what scikit-learn writes, spelt out
-export_values, export_graph  values while they are written; a graph of them, and its message of protobuf
-export_rules                a call of a row as one operator: its mapping read backwards, and what stands otherwise there
-export_scalar, export_tensor  scalar rules and nodes; tensor nodes that no call stands for
-export_nodes, export        tensor nodes one after the other; `to_onnx`
+export_values, export_graph  values while they are written, on which rules compute; graphs and local functions of them
+export_rules                a call of a row as one operator, what ONNX says otherwise, and nodes that no call stands for
+export_nodes, export        nodes one after the other; `to_onnx`
 export_layers, import_layers  a Sequential by its layers; operators as layers again
 dynamic_axes                sizes that are open stay open
 """

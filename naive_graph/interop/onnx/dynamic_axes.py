@@ -17,7 +17,7 @@ from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from ...errors import NaiveGraphError
 from ..network import ImportedNetwork, Sizes, sized
-from .export_values import ModelBuilder
+from .export_graph import ModelBuilder
 
 Written = tuple[ModelBuilder, GraphProto]
 Pair = tuple[int, int]  # an extent in the one file, and in the other
@@ -51,8 +51,11 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
     """The first of two files, in which whatever differs from the second is computed from the inputs' shapes."""
     (model_builder, graph), (other_builder, other) = files
     stored, others = ({tensor.name: tensor for tensor in each.initializer} for each in (graph, other))
-    if model_builder.functions != other_builder.functions or graph.node != other.node or [*stored] != [*others]:
+    functions, changed = ([*each.functions.values()] for each in (model_builder, other_builder))
+    if len(functions) != len(changed) or graph.node != other.node or [*stored] != [*others]:
         raise FixedSize
+    for function, another in zip(functions, changed):
+        _open_function(function, another)
     names, axes = {pair: name for name, pair in open_.items()}, dict[Pair, tuple[str, int]]()
     for part in ("output", "input"):
         axes.clear()  # of results nothing is computed
@@ -70,6 +73,18 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
     graph.initializer.extend(tensor for tensor in kept if tensor is not None)
     graph.node.extend(nodes)
     return files[0]
+
+
+def _open_function(function: Any, other: Any) -> None:
+    """Leave the sizes in a local function, which it writes as Constants, to its Reshapes."""
+    if len(function.node) != len(other.node) or function.name != other.name:
+        raise FixedSize
+    numbers = OpenedNumbers({}, function.node)
+    for node, changed in zip(function.node, other.node):
+        if node != changed:
+            if (node.op_type, node.output) != ("Constant", changed.output):
+                raise FixedSize
+            node.attribute[0].t.CopyFrom(numbers.replace(node.attribute[0].t, changed.attribute[0].t))
 
 
 class OpenedNumbers:

@@ -20,10 +20,10 @@ from ...training.model import Model
 from ..network import ImportedNetwork, Sizes
 from .custom_ops import DOMAIN
 from .dynamic_axes import Written, write_with_open_sizes
-from .export_graph import GraphBuilder, graph
+from .export_graph import GraphBuilder, ModelBuilder, graph
 from .export_layers import SAID, layered, said
 from .export_nodes import NodeWriter
-from .export_values import DOUBLE, FLOAT, ModelBuilder, StoredValue
+from .export_values import DOUBLE, FLOAT, StoredValue
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets; what runtimes read today

@@ -1,15 +1,99 @@
-"""A graph of ONNX while it is written, of a whole model or of one local function."""
+"""Graphs of ONNX while they are written: that of a whole model, and those of its local functions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, helper
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, defs, helper
 
-from .custom_ops import DOMAIN
-from .export_values import SHARED, Extents, InputValue, ModelBuilder, Order, StoredValue, Turned, Value, numbered
+from ...core.rules import Rule
+from ...errors import ExportError, NaiveGraphError
+from ...tensor.evaluation.entries import VALUES
+from ...tensor.operators.table import TABLE
+from .custom_ops import DOMAIN, describe_call
+from .export_values import (
+    BOOL,
+    DOUBLE,
+    FLOAT,
+    INT32,
+    INT64,
+    ArrayFunctions,
+    Extents,
+    InputValue,
+    Order,
+    Refused,
+    StoredValue,
+    Turned,
+    Value,
+)
+
+SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
+SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: "int32"}
+MOST_BYTES = 2**31 - 2**20  # protobuf's own limit, less room for all but the weights
+
+
+class Kinds(NamedTuple):
+    """Types: of each input, as numbers and as whole numbers, and of each result. The last stand for all that follow."""
+
+    inputs: list[tuple[int, int]]
+    outputs: list[int]
+
+
+def _first(kinds: Iterable[int], types: Collection[str]) -> int:
+    return next((kind for kind in kinds if f"tensor({SPELT[kind]})" in types), TensorProto.UNDEFINED)
+
+
+class ModelBuilder:
+    """What all graphs of one model share: the type of its numbers, its opset, its local functions."""
+
+    def __init__(self, real: int, opset: int) -> None:
+        self.real, self.opset = real, opset
+        self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
+        self.names: dict[str, int] = {}  # of functions, and how many have each
+        self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
+        self.known: dict[str, Kinds] = {}
+        self.bytes = 0
+        self.learned: list[str] = []  # names of parameters
+
+    def grow(self, size: int) -> None:
+        """Take note of so many bytes more. Raises ExportError for more than a file can hold."""
+        self.bytes += size
+        if self.bytes > MOST_BYTES:
+            raise ExportError(
+                "The weights take more than the 2 GB that an ONNX file can hold. "
+                'Write dtype="float32", or fewer of them.'
+            )
+
+    def schema(self, operator: str) -> Any:
+        return defs.get_schema(operator, self.opset, "")
+
+    def kinds(self, operator: str) -> Kinds:
+        """The types in which an operator takes and gives what we have."""
+        if operator not in self.known:
+            schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
+            inputs = [(_first(reals, each.types), _first((INT64, INT32, *reals), each.types)) for each in schema.inputs]
+            self.known[operator] = Kinds(inputs, [_first(reals, each.types) for each in schema.outputs])
+        return self.known[operator]
+
+    def enter(self, function: FunctionProto) -> str:
+        """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be."""
+        key = function.SerializeToString(deterministic=True)
+        if key not in self.functions:
+            function.name = numbered(self.names, function.name)
+            self.functions[key] = function
+        return self.functions[key].name
+
+
+def numbered(taken: dict[str, int], name: str) -> str:
+    """The name, or the first of name_1, name_2 ... that nothing has taken; it is taken now."""
+    while (count := taken.get(name, 0)) or name in taken:
+        taken[name] = count + 1
+        name = f"{name}_{count}"
+    taken[name] = 1
+    return name
 
 
 class GraphBuilder:
@@ -17,6 +101,7 @@ class GraphBuilder:
 
     def __init__(self, model_builder: ModelBuilder, inside: bool = False) -> None:
         self.model_builder, self.inside = model_builder, inside
+        self.real, self.opset = model_builder.real, model_builder.opset
         self.nodes: list[NodeProto] = []
         self.fed: list[InputValue] = []
         self.weights: list[TensorProto] = []
@@ -74,7 +159,7 @@ class GraphBuilder:
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
             order = turned[place] if place < len(turned) else None
             form = kinds.outputs[min(place, len(kinds.outputs) - 1)], order or result.straight
-            result.forms[form] = self.named(result.label, form == (self.model_builder.real, result.straight))
+            result.forms[form] = self.named(result.label, form == (self.real, result.straight))
             results.append(result)
         self.write(operator, inputs, results, scope, attributes)
         return results
@@ -87,7 +172,7 @@ class GraphBuilder:
         results = []
         for place, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
-            result.forms[self.model_builder.real, result.straight] = self.named(result.label, True)
+            result.forms[self.real, result.straight] = self.named(result.label, True)
             results.append(result)
         self.write(function, [each.form() for each in given], results, scope, attributes, DOMAIN)
         return results
@@ -107,12 +192,49 @@ class GraphBuilder:
 
     def call_it(self, value: Value, label: str) -> None:
         """Give the value that the last operator gave a name of a learner's."""
-        form = self.model_builder.real, value.straight
+        form = self.real, value.straight
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
             value.forms[form] = last.output[0] = self.named(label, True)
             last.name = numbered(self.called, label)
+
+    # --- rules, entry by entry ---
+
+    def value(self, operand: Any) -> Value:
+        """What a rule is given, as a value: a value, a number, or an array of numbers or truth values."""
+        if isinstance(operand, Value):
+            return operand
+        array = np.asarray(operand)
+        return self.constant(array if array.dtype == bool else array.astype(float))
+
+    def entrywise(
+        self, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
+    ) -> Value:
+        """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
+        values = [self.value(each) for each in operands]
+        order = common_order(values)
+        orders = [order if each.shape else None for each in values]
+        shape = np.broadcast_shapes(*(each.shape for each in values))
+        return self.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
+
+    def rule(self, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
+        """A rule, as one operator of ONNX or as a call of its function. Raises Refused."""
+        name = onnx_name(rule, self.opset)
+        if name is None:
+            values = [self.value(each) for each in operands]
+            shape = np.broadcast_shapes(*(each.shape for each in values))
+            return self.call(_rule_function(self.model_builder, rule, len(values)), values, [shape],
+                             label or rule.name, scope)[0]  # fmt: skip
+        if rule.arity is None and len(operands) != 2:
+            if rule.name == "add":
+                return self.entrywise("Sum", operands, label, scope)
+            first, *rest = operands
+            for place, each in enumerate(rest):  # ONNX multiplies two at a time
+                last = place == len(rest) - 1
+                first = self.entrywise(name, [first, each], label if last else "", scope)
+            return self.value(first)
+        return self.entrywise(name, operands, label, scope)
 
     # --- what is asked for often ---
 
@@ -126,8 +248,11 @@ class GraphBuilder:
         return self.emit("Transpose", [value], [[value.shape[each] for each in order]], perm=list(order))[0]
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:
+        """Spread along axes of extent 1; a 1 that is asked for keeps what is there."""
         shape = tuple(shape)
-        return value if shape == value.shape else self.emit("Expand", [value, _whole(shape)], [shape])[0]
+        own = (*[1] * (len(shape) - len(value.shape)), *value.shape)
+        spread = [1 if extent == due else due for extent, due in zip(own, shape)]
+        return value if shape == value.shape else self.emit("Expand", [value, _whole(spread)], [shape])[0]
 
     def total(self, value: Value, axes: Sequence[int]) -> Value:
         """The sum over some axes, which go."""
@@ -137,6 +262,46 @@ class GraphBuilder:
 
 def _whole(numbers: Sequence[int]) -> Any:
     return np.array(numbers, dtype=np.int64)
+
+
+def common_order(values: Sequence[Value]) -> Order | None:
+    """In which order of axes all lie, if they do not lie straight: then nothing is turned."""
+    large = [each for each in values if each.shape]
+    if not large or len({each.shape for each in large}) > 1:
+        return None
+    lying = [{order for _, order in each.forms} for each in large]
+    common = set.intersection(*lying)
+    return None if large[0].straight in common else next(iter(common), None)
+
+
+# --- scalar rules --------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def onnx_name(rule: Rule, opset: int) -> str | None:
+    """ONNX's operator that is the rule, in this opset."""
+    mappings = TABLE[rule.name].mappings if rule.name in TABLE else []
+    return next((each.operator for each in mappings if each.framework == "onnx" and each.since <= opset), None)
+
+
+def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
+    """The name of the local function of a rule that ONNX lacks. Raises Refused."""
+    key = rule.name, count
+    if key not in model_builder.named:
+        inside = GraphBuilder(model_builder, inside=True)
+        letters = [InputValue(inside, (), f"x_{place}") for place in range(count)]
+        try:
+            by_array = VALUES.get(rule.name)
+            result = rule.value(*letters) if by_array is None else by_array(ArrayFunctions(inside), *letters)
+            result = inside.value(result if isinstance(result, Value) else float(result))
+        except (TypeError, ValueError, NaiveGraphError):
+            raise Refused(
+                f"operator '{rule.name}' computes with Python's own functions, which no file can hold. Write its "
+                "value with naive_graph's functions (exp, log, where ...)"
+            ) from None
+        said = describe_call(rule.name, letters, letters, {})
+        model_builder.named[key] = model_builder.enter(function(inside, rule.name, [result], said))
+    return model_builder.named[key]
 
 
 # --- as messages of protobuf --------------------------------------------------
@@ -155,7 +320,7 @@ def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Seq
         for part in (node.input, node.output):
             part[:] = [renamed.get(each, each) for each in part]
     infos = [
-        helper.make_tensor_value_info(renamed.get(each, each), builder.model_builder.real, value.shape)
+        helper.make_tensor_value_info(renamed.get(each, each), builder.real, value.shape)
         for each, value in zip(here, outputs)
     ]
     return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
@@ -178,7 +343,7 @@ def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], said: d
     proto.input.extend(each.form() for each in builder.fed)
     proto.output.extend(_result(builder, each) for each in outputs)
     proto.node.extend(builder.nodes)
-    proto.opset_import.append(helper.make_opsetid("", builder.model_builder.opset))
+    proto.opset_import.append(helper.make_opsetid("", builder.opset))
     if any(each.domain == DOMAIN for each in builder.nodes):
         proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     for key, text in said.items():

@@ -17,9 +17,8 @@ from onnx import GraphProto
 
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
 from ...sequential.network import Network
-from .export_graph import GraphBuilder, graph
-from .export_scalar import common_order
-from .export_values import InputValue, ModelBuilder, StoredValue, Value
+from .export_graph import GraphBuilder, ModelBuilder, common_order, graph
+from .export_values import InputValue, StoredValue, Value
 
 FIRST = (0, 3, 1, 2)  # channels before rows and columns, seen from here
 SAMPLES = "N"  # how many there are is open

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
+from ...core.plan import plan_for
 from ...core.rules import Rule
+from ...core.tables import CONSTANT, PLACEHOLDER, Tables
 from ...errors import ExportError
 from ...graph.nodes import Node
 from ...tensor.base import Call, TensorNode
@@ -27,9 +29,7 @@ from ...training.model import ParameterLeaf
 from ..network import InputLeaf
 from .custom_ops import custom_name, describe_call
 from .export_graph import GraphBuilder, function
-from .export_rules import export_call
-from .export_scalar import ScalarWriter, emit_rule
-from .export_tensor import export_node
+from .export_rules import export_call, export_node
 from .export_values import InputValue, Refused, StoredValue, Turned, Value
 
 MOST_SAID = 10  # things that a message names
@@ -177,7 +177,7 @@ class NodeWriter:
 
     def rule(self, node: TensorNode, call: Call) -> Value:
         operands = [self.of(each) for each in call.operands]
-        return emit_rule(self.builder, call.operator, operands, node.given_name or "", self.scope(node, call))
+        return self.builder.rule(call.operator, operands, node.given_name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
         named = None if call.results else results[0].given_name
@@ -187,9 +187,7 @@ class NodeWriter:
             perm = call.properties["axes"] or range(results[0].rank)[::-1]
             return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
         if isinstance(call.operator, OfRule):
-            return [
-                emit_rule(self.builder, call.operator.rule, [self.of(each) for each in call.operands], label, scope)
-            ]
+            return [self.builder.rule(call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
         found = export_call(self.builder, call, results, self.of, label, scope)
         return self.composed(results, call, label, scope) if found is None else found
 
@@ -241,3 +239,55 @@ def flat(operands: Iterable[Any]) -> list[TensorNode]:
         elif isinstance(each, TensorNode):
             found.append(each)
     return found
+
+
+# --- scalar nodes -------------------------------------------------------------
+
+
+class ScalarWriter:
+    """Writes scalar nodes, each once. refused: where what cannot leave is noted."""
+
+    def __init__(self, builder: GraphBuilder, refused: dict[str, None]) -> None:
+        self.builder, self.refused = builder, refused
+        self.rows: dict[Tables, dict[int, Value]] = {}
+
+    def __call__(self, nodes: Sequence[Node]) -> list[Value]:
+        """Nodes of one graph, and all that they depend on."""
+        if not nodes:
+            return []
+        tables = nodes[0].tables
+        rows = self.rows.setdefault(tables, {})
+        missing = [node.row for node in nodes if node.row not in rows]
+        if missing:
+            self._write(tables, missing, rows)
+        return [rows[node.row] for node in nodes]
+
+    def _write(self, tables: Tables, targets: Sequence[int], rows: dict[int, Value]) -> None:
+        plan = plan_for(tables, targets)
+        for step, row in enumerate(plan.rows):
+            if row in rows:
+                continue
+            rule, name = plan.rule(step), tables.name(row) or ""
+            if rule is not None:
+                scope = tables.scope(row)
+                operands = [rows[plan.rows[each]] for each in plan.operands(step)]
+                rows[row] = self._applied(rule, operands, name, scope.path if scope else "")
+            else:
+                rows[row] = self._leaf(tables, row, plan.kinds[step], name)
+
+    def _leaf(self, tables: Tables, row: int, kind: int, name: str) -> Value:
+        if kind == PLACEHOLDER:
+            return InputValue(self.builder, (), name or "input")
+        number: Any = tables.value(row)
+        if number is None:
+            self.refused[f"{tables.label(row)} has no value. Set it: x.value = 1.0"] = None
+        array = np.array(0.0 if number is None else number)
+        constant = kind == CONSTANT and not name
+        return self.builder.constant(array) if constant else StoredValue(self.builder, array, name or "variable", True)
+
+    def _applied(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
+        try:
+            return self.builder.rule(rule, operands, name, scope)
+        except Refused as refused:
+            self.refused[str(refused)] = None
+            return self.builder.constant(0.0)

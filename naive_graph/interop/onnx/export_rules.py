@@ -1,24 +1,35 @@
-"""Export rules: a call of a row as one operator of ONNX, by the row's mapping read backwards."""
+"""Export rules: a call of a row as one operator of ONNX, and the kinds of node that no call stands for.
+
+The mapping of a row is read backwards; what it does not say is an `export_rule`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, defs
 
+from ...core.rules import RULES
 from ...tensor.base import Call, TensorNode
+from ...tensor.evaluation.contraction import settled
+from ...tensor.index import Ids
+from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, ListElement, Name, Permuted, undone
-from .export_graph import GraphBuilder
-from .export_scalar import LAST, common_order
-from .export_values import BOOL, FLOAT, INT32, INT64, SPELT, Extents, Order, Value
+from ...tensor.operators.table import TABLE
+from ...tensor.reduction import Places, ReductionNode
+from ...tensor.selection import SelectionNode
+from .export_graph import SPELT, GraphBuilder, common_order
+from .export_values import BOOL, FLOAT, INT32, INT64, LAST, Extents, Order, Refused, Value
 
 TURNED = ("data_format", "axis")  # properties that ONNX fixes: what they concern is turned
 ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # those that it lacks, for which operands are turned
 UNREAD = ("GlobalLpPool", "Swish")  # which onnxruntime has not
 SINGLE = ("MeanVarianceNormalization",)  # whose definition has numbers in single precision
 STANDS_FOR = {"strides": "pool"}  # what a property that is None means, where ONNX means something else
+ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # the others: the largest
 CHOICES = {f"tensor({SPELT[kind]})" for kind in (BOOL, INT64, INT32)}
 
 
@@ -74,7 +85,7 @@ class ExportedOperator:
                 self.inputs[place] = each
 
     def _place_properties(self, mapping: Name, properties: Mapping[str, Any]) -> None:
-        row, homes = self.call.operator, mapping.homes(self.builder.model_builder.opset)
+        row, homes = self.call.operator, mapping.homes(self.builder.opset)
         lists: dict[int, dict[int, Any]] = {}
         for name, value in properties.items():
             home = homes.get(name)
@@ -95,7 +106,7 @@ class ExportedOperator:
 
     def _place_attribute(self, home: Attribute, value: Any) -> None:
         # A file has its attributes in single precision. What this rounds is another number in double.
-        single = self.builder.model_builder.real == FLOAT
+        single = self.builder.real == FLOAT
         require(single or not isinstance(value, float) or float(np.float32(value)) == value)
         if value is None or (home.default is not REQUIRED and _same(value, home.default)):
             require(home.default is None or value is not None)
@@ -109,7 +120,7 @@ class ExportedOperator:
 
     def _check(self) -> None:
         """What ONNX asks for is there, nothing that it does not know, and in types that it takes."""
-        formal, real = self.schema.inputs, self.builder.model_builder.real
+        formal, real = self.schema.inputs, self.builder.real
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
         require(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
         require(variadic or max(self.inputs, default=-1) < len(formal))
@@ -157,7 +168,7 @@ def export_call(
         if (
             mapping.framework == "onnx"
             and defs.has(mapping.operator)
-            and mapping.since <= builder.model_builder.opset <= (mapping.until or builder.model_builder.opset)
+            and mapping.since <= builder.opset <= (mapping.until or builder.opset)
         ):
             try:
                 return around(ExportedOperator(builder, call, mapping, operands, properties), shapes, label, scope)
@@ -210,7 +221,7 @@ def _reduction(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
 def _image(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Windows: of four axes there, with the channels before the space."""
     properties, builder, (shape,) = said.call.properties, said.builder, shapes
-    require(not properties.get("ceil_mode") or builder.model_builder.opset >= 22)  # before, ONNX counted otherwise
+    require(not properties.get("ceil_mode") or builder.opset >= 22)  # before, ONNX counted otherwise
     said.inputs[0] = _widened(builder, said.inputs[0])
     order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
     if order is not None:
@@ -309,3 +320,87 @@ def _recurrent(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
         return said.emit(shapes, label, scope)
     said.orders.update({place: (1, 0, 2) for place in (0, 5, 6) if place in said.inputs})
     return said.emit(shapes, label, scope, [(1, 2, 0, 3), *[(1, 0, 2)] * (len(shapes) - 1)])
+
+
+# --- kinds of node that no call stands for ------------------------------------
+
+
+def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
+    """A node from the values of its sources. Raises Refused."""
+    if isinstance(node, TransformNode):
+        return _transform(builder, node, value(node.sources[0]))
+    if isinstance(node, LinearNode):
+        return _linear_node(builder, node, value)
+    if isinstance(node, NonlinearNode):
+        return _nonlinear(builder, node, [value(each) for each in node.sources])
+    if isinstance(node, ReductionNode):
+        return _reduced(builder, node, value(node.sources[0]))
+    raise Refused(f"{node.label} is of a kind that no file can hold. Compute it with tensor operators")
+
+
+def _transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
+    found = _beside(builder, source, node.index.src, node.index.dst)
+    found = builder.expand(found, node.shape)
+    return found if node.alpha == 1.0 else builder.rule(RULES["mul"], [found, node.alpha])
+
+
+def _beside(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
+    """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
+    found = builder.total(source, [axis for axis, each in enumerate(ids) if each < 0])
+    rest = [each for each in ids if each > 0]
+    found = builder.transpose(found, [rest.index(each) for each in dst if each in rest])
+    extents = dict(zip(ids, source.shape))
+    return builder.reshape(found, [extents[each] if each > 0 and each in rest else 1 for each in dst])
+
+
+def _linear_node(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
+    multiplies = node.op == OpType.mul
+    if multiplies and (node.index.dummies or any(isinstance(each, SelectionNode) for each in node.sources)):
+        return _contraction(builder, node, value)
+    sources = zip(node.sources, (node.index.left, node.index.right))
+    sides = [_beside(builder, value(source), ids, node.index.dst) for source, ids in sources]
+    return builder.rule(RULES[node.op.name], sides)
+
+
+def _contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
+    """Entries are moved as selections say; one Einstein sum does the rest."""
+    given = [
+        (each if isinstance(each, SelectionNode) else value(each), tuple(map(abs, ids)))
+        for each, ids in zip(node.sources, (node.index.left, node.index.right))
+    ]
+    factors = settled(given, node.index.dst) or [(np.array(1.0), ())]
+    if len(factors) == 1 and factors[0][1] == node.index.dst:
+        return builder.value(factors[0][0])
+    letters: dict[int, str] = {}
+    for each in (each for _, ids in factors for each in ids):
+        if len(letters) == len(ascii_letters):
+            raise Refused(f"{node.label} has more than {len(ascii_letters)} indices. Multiply in several steps")
+        letters.setdefault(each, ascii_letters[len(letters)])
+    terms = ",".join("".join(map(letters.get, ids)) for _, ids in factors)  # type: ignore[arg-type]
+    equation = f"{terms}->{''.join(letters[each] for each in node.index.dst)}"
+    return builder.emit("Einsum", [builder.value(each) for each, _ in factors], [node.shape], equation=equation)[0]
+
+
+def _nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
+    steps = node.function.steps
+    values: list[Any] = steps.constants[:]
+    for place, source in zip(steps.arguments, sources):
+        if place is not None:
+            values[place] = source
+    for step, rule, operands in steps.rules:
+        given = [values[each] for each in operands]
+        values[step] = rule(*given) if all(type(each) is float for each in given) else builder.rule(rule, given)
+    return builder.expand(builder.value(values[steps.result]), node.shape)
+
+
+def _reduced(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:
+    places = Places.of(node.index)
+    order = [each - 1 for each in (*places.kept, *places.dropped)]
+    found = builder.transpose(source, order)
+    kept = [source.shape[each - 1] for each in places.kept]
+    axes = list(range(len(kept), len(order)))
+    if node.rule == "argmax":
+        flat = builder.reshape(found, (*kept, int(np.prod([source.shape[each - 1] for each in places.dropped]))))
+        return builder.emit("ArgMax", [flat], [kept], axis=len(kept), keepdims=0)[0]
+    (name,) = [each.operator for each in TABLE[ROWS.get(node.rule, "reduce_max")].mappings if each.framework == "onnx"]
+    return builder.emit(name, [found, np.array(axes)], [kept], keepdims=0)[0] if axes else found

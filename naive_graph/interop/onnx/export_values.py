@@ -1,13 +1,16 @@
-"""The values of a graph while it is written, and what all graphs of one model share."""
+"""The values of a graph while it is written: arrays whose arithmetic writes operators."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
-from onnx import FunctionProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
+from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
+from ...core.numpy_protocol import rule_for
+from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import ExportError
 
 GraphBuilder = Any  # of export_graph.py, which stands on this file
@@ -17,85 +20,23 @@ FLOAT, DOUBLE, BOOL, INT64, INT32 = (
         TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL, TensorProto.INT64, TensorProto.INT32,
     )
 )  # fmt: skip
-SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: "int32"}
-MOST_BYTES = 2**31 - 2**20  # protobuf's own limit, less room for all but the weights
+LAST = 2**31 - 1  # beyond the ends of all axes
+Order = tuple[int, ...]
+Extents = Sequence[Any]  # whole numbers, or the name of one that is not known
 
 
 class Refused(Exception):
     """One thing that cannot leave: what, and how to mend it."""
 
 
-class Kinds(NamedTuple):
-    """Types: of each input, as numbers and as whole numbers, and of each result. The last stand for all that follow."""
+class Value(Arithmetic):
+    """A tensor of a graph being written, on which rules and selections compute as on an array.
 
-    inputs: list[tuple[int, int]]
-    outputs: list[int]
+    exact: whether it holds whole numbers, which stay whole where they may.
+    """
 
-
-def _first(kinds: Iterable[int], types: Collection[str]) -> int:
-    return next((kind for kind in kinds if f"tensor({SPELT[kind]})" in types), TensorProto.UNDEFINED)
-
-
-class ModelBuilder:
-    """What all graphs of one model share: the type of its numbers, its opset, its local functions."""
-
-    def __init__(self, real: int, opset: int) -> None:
-        self.real, self.opset = real, opset
-        self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
-        self.names: dict[str, int] = {}  # of functions, and how many have each
-        self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
-        self.known: dict[str, Kinds] = {}
-        self.bytes = 0
-        self.learned: list[str] = []  # names of parameters
-
-    def grow(self, size: int) -> None:
-        """Take note of so many bytes more. Raises ExportError for more than a file can hold."""
-        self.bytes += size
-        if self.bytes > MOST_BYTES:
-            raise ExportError(
-                "The weights take more than the 2 GB that an ONNX file can hold. "
-                'Write dtype="float32", or fewer of them.'
-            )
-
-    def schema(self, operator: str) -> Any:
-        return defs.get_schema(operator, self.opset, "")
-
-    def kinds(self, operator: str) -> Kinds:
-        """The types in which an operator takes and gives what we have."""
-        if operator not in self.known:
-            schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
-            inputs = [(_first(reals, each.types), _first((INT64, INT32, *reals), each.types)) for each in schema.inputs]
-            self.known[operator] = Kinds(inputs, [_first(reals, each.types) for each in schema.outputs])
-        return self.known[operator]
-
-    def enter(self, function: FunctionProto) -> str:
-        """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be."""
-        key = function.SerializeToString(deterministic=True)
-        if key not in self.functions:
-            function.name = numbered(self.names, function.name)
-            self.functions[key] = function
-        return self.functions[key].name
-
-
-def numbered(taken: dict[str, int], name: str) -> str:
-    """The name, or the first of name_1, name_2 ... that nothing has taken; it is taken now."""
-    while (count := taken.get(name, 0)) or name in taken:
-        taken[name] = count + 1
-        name = f"{name}_{count}"
-    taken[name] = 1
-    return name
-
-
-# --- values -------------------------------------------------------------------
-
-
-SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
-Order = tuple[int, ...]
-Extents = Sequence[Any]  # whole numbers, or the name of one that is not known
-
-
-class Value:
-    """A tensor of a graph being written. exact: whether it holds whole numbers, which stay whole where they may."""
+    __array_ufunc__ = None  # so that NumPy leaves sums and products with its arrays to this
+    dtype = float
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, exact: bool = False) -> None:
         self.builder, self.shape, self.label, self.exact = builder, tuple(shape), label, exact
@@ -104,7 +45,7 @@ class Value:
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
         """The name of the value in this type (the model's), with its axes in this order (its own)."""
-        wanted = self.builder.model_builder.real if kind is None else kind, self.straight if order is None else order
+        wanted = self.builder.real if kind is None else kind, self.straight if order is None else order
         if not self.forms:
             self.begin(*wanted)
         if wanted not in self.forms:
@@ -127,8 +68,51 @@ class Value:
         """The first form, of what is written only when somebody asks."""
         raise NotImplementedError
 
+    # --- as an array ---
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __array_namespace__(self) -> ArrayFunctions:
+        return ArrayFunctions(self.builder)
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        return self.builder.rule(rule, operands)
+
+    def astype(self, kind: Any) -> Value:
+        return self
+
+    def reshape(self, *shape: Any) -> Any:
+        return self.builder.reshape(self, shape[0] if isinstance(shape[0], (tuple, list)) else shape)
+
+    def transpose(self, order: Sequence[int]) -> Any:
+        return self.builder.transpose(self, order)
+
+    def __getitem__(self, place: tuple[int, ...]) -> Any:
+        """The entry at a place that every axis has a number in."""
+        at = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
+        return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), at], [()])[0]
+
+    def __eq__(self, other: object) -> Any:
+        return self.builder.entrywise("Equal", [self, other])
+
+    def __ne__(self, other: object) -> Any:
+        if other is self:
+            return self.builder.entrywise("IsNaN", [self])
+        truth = isinstance(other, (int, float)) and other == 0 and any(kind == BOOL for kind, _ in self.forms)
+        return self if truth else self.builder.entrywise("Not", [self == other])
+
+    def __and__(self, other: Any) -> Any:
+        return self.builder.entrywise("And", [self, other])
+
+    def __or__(self, other: Any) -> Any:
+        return self.builder.entrywise("Or", [self, other])
+
+    __hash__ = object.__hash__
+
     def _derived(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
-        promised = form == (self.builder.model_builder.real, self.straight)
+        promised = form == (self.builder.real, self.straight)
         name: str = self.builder.named(self.label, promised)
         self.forms[form] = name
         self.builder.node(operator, [source], [name], name, **attributes)
@@ -143,8 +127,8 @@ class StoredValue(Value):
         self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
-        if (self.weight and kind == BOOL) or (kind != self.builder.model_builder.real and not self._is_whole(kind)):
-            kind = self.builder.model_builder.real  # the other follows from it
+        if (self.weight and kind == BOOL) or (kind != self.builder.real and not self._is_whole(kind)):
+            kind = self.builder.real  # the other follows from it
         with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
@@ -184,7 +168,7 @@ class InputValue(Value):
         builder.fed.append(self)
 
     def begin(self, kind: int, order: Order) -> None:
-        kind = self.builder.model_builder.real if self.builder.inside else self.kind or kind
+        kind = self.builder.real if self.builder.inside else self.kind or kind
         name = self.forms[kind, self.straight] = self.builder.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 
@@ -195,10 +179,63 @@ class InputValue(Value):
 
     def _widen(self, info: ValueInfoProto) -> None:
         """What was taken for truth values is numbers as well: those become the input, and the truth values follow."""
-        truth, real = self.builder.named(info.name), self.builder.model_builder.real
+        truth, real = self.builder.named(info.name), self.builder.real
         for node in self.builder.nodes:
             node.input[:] = [truth if each == info.name else each for each in node.input]
         self.builder.node("Cast", [info.name], [truth], truth, to=BOOL)
         self.builder.nodes.insert(0, self.builder.nodes.pop())
         self.forms[BOOL, self.straight], self.forms[real, self.straight] = truth, info.name
         info.type.tensor_type.elem_type = real
+
+
+class ArrayFunctions:
+    """The functions of an array library that rules and selections call. NumPy's names; ONNX's operators."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder, self.__name__ = builder, "onnx"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        rule = RULES[rule_for(name)[0]]
+        return lambda *operands: self.builder.rule(rule, operands)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        return self.builder.entrywise("Where", [condition, a, b])
+
+    def take(self, x: Value, places: Any, axis: int) -> Any:
+        places = np.asarray(places)
+        shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        steps = np.unique(np.diff(places)) if places.ndim == 1 else places[:0]
+        if len(steps) == 1 and steps[0]:
+            last = places[-1] + steps[0]
+            ends = ([places[0]], [last if last >= 0 else -LAST], [axis], steps)
+            return self.builder.emit("Slice", [x, *map(np.array, ends)], [shape])[0]
+        return self.builder.emit("Gather", [x, places], [shape], axis=axis)[0]
+
+    def full_like(self, pattern: Any, value: float) -> Any:
+        return self.builder.constant(float(value))
+
+    # --- rules that ONNX lacks, with all their digits ---
+
+    def square(self, a: Any) -> Any:
+        return a * a
+
+    def expm1(self, a: Any) -> Any:
+        return self.tanh(0.5 * a) * (self.exp(a) + 1.0)
+
+    def log1p(self, a: Any) -> Any:
+        return self.where(abs(a) < 0.5, 2.0 * self.arctanh(a / (a + 2.0)), self.log(1.0 + a))
+
+    def hypot(self, a: Any, b: Any) -> Any:
+        a, b = abs(a), abs(b)
+        large, small = self.maximum(a, b), self.minimum(a, b)
+        slope = small / large
+        return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
+
+    def remainder(self, a: Any, b: Any) -> Any:
+        rest = self.builder.entrywise("Mod", [a, b], fmod=1)
+        return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
+
+    def arctan2(self, a: Any, b: Any) -> Any:
+        left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
+        right = self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b))
+        return self.where(left, right + self.where(below, -math.pi, math.pi), right)  # -0.0 + 0.0 would be 0.0
