@@ -11,8 +11,7 @@ from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
 from naive_graph.errors import FeedError
-from naive_graph.interop.onnx.import_graph import unsupported
-from naive_graph.interop.onnx.import_values import mapping_of
+from naive_graph.interop.onnx.import_graph import mapping_of, unsupported
 from naive_graph.interop.onnx.network import OnnxNetwork
 from naive_graph.interop.onnx.reading import OnnxContent, read
 from naive_graph.interop.onnx.steps import check_known

@@ -300,7 +300,7 @@ def test_a_word_that_resizing_does_not_know_is_refused():
 
 
 def test_a_graph_that_is_begun_anew_while_a_file_is_read_is_not_the_files_fault(monkeypatch):
-    real = OnnxBuilder._results
-    monkeypatch.setattr(OnnxBuilder, "_results", lambda builder, step: (Graph.renew(), real(builder, step))[1])
+    real = OnnxBuilder.results
+    monkeypatch.setattr(OnnxBuilder, "results", lambda builder, step: (Graph.renew(), real(builder, step))[1])
     with pytest.raises(StaleNodeError):
         from_onnx(mlp(2))

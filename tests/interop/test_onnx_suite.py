@@ -8,8 +8,7 @@ import onnx_suite as suite
 from onnx import TensorProto, defs, helper
 
 from naive_graph.errors import NumericError
-from naive_graph.interop.onnx.import_graph import IMPORT_RULES, unsupported
-from naive_graph.interop.onnx.import_values import mapping_of
+from naive_graph.interop.onnx.import_graph import IMPORT_RULES, mapping_of, unsupported
 from naive_graph.interop.onnx.steps import Application
 
 # In forward mode a slope that is infinite meets a 0, which is NaN.

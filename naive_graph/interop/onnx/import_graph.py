@@ -1,33 +1,35 @@
-"""Building: each step becomes the operator that its row's mapping names."""
+"""Building: each step of an ONNX file becomes the operator that its row's mapping names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import FunctionProto, TensorProto, defs
+from onnx import FunctionProto, TensorProto, defs, helper
 
-from ...errors import (
-    ImportAttributeError,
-    ImportModelError,
-    NaiveGraphError,
-    StaleNodeError,
-    UnknownOperatorError,
-)
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError, UnknownOperatorError
 from ...tensor.base import TensorNode
+from ...tensor.operators.kinds import OfRule
+from ...tensor.operators.mapping import Name
+from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
-from ..network import BuiltGraph
+from .. import builder
+from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, truncated
+from ..network import BuiltGraph, listed
+from ..weights import StoredWeights
 from .arrays import entry_type
 from .custom_ops import rebuild_call
 from .function_bodies import expand_body, has_body
-from .import_values import WHOLE, Values, check_attributes, mapping_of, operands, properties
 from .inference import KNOWN_ONLY, check_entries, evaluate, schema_of, size_of_results, types_of_results
 from .steps import Application
 
-ImportRule = Callable[["OnnxBuilder", Application], Sequence[Any]]
-IMPORT_RULES: dict[str, ImportRule] = {}  # operators that take more than their row's mapping; see preparing.py
+IMPORT_RULES: dict[str, ImportRule] = {}  # operators that take more than their row's mapping; see import_rules.py
+import_rule = partial(builder.import_rule, IMPORT_RULES)
+WHOLE = {getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
+         if hasattr(TensorProto, f"{sign}INT{bits}")}  # fmt: skip
 # Operators that compute fractions of whole numbers, and drop them: towards 0.
 FRACTIONS = {
     "Div", "Gemm", "GridSample", "Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Resize",
@@ -36,14 +38,12 @@ FRACTIONS = {
 LARGEST_WHOLE = 2**53  # up to which float64 has all whole numbers
 
 
-def import_rule(*ops: str) -> Callable[[ImportRule], ImportRule]:
-    """Enter a function of (builder, step) that gives the results of these operators."""
+def mapping_of(op: str, opset: int, domain: str = "") -> tuple[Row, Name] | None:
+    """The row that stands for an operator in this opset, and how it is called there.
 
-    def define(function: ImportRule) -> ImportRule:
-        IMPORT_RULES.update(dict.fromkeys(ops, function))
-        return function
-
-    return define
+    In a domain besides ONNX's own there are the names that rows have there and ONNX has not.
+    """
+    return None if domain and defs.has(op) else TABLE.mapping("onnx", op, opset)
 
 
 def unsupported(step: Application) -> str:
@@ -68,25 +68,57 @@ def own_function(step: Application) -> FunctionProto | None:
     return function if isinstance(function, FunctionProto) else None
 
 
-class OnnxBuilder(Values):
-    """The values of a graph, and how each step adds to them."""
+class OnnxBuilder(StepBuilder):
+    """The values of a graph of ONNX. types: ONNX's, of all values by their names."""
 
-    def take(self, step: Application) -> None:
-        """Give a step's results their values. Raises ImportModelError, which names the step."""
-        try:
-            results = self._results(step)
-        except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
-            raise
-        except NaiveGraphError as error:
-            raise ImportModelError(f"{step.label}: {error}") from None
-        for name, value in zip(step.outputs, results):
-            if name and value is not None:
-                self.values[name] = value
-        kept = [each for each in results if isinstance(each, TensorNode)]
-        if kept:
-            self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
+    def __init__(self, weights: StoredWeights, types: Mapping[str, int], most: int) -> None:
+        super().__init__(weights, most)
+        self.types = dict(types)
 
-    def _results(self, step: Application) -> Sequence[Any]:
+    def hold(self, size: int, what: str) -> None:
+        self.made += size
+        if self.made > self.most:
+            raise ImportModelError(
+                f"{what} would bring what the file's constants make to {self.made:_} bytes, and most is {self.most:_}. "
+                f"If that is meant, say most={2 * self.made:_}."
+            )
+
+    def check_shape(self, shape: Sequence[int], what: str) -> None:
+        check_entries(shape, what)
+
+    def advice(self, value: TensorNode) -> str:
+        inputs, weights = inputs_behind(value)
+        if not inputs:
+            return f"It is computed from {listed(weights)}: leave these out of from_onnx(..., parameters=[...])."
+        said, many = ", ".join(f"{each!r}: ..." for each in inputs), "s" * (len(inputs) > 1)
+        options = " ".join(f"--known {each}=..." for each in inputs)
+        return (
+            f"It is computed from the input{many} {listed(inputs)}: give from_onnx(..., known={{{said}}}), or on the "
+            f"command line {options}."
+        )
+
+    def type(self, step: Application, place: int) -> int:
+        """ONNX's type of an input's entries."""
+        return self.types.get(step.inputs[place], int(TensorProto.FLOAT))
+
+    def is_whole(self, step: Application, place: int) -> bool:
+        """Whether an input's entries are whole numbers."""
+        return self.type(step, place) in WHOLE
+
+    def attributes(self, step: Application, mapping: Name) -> dict[str, Any]:
+        return {name: attribute_value(step, each) for name, each in step.attributes.items()}
+
+    def operands(self, step: Application, row: Row, mapping: Name, read: Any = None) -> dict[str, Any]:
+        """The operands of a row. Two of a rule: all but the last input, joined by it, and the last."""
+        if not (isinstance(row, OfRule) and row.rule.arity != 1) and row.name not in ("maximum", "minimum"):
+            return super().operands(step, row, mapping, read)
+        given = [self.operand(step, place) for place in range(len(step.inputs))]
+        given = given * 2 if len(given) == 1 else given
+        while len(given) > len(row.operand_names):
+            given[:2] = [row(*given[:2])]
+        return dict(zip(row.operand_names, given))
+
+    def results(self, step: Application) -> Sequence[Any]:
         function = own_function(step)
         if function is not None:
             found = rebuild_call(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
@@ -162,9 +194,9 @@ class OnnxBuilder(Values):
 
         instead: another row, which takes the same.
         """
-        row, mapping = mapping_of(step.op, step.opset) or _none(step)
+        row, mapping = mapping_of(step.op, step.opset) or no_row(step)
         try:
-            values = operands(self, step, row, mapping) | properties(self, step, row, mapping) | changed
+            values = self.operands(step, row, mapping) | self.properties(step, row, mapping) | changed
             row = instead or row
         except ImportAttributeError as error:
             if not has_body(step) or isinstance(error.value, str):  # ONNX's own text asks for no unknown word
@@ -175,7 +207,7 @@ class OnnxBuilder(Values):
 
     def by_body(self, step: Application) -> Sequence[Any]:
         """The results of what ONNX says that an operator is made of."""
-        for each in expand_body(step, self._typed) if has_body(step) else _none(step):
+        for each in expand_body(step, self._typed) if has_body(step) else no_row(step):
             if unsupported(each):
                 raise UnknownOperatorError(f"There is nothing here for {each.op}, of which ONNX makes {step.label}.")
             self.take(each)
@@ -183,16 +215,6 @@ class OnnxBuilder(Values):
 
     def _typed(self, name: str) -> tuple[int, tuple[int, ...]]:
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
-
-    def applied(self, step: Application, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
-        known = row.result_shape(row.bound((), values)) if row.shape else None
-        for shape in known if isinstance(known, list) else [known or ()]:
-            check_entries(shape, step.label)
-        result = row(**values, name=step.name)
-        results = result if isinstance(result, tuple) else [result]
-        for node in results if known is None else ():
-            check_entries(node.shape, step.label)
-        return results
 
 
 def is_ours(array: Any) -> bool:
@@ -206,15 +228,35 @@ def is_exact(array: Any) -> bool:
     return not whole or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
 
 
-def truncated(value: Any, name: str) -> Any:
-    """A number without its fraction."""
-    return value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0), name=name)
-
-
-def _none(step: Application) -> Any:
-    raise ImportModelError(f"{step.label} has no row here.")
-
-
 def cast_to(builder: OnnxBuilder, step: Application) -> int:
     """The type that a Cast or CastLike gives."""
     return builder.type(step, 1) if step.op == "CastLike" else int(step.attributes["to"].i)
+
+
+def check_attributes(step: Application, schema: Any) -> None:
+    """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
+    for name, each in step.attributes.items():
+        if name not in schema.attributes:
+            raise ImportAttributeError(
+                step.label, name, attribute_value(step, each), f"{step.op} has none of this name."
+            )
+        if each.type != schema.attributes[name].type.value:
+            raise ImportAttributeError(step.label, name, attribute_value(step, each), "It is of another type.")
+    for name, said in schema.attributes.items():
+        if said.required and name not in step.attributes:
+            raise ImportAttributeError(step.label, name, None, "It must be there.")
+
+
+def attribute_value(step: Application, attribute: Any) -> Any:
+    """An attribute as a number, a text or a list."""
+    value = helper.get_attribute_value(attribute)
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+        if attribute.type == attribute.INTS:
+            return [max(-LARGEST, min(each, LARGEST)) for each in value]  # ends beyond all ends are written so
+        if attribute.type in (attribute.FLOATS, attribute.STRINGS):
+            return [each.decode() if isinstance(each, bytes) else each for each in value]
+    except UnicodeDecodeError:
+        raise ImportAttributeError(step.label, attribute.name, value, "It is no text.") from None
+    return value

@@ -15,7 +15,7 @@ from ...sequential.model import Sequential
 from ...sequential.network import Streams
 from .custom_ops import DOMAIN
 from .export_layers import SAID
-from .import_values import attribute_value
+from .import_graph import attribute_value
 from .reading import OnnxContent, read
 from .steps import Application
 

@@ -12,9 +12,9 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, reduce
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
+from ..builder import truncated
 from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
-from .import_graph import OnnxBuilder, cast_to, import_rule, truncated
-from .import_values import attribute_value
+from .import_graph import OnnxBuilder, attribute_value, cast_to, import_rule
 from .steps import Application
 
 WIDE = {TensorProto.INT64, TensorProto.INT32}

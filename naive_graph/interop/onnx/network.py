@@ -18,8 +18,7 @@ from ..summary import SummaryContent, format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
 from .custom_ops import operator_name
-from .import_graph import OnnxBuilder, own_function, unsupported
-from .import_values import mapping_of
+from .import_graph import OnnxBuilder, mapping_of, own_function, unsupported
 from .inference import check_entries
 from .reading import OnnxContent, read
 from .steps import Application, check_known

@@ -17,7 +17,7 @@ from ..network import Port
 from ..validate_args import check_names, check_parameter_names
 from . import custom_ops, sklearn_models
 from .arrays import array_of, type_name
-from .import_values import mapping_of
+from .import_graph import mapping_of
 from .steps import Application, captured_names, find_needed_steps, inline_functions, rename_reads, sort_steps, text
 
 OLDEST = 7  # opset

@@ -3,7 +3,7 @@
 files, values       bytes or text to a GraphDef; its attributes and tensors as Python's and NumPy's
 steps               nodes in an order in which they can be built, functions unfolded
 folding, building   what is known is computed at once; each step as the row of its name
-special, rewrites   operators that are no row: constants, inputs, shapes, casts; rows that mean something else there
+import_rules        operators that are no row: constants, shapes, casts; rows that mean something else there
 reading             all that a file says, checked
 network             `from_tensorflow`, and what it gives
 """

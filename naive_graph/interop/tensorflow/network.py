@@ -13,12 +13,12 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
-from ..network import BuiltGraph, Port, Sizes
+from ..network import BuiltGraph, InputLeaf, Port, Sizes
 from ..summary import SummaryContent, format_summary
 from ..weights import StoredWeights
-from .building import IMPORT_RULES, KnownArray, TensorFlowBuilder, mapping_of
+from .building import IMPORT_RULES, TensorFlowBuilder, mapping_of
 from .reading import TensorFlowContent, check_known, read
-from .steps import PASSED
+from .steps import PASSED, value_name
 from .values import Type, dtype, type_name
 
 
@@ -36,25 +36,30 @@ class TensorFlowNetwork(network.ImportedNetwork):
         return dtype(Type(slot.type), slot.name)  # type: ignore[no-any-return]
 
     def build(self, sizes: Sizes) -> BuiltGraph:
-        shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}
-        builder = TensorFlowBuilder(self.weights, self.scopes, self.content.arrays, shapes, self.most)
+        builder = TensorFlowBuilder(self.weights, self.content.arrays, self.most)
+        inputs = {slot.name: InputLeaf(shape, slot.name, self.dtype(slot)) for slot, shape in zip(self.slots, sizes)}
+        for name, leaf in inputs.items():
+            builder.check_shape(leaf.shape, f"Placeholder {name!r}")
+            if leaf.dtype.kind != "f":
+                builder.whole.add(leaf)
+        builder.values |= inputs
         with self.scopes.building():
             for step in self.content.steps:
+                self.scopes.enter(step.name)
                 builder.take(step)
             outputs = {written: _output(builder, *place) for written, place in self.content.outputs.items()}
-        found = {step.name: _known_by(builder.results[step.name]) for step in self.content.steps}
-        inputs = {slot.name: builder.inputs[slot.name] for slot in self.slots}
-        return BuiltGraph(inputs, outputs, {name: each for name, each in found.items() if each is not None})
+        return BuiltGraph(inputs, outputs, {**builder.constants, **builder.nodes})
 
     def advice(self, names: Collection[str]) -> str:
         return f"say them: from_tensorflow(..., shapes={dict.fromkeys(names, (1, 28, 28, 1))})"
 
 
 def _output(builder: TensorFlowBuilder, name: str, place: int) -> TensorNode:
-    found = builder.results[name]
-    if place >= len(found):
-        raise ImportModelError(f"Node {name!r} gives {len(found)} results here; there is no {name}:{place}.")
-    return builder.node(found[place])
+    value = value_name(name, place)
+    if value not in builder.values:
+        found = sum(each.partition(":")[0] == name for each in builder.values)
+        raise ImportModelError(f"Node {name!r} gives {found} results here; there is no {value}.")
+    return builder.tensor(builder.origins.get(value, value))
 
 
 def described_as(content: TensorFlowContent, title: str) -> str:
@@ -71,14 +76,6 @@ def _here(op: str) -> str:
     """What stands for an operator here."""
     found = mapping_of(op)
     return found[0].name if found else "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
-
-
-def _known_by(results: Sequence[Any]) -> Any:
-    """A step's node, or several; None where it is a constant that no tensor reads."""
-    nodes = [each.leaf if isinstance(each, KnownArray) else each for each in results]
-    if None in nodes or not nodes:
-        return None
-    return nodes[0] if len(nodes) == 1 else tuple(nodes)
 
 
 def from_tensorflow(

@@ -11,11 +11,10 @@ from ...tensor.base import checked_shape
 from ..infer_trainable import find_trainable, use_of
 from ..network import Port, listed
 from ..validate_args import check_names, check_parameter_names
-from . import rewrites, special  # noqa: F401 - they enter what needs more than its row
-from .building import IMPORT_RULES, label, mapping_of
+from .building import IMPORT_RULES, mapping_of
 from .files import FREEZE, graph_of
-from .rewrites import COUNTED, MOST_PARTS
-from .steps import PASSED, GraphStep, ordered, steps_of
+from .import_rules import COUNTED, MOST_PARTS  # which enters what needs more than its row
+from .steps import PASSED, GraphStep, node_of, ordered, steps_of
 from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
@@ -59,7 +58,7 @@ def read(
 def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
     """The node and the place among its results, for each output as it is written."""
     if outputs is None:
-        read = {name for step in steps.values() for name, _ in step.inputs}
+        read = {node_of(value) for step in steps.values() for value in step.inputs}
         found = [name for name in top if name not in read and steps[name].op not in SILENT]
         if not found:
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
@@ -108,27 +107,27 @@ def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int,
 def _slot(step: GraphStep, given: Sequence[int] | None) -> Port:
     """A Placeholder: extents that the file leaves open are None."""
     kind = step.attributes.get("dtype", Type(1))
-    dtype(kind, label(step))
+    dtype(kind, step.label)
     stated = step.attributes.get("shape")
     if stated is not None and not isinstance(stated, list):
-        raise ImportAttributeError(label(step), "shape", stated, "Due is a shape.")
+        raise ImportAttributeError(step.label, "shape", stated, "Due is a shape.")
     if given is not None and stated is not None:
         if len(given) != len(stated) or any(due not in (-1, each) for due, each in zip(stated, given)):
-            raise ImportModelError(f"{label(step)} has the shape {stated} in the file; shapes says {tuple(given)}.")
+            raise ImportModelError(f"{step.label} has the shape {stated} in the file; shapes says {tuple(given)}.")
     extents = given if given is not None else stated
     if extents is None or -1 in extents:
         return Port(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
     try:
         return Port(step.name, kind.number, checked_shape(extents))
     except ShapeError as error:
-        raise ImportModelError(f"{label(step)}: {error}") from None
+        raise ImportModelError(f"{step.label}: {error}") from None
 
 
 def _array(step: GraphStep) -> Any:
     value = step.attributes.get("value")
     if not hasattr(value, "tensor_shape"):
-        raise ImportAttributeError(label(step), "value", value, "It must be there, a tensor.")
-    return tensor(value, label(step))
+        raise ImportAttributeError(step.label, "value", value, "It must be there, a tensor.")
+    return tensor(value, step.label)
 
 
 def _learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
@@ -138,6 +137,6 @@ def _learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Map
     uses = []
     for step in order:
         row = mapping_of("Identity" if step.op in PASSING else step.op)
-        uses.append(use_of(step.op, row, [name for name, _ in step.inputs], [step.name], None))
+        uses.append(use_of(step.op, row, [*map(node_of, step.inputs)], [step.name], None))
     inputs = (step.name for step in order if step.op == "Placeholder")
     return find_trainable(uses, shapes, inputs, (name for name, _ in outputs.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import count
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError
@@ -25,12 +26,33 @@ RESULTS: dict[str, Sequence[str]] = {
 
 
 class GraphStep(NamedTuple):
-    """A node: what it applies, to which results of which nodes, with which attributes."""
+    """A node: what it applies, to which values, with which attributes. A value is called `node`, or `node:1`."""
 
     name: str
     op: str
-    inputs: Sequence[tuple[str, int]]
+    inputs: Sequence[str]
     attributes: Mapping[str, Any]
+
+    opset = None  # what ONNX has
+
+    @property
+    def label(self) -> str:
+        """How messages speak of it."""
+        return f"{self.op} {self.name!r:.200}"
+
+    @property
+    def outputs(self) -> Iterator[str]:
+        """The names of all results that it may have."""
+        return (value_name(self.name, place) for place in count())
+
+
+def value_name(node: str, place: int) -> str:
+    return f"{node}:{place}" if place else node
+
+
+def node_of(value: str) -> str:
+    """The name of the node that gives a value."""
+    return value.partition(":")[0]
 
 
 class Body:
@@ -54,8 +76,8 @@ class Body:
             return self.attributes.get(value.placeholder)
         return value.func.name if kind == "func" else attribute(value)
 
-    def source(self, written: str) -> tuple[str, int]:
-        """The node and the place among its results: `x`, `x:1`; in a function `argument`, `x:result:0`."""
+    def source(self, written: str) -> str:
+        """The value that is written `x`, `x:1`; in a function `argument`, `x:result:0`."""
         name, _, place = written.partition(":")
         if self.depth and ":" in place:
             result, _, place = place.partition(":")
@@ -65,7 +87,7 @@ class Body:
             first = 0
         if place and not (place.isascii() and place.isdecimal() and len(place) < 10):
             raise ImportModelError(f"The input {written!r} of a node is not written as 'node:1'.")
-        return self.prefix + name, first + int(place or 0)
+        return value_name(self.prefix + name, first + int(place or 0))
 
 
 def steps_of(graph: Any) -> dict[str, GraphStep]:
@@ -86,7 +108,7 @@ def steps_of(graph: Any) -> dict[str, GraphStep]:
                 step = GraphStep(step.name, PASSED, returned, {})
             _enter(step, found, body.depth)
     for step in found.values():
-        lost = [name for name, _ in step.inputs if name not in found]
+        lost = [name for name in map(node_of, step.inputs) if name not in found]
         if lost:
             raise ImportModelError(f"Node {step.name!r} takes {listed(lost)}, and no node is called so.")
     return found
@@ -128,11 +150,11 @@ def ordered(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[Graph
     """The steps that these need, and they, sources first. Raises ImportModelError for a cycle."""
     needed, waiting = dict.fromkeys(wanted), list(wanted)
     while waiting:
-        for name, _ in steps[waiting.pop()].inputs:
+        for name in map(node_of, steps[waiting.pop()].inputs):
             if name not in needed:
                 needed[name] = None
                 waiting.append(name)
-    sources = {name: [source for source, _ in steps[name].inputs] for name in steps if name in needed}
+    sources = {name: [*map(node_of, steps[name].inputs)] for name in steps if name in needed}
     try:
         return [steps[name] for name in TopologicalSorter(sources).static_order()]
     except CycleError as error:

@@ -1,0 +1,199 @@
+"""Building: the values of a file's graph by name, and how each step adds the operator that its row's mapping names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ImportModelError, NaiveGraphError, StaleNodeError
+from ..tensor.base import TensorNode
+from ..tensor.differentiate import BEHIND, ancestors
+from ..tensor.nodes import LeafNode, LeafType
+from ..tensor.operators.mapping import ALL, Input, Name, Permuted
+from ..tensor.operators.row import Row
+from ..tensor.operators.signature import RowParameter
+from ..tensor.operators.table import TABLE
+from .network import InputLeaf
+from .row_properties import read_properties
+from .weights import StoredWeights, Weight
+
+Step = Any  # op, name, label, inputs and outputs (names of values), attributes, opset
+ImportRule = Callable[[Any, Any], Sequence[Any]]
+
+
+def import_rule(rules: dict[str, ImportRule], *ops: str) -> Callable[[ImportRule], ImportRule]:
+    """Enter a function of (builder, step) that gives the results of these operators."""
+
+    def define(function: ImportRule) -> ImportRule:
+        rules.update(dict.fromkeys(ops, function))
+        return function
+
+    return define
+
+
+class StepBuilder:
+    """The values of a graph: arrays that are known, weights, and tensor nodes. A subclass knows one file format.
+
+    most: how many bytes a file's constants may make. nodes: what each step gave, by its name.
+    """
+
+    def __init__(self, weights: StoredWeights, most: int) -> None:
+        self.weights, self.most, self.made = weights, most, 0
+        self.values: dict[str, Any] = {}
+        self.nodes: dict[str, Any] = {}
+        self.constants: dict[str, LeafNode] = {}
+
+    def results(self, step: Step) -> Sequence[Any]:
+        """A step's results: arrays or nodes."""
+        raise NotImplementedError
+
+    def attributes(self, step: Step, mapping: Name) -> dict[str, Any]:
+        """A step's attributes, as Python's values."""
+        raise NotImplementedError
+
+    def hold(self, size: int, what: str) -> None:
+        """Count bytes that are made of the file. Raises ImportModelError if they are too many."""
+        raise NotImplementedError
+
+    def check_shape(self, shape: Sequence[int], what: str) -> None:
+        """Raises ImportModelError if a tensor of this shape would be too large."""
+        raise NotImplementedError
+
+    def advice(self, value: TensorNode) -> str:
+        """How to make a value known before the network runs."""
+        raise NotImplementedError
+
+    # --- what a step reads ---
+
+    def value(self, name: str) -> Any:
+        """An array that is known, or a node. Raises ImportModelError for a result that no row gives."""
+        if name in self.weights:
+            return self.weights[name]
+        if name not in self.values:
+            raise ImportModelError(f"{name!r} is a further result of its operator, which is not given here.")
+        return self.values[name]
+
+    def input(self, step: Step, place: int) -> Any:
+        """One input; None if it is left out."""
+        name = step.inputs[place] if -len(step.inputs) <= place < len(step.inputs) else ""
+        return self.value(name) if name else None
+
+    def operand(self, step: Step, place: int) -> Any:
+        """One input as a tensor node; None if it is left out."""
+        return None if self.input(step, place) is None else self.tensor(step.inputs[place])
+
+    def tensor(self, name: str) -> TensorNode:
+        """A value as a tensor node."""
+        value = self.value(name)
+        if isinstance(value, Weight):
+            self.weights.used[value.name or ""] = value  # of which there may be other names
+        return self.node(name, value) if isinstance(value, np.ndarray) else value
+
+    def node(self, name: str, array: Any) -> LeafNode:
+        """A known array as a constant."""
+        if name not in self.constants:
+            if not array.size or array.dtype.kind not in "biuf":
+                raise ImportModelError(
+                    f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers: it has entries."
+                )
+            if name in self.weights:
+                return self.weights.constant(name)
+            self.hold(8 * array.size, repr(name))
+            self.constants[name] = Weight(array, name, LeafType.CONSTANT)
+        return self.constants[name]
+
+    def known(self, step: Step, place: int) -> Any:
+        """One input as an array; None if it is left out. Raises ImportModelError if it is not known yet."""
+        value = self.input(step, place)
+        if isinstance(value, Weight):
+            return np.asarray(value._value)
+        if isinstance(value, TensorNode):
+            raise ImportModelError(
+                f"{step.label}: {step.inputs[place]!r} must be known before the network runs. {self.advice(value)}"
+            )
+        return value
+
+    # --- what a step becomes ---
+
+    def take(self, step: Step) -> None:
+        """Give a step's results their values. Raises ImportModelError, which names the step."""
+        try:
+            results = self.results(step)
+        except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
+            raise
+        except (NaiveGraphError, MemoryError) as error:
+            raise ImportModelError(f"{step.label}: {error}") from None
+        self.values |= {name: value for name, value in zip(step.outputs, results) if name and value is not None}
+        kept = [each for each in results if isinstance(each, TensorNode)]
+        if kept:
+            self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
+
+    def applied(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+        """The nodes that a row gives, which have the name of the step."""
+        known = row.result_shape(row.bound((), values)) if row.shape else None
+        for shape in known if isinstance(known, list) else [known or ()]:
+            self.check_shape(shape, step.label)
+        result = row(**values, name=step.name)
+        results = result if isinstance(result, tuple) else [result]
+        for node in results if known is None else ():
+            self.check_shape(node.shape, step.label)
+        return results
+
+    # --- by the mappings that rows carry ---
+
+    def operands(
+        self, step: Step, row: Row, mapping: Name, read: Callable[[Step, int], Any] | None = None
+    ) -> dict[str, Any]:
+        """The operands of a row, by their names. read: how an input is read, as a tensor if not otherwise."""
+        count, read = len(step.inputs), read or self.operand
+        homes = [home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)]
+        taken = {place if place >= 0 else place + count for place in homes}
+        places = [place for place in range(count) if place not in taken]
+        if mapping.operands and ALL in mapping.operands:
+            return {row.operand_names[0]: [
+                read(step, place) for place in places if getattr(self.input(step, place), "size", 0)
+            ]}  # fmt: skip
+        places = list(mapping.operands or places)
+        if len(places) > len(row.operand_names):
+            raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(places)} inputs.")
+        return {name: self._turned(step, each, read) for name, each in zip(row.operand_names, places)}
+
+    def _turned(self, step: Step, place: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
+        """An operand, its axes in our order."""
+        if not isinstance(place, Permuted):
+            return read(step, place)
+        x = read(step, place.position)
+        if x is not None and x.rank != len(place.order):
+            raise ImportModelError(f"{step.label}: {step.inputs[place.position]!r} has {x.rank} axes, not 4.")
+        return None if x is None else TABLE["transpose"](x, list(place.order))
+
+    def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+        """The properties of a row, by their names. Raises ImportAttributeError."""
+
+        def read_input(place: int, parameter: RowParameter) -> Any:
+            given = self.input(step, place)
+            return given if isinstance(given, TensorNode) and parameter.keeps(given) else self.known(step, place)
+
+        def read_shape(place: int) -> Any:
+            return self.operand(step, place).shape
+
+        attributes = self.attributes(step, mapping)
+        return read_properties(row, mapping, step.opset, step.label, attributes, read_input, read_shape)
+
+
+def truncated(value: Any, name: str) -> Any:
+    """A number without its fraction."""
+    return value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0), name=name)
+
+
+def no_row(step: Step) -> Any:
+    raise ImportModelError(f"{step.label} has no row here.")
+
+
+def inputs_behind(value: TensorNode) -> tuple[list[str], list[str]]:
+    """The names of the inputs, and of the weights, that a value is computed from."""
+    leaves: Collection[TensorNode] = ancestors([value], of=BEHIND)
+    inputs, weights = ([each.name or "" for each in leaves if isinstance(each, kind)] for kind in (InputLeaf, Weight))
+    return inputs, weights

@@ -1,0 +1,311 @@
+"""Import rules: operators of TensorFlow that are no row, or that mean a little else than their row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.catalogue import held
+from ...errors import ImportAttributeError, ImportModelError
+from ...tensor.base import TensorNode, size_of
+from ...tensor.operators.table import TABLE
+from ..weights import Weight
+from .building import TensorFlowBuilder, import_rule, mapping_of
+from .folding import FOLDED
+from .steps import PASSED, GraphStep, value_name
+from .values import MOST_REPEATED, dtype
+
+MOST_PARTS = 2**12  # that one tensor is taken apart into
+COUNTED = {  # the attribute that says how many parts there are
+    "Unpack": "num", "Split": "num_split", "SplitV": "num_split", "DynamicPartition": "num_partitions",
+}  # fmt: skip
+
+
+@import_rule("Const", "Placeholder")
+def _given(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    return [builder.value(step.name)]
+
+
+@import_rule("NoOp", "Assert")
+def _nothing(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    return []
+
+
+@import_rule(PASSED, "IdentityN")
+def _passed(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    for place, name in enumerate(step.inputs):
+        builder.origins[value_name(step.name, place)] = builder.origins.get(name, name)
+    return [builder.input(step, place) for place in range(len(step.inputs))]
+
+
+@import_rule("Identity", "Snapshot", "PlaceholderWithDefault")
+def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    value = builder.input(step, 0)
+    return (
+        _passed(builder, step)
+        if isinstance(value, (np.ndarray, Weight))
+        else builder.applied(step, TABLE["identity"], {"x": value})
+    )
+
+
+# --- shapes -------------------------------------------------------------------
+
+
+def _constant(step: GraphStep, value: Any, attribute: str = "", kind: Any = np.int32) -> Any:
+    """A constant of the type that an attribute says."""
+    given = step.attributes.get(attribute)
+    return np.asarray(value, dtype(given, step.label, attribute) if given else kind)
+
+
+@import_rule("Shape", "ShapeN")
+def _shape(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    return [_constant(step, builder.input(step, at).shape, "out_type") for at in range(len(step.inputs))]
+
+
+@import_rule("Size")
+def _size(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    return [_constant(step, size_of(builder.input(step, 0).shape), "out_type")]
+
+
+@import_rule("Rank")
+def _rank(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    return [_constant(step, len(builder.input(step, 0).shape))]
+
+
+@import_rule("Fill", "ZerosLike", "OnesLike")
+def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    if step.op == "Fill":
+        shape, value = builder.known(step, 0).ravel().tolist(), builder.known(step, 1).reshape(())
+    else:
+        given = builder.input(step, 0)
+        kind = given.dtype if isinstance(given, np.ndarray) else np.float64
+        shape, value = given.shape, np.asarray(float(step.op == "OnesLike"), kind)
+    if min(shape, default=0) < 0 or size_of(shape) > MOST_REPEATED:
+        raise ImportModelError(f"{step.label} fills the shape {tuple(shape)}: more than {MOST_REPEATED:,} entries.")
+    return [np.broadcast_to(value, shape)]
+
+
+@import_rule("Range")
+def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    start, limit, delta = (builder.known(step, at).reshape(()) for at in range(3))
+    if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
+        raise ImportModelError(
+            f"{step.label}: {start} to {limit} by {delta} is no range of {MOST_REPEATED:,} or fewer."
+        )
+    return [np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype)]
+
+
+@import_rule("FloorDiv", "FloorMod", "Mod", "TruncateMod")
+def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    if any(isinstance(builder.input(step, place), TensorNode) for place in (0, 1)):
+        a, b = (builder.operand(step, place) for place in (0, 1))
+        if step.op != "FloorDiv":
+            return builder.applied(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], {"a": a, "b": b})
+        return builder.applied(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
+    a, b = builder.known(step, 0), builder.known(step, 1)
+    if not b.all() or a.size > 1 < b.size:
+        raise ImportModelError(f"{step.label} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")
+    divide = {"FloorDiv": np.floor_divide, "FloorMod": np.mod}.get(step.op, np.fmod)
+    with np.errstate(all="ignore"):
+        return [divide(a, b)]
+
+
+# --- types --------------------------------------------------------------------
+
+
+@import_rule("Cast")
+def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    kind = dtype(step.attributes.get("DstT"), step.label, "DstT")
+    value = builder.input(step, 0)
+    if isinstance(value, Weight) and kind.kind == "f":
+        return _passed(builder, step)
+    if isinstance(value, (np.ndarray, Weight)):
+        with np.errstate(all="ignore"):
+            return [builder.known(step, 0).astype(kind)]
+    if kind.kind == "b":
+        return builder.applied(step, TABLE["not_equal"], {"a": value, "b": 0.0})
+    if kind.kind != "f" and value not in builder.whole:
+        return builder.truncated(step, value)
+    (made,) = builder.applied(step, TABLE["identity"], {"x": value})
+    if kind.kind == "f":
+        builder.whole.discard(made)
+    return [made]
+
+
+@import_rule("Div", "TruncateDiv", "Pow", "Mean")
+def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """Operators that compute fractions of whole numbers, and drop them."""
+    values = [builder.input(step, place) for place in range(1 if step.op == "Mean" else len(step.inputs))]
+    if step.op == "TruncateDiv":
+        step = step._replace(op="Div")
+    if not all(map(builder.is_whole, values)):
+        return builder.by_row(step)
+    if step.op != "Mean":
+        (found,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
+        return [found] if isinstance(found, np.ndarray) else builder.truncated(step, found)
+    (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # a sum times 1 / count may be below
+    count = size_of(values[0].shape) // size_of(total.shape)
+    if isinstance(total, np.ndarray):
+        return [FOLDED["div"](total, np.array(count, total.dtype))]
+    return builder.truncated(step, TABLE["div"](total, float(count)))
+
+
+@import_rule("StopGradient")
+def _held(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    node: Any = held(builder.operand(step, 0))
+    node.name = step.name
+    return [node]
+
+
+# --- rows that TensorFlow means a little otherwise -----------------------------
+
+
+@import_rule("StridedSlice")
+def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    builder.properties(step, row, mapping)
+    begin, end, steps = (builder.known(step, place).ravel().tolist() for place in (1, 2, 3))
+    masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
+    for name, bits in masks.items():
+        if not isinstance(bits, int) or not 0 <= bits < 2 ** len(begin):
+            raise ImportAttributeError(step.label, name, bits, f"Due are bits for {len(begin)} places.")
+    if not len(begin) == len(end) == len(steps) or 0 in steps:
+        raise ImportModelError(f"{step.label}: {begin}, {end} and {steps} are no begins, ends and steps.")
+    index: list[Any] = []
+    for at, (first, last, by) in enumerate(zip(begin, end, steps)):
+        bit = {name: bits >> at & 1 for name, bits in masks.items()}
+        if bit["ellipsis_mask"]:
+            index.append(...)
+        elif bit["new_axis_mask"]:
+            index.append(None)
+        elif bit["shrink_axis_mask"]:
+            index.append(first)
+        else:
+            index.append(slice(None if bit["begin_mask"] else first, None if bit["end_mask"] else last, by))
+    return [_indexed(builder, step, index)]
+
+
+def _indexed(builder: TensorFlowBuilder, step: GraphStep, index: list[Any]) -> Any:
+    """x[index]: slices, then without the axes of single places, then with new ones."""
+    x = builder.input(step, 0)
+    if isinstance(x, np.ndarray):
+        try:
+            return x[tuple(index)]
+        except IndexError as error:
+            raise ImportModelError(f"{step.label}: {error}.") from None
+    x = builder.operand(step, 0)
+    taken = sum(each is not None and each is not ... for each in index)
+    if index.count(...) > 1 or taken > x.rank:
+        raise ImportModelError(f"{step.label}: {len(index)} places are too many for a tensor of shape {x.shape}.")
+    at = index.index(...) if ... in index else len(index)
+    index = [*index[:at], *[slice(None)] * (x.rank - taken), *index[at + 1 :]]
+    axes = [each for each in index if each is not None]
+    ranges = [_places(step, part, extent) for part, extent in zip(axes, x.shape)]
+    cut = {
+        "begin": [each.start for each in ranges],
+        "end": [each.stop if each.stop >= 0 else -extent - 1 for each, extent in zip(ranges, x.shape)],
+        "steps": [each.step for each in ranges],
+    }
+    single = [at for at, part in enumerate(axes) if isinstance(part, int)]
+    new = [at for at, part in enumerate(each for each in index if not isinstance(each, int)) if part is None]
+    acts = [("slice", cut), *[("squeeze", {"axis": single})] * bool(single)]
+    acts += [("expand_dims", {"axis": new})] * bool(new)
+    for place, (row, properties) in enumerate(acts, 1 - len(acts)):
+        own = step if not place else step._replace(name=f"{step.name}/{row}")
+        (x,) = builder.applied(own, TABLE[row], {"x": x, **properties})
+    return x
+
+
+def _places(step: GraphStep, part: Any, extent: int) -> range:
+    """The places along an axis that a number or a slice means."""
+    if isinstance(part, slice):
+        return range(*part.indices(extent))
+    if not -extent <= part < extent:
+        raise ImportModelError(f"{step.label}: place {part} is beyond an axis of {extent}.")
+    return range(part % extent, part % extent + 1)
+
+
+@import_rule("Select")
+def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """where, whose condition, a vector, may be of whole slices."""
+    condition = builder.operand(step, 0)
+    rank = builder.operand(step, 1).rank
+    if condition.rank == 1 < rank:
+        own = step._replace(name=f"{step.name}/condition")
+        (spread,) = builder.applied(own, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
+        return builder.applied(
+            step, TABLE["where"], {"a": spread, "b": builder.operand(step, 1), "c": builder.operand(step, 2)}
+        )
+    return builder.by_row(step)
+
+
+@import_rule("OneHot")
+def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """A class below 0 is none; our row counts it from the end."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    properties = builder.properties(step, row, mapping)
+    x, depth = builder.operand(step, 0), float(properties["depth"])
+    below = builder.applied(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
+    own = step._replace(name=f"{step.name}/known")
+    (x,) = builder.applied(own, TABLE["where"], {"a": below, "b": depth, "c": x})
+    return builder.applied(step, row, {"x": x, **properties})
+
+
+@import_rule("Conv2DBackpropInput")
+def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """Where paddings are explicit, what the result has beyond them lies at its end; our row would centre it."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
+    if isinstance(values["padding"], tuple):
+        wanted = values.pop("output_shape")
+        small = row.result_shape(row.bound((), values))
+        sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
+        values["output_padding"] = [each - extent for each, extent in zip(wanted, sides)]
+    return builder.applied(step, row, values)
+
+
+@import_rule("SplitV")
+def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """One of the sizes may be -1: what the others leave."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    properties = builder.properties(step, row, mapping)
+    x, sizes = builder.operand(step, 0), np.ravel(properties["sizes"]).tolist()
+    axis = properties["axis"]
+    if sizes.count(-1) == 1 and -x.rank <= axis < x.rank:
+        rest = x.shape[axis] - sum(sizes) - 1
+        sizes = [rest if each == -1 else each for each in sizes]
+    return builder.applied(step, row, {"x": x, "axis": axis, "sizes": sizes})
+
+
+@import_rule("Unpack", "Split", "DynamicPartition")
+def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """How many results there are stands in an attribute, and is not to be enormous."""
+    name = COUNTED[step.op]
+    count = step.attributes.get(name)
+    if type(count) is not int or not 0 < count <= MOST_PARTS:
+        raise ImportAttributeError(step.label, name, count, f"Due are 1 to {MOST_PARTS:,} parts.")
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    if step.op == "Unpack":
+        shape, axis = builder.input(step, 0).shape, builder.properties(step, row, mapping)["axis"]
+        if -len(shape) <= axis < len(shape) and shape[axis] != count:
+            raise ImportAttributeError(step.label, name, count, f"The shape {shape} has other parts along {axis}.")
+    return builder.by_row(step)
+
+
+@import_rule("Erfc")
+def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    own = step._replace(name=f"{step.name}/erf")
+    (below,) = builder.applied(own, TABLE["erf"], {"x": builder.operand(step, 0)})
+    return builder.applied(step, TABLE["sub"], {"a": 1.0, "b": below})
+
+
+@import_rule("TopKV2", "Cumsum")
+def _pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """Each entry meets every other one along the axis, all at once."""
+    shape, axis = builder.input(step, 0).shape, -1 if step.op == "TopKV2" else builder.known(step, 1)
+    if shape and np.size(axis) == 1 and -len(shape) <= int(axis) < len(shape):
+        builder.check_shape((*shape, shape[int(axis)]), step.label)
+    return builder.by_row(step)
