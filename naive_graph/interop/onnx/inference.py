@@ -40,7 +40,7 @@ def schema_of(op: str, opset: int) -> Any:
 def node_of(step: Application) -> NodeProto:
     """A step as ONNX's message."""
     node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)
-    node.attribute.extend(bound(step.attributes))
+    node.attribute.extend(step.attributes.values())
     return node
 
 
@@ -57,16 +57,6 @@ def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
         raise ImportModelError(f"{step.label} cannot be computed: {error}".rstrip(".") + ".") from None
     there = iter(found)
     return [np.asarray(next(there)) if each else None for each in step.outputs]
-
-
-def bound(attributes: Mapping[str, Any]) -> Any:
-    """The attributes by their own names: in a function they may refer to those of its call."""
-    for name, each in attributes.items():
-        if each.name != name:
-            copied = type(each)()
-            copied.CopyFrom(each)
-            copied.name, each = name, copied
-        yield each
 
 
 def size_of_results(step: Application, given: Mapping[str, Any]) -> int:

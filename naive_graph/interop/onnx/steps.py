@@ -51,9 +51,6 @@ class _Body(NamedTuple):
     opsets: Mapping[str, int]
 
 
-Key = tuple[str, str]  # a function's domain and name
-
-
 def inline_functions(
     nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int], names: Mapping[str, str] = {},
     prefix: str = "",
@@ -63,47 +60,28 @@ def inline_functions(
     names: what values are called; prefix: before the names of all others.
     """
     known = {(each.domain, each.name): each for each in functions}
-    _check_size(nodes, known)
     stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
-    found: list[Application] = []
+    found, count = list[Application](), 0
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
         if node is None:
             stack.pop()
             continue
+        count += 1
+        if count > MOST_STEPS:
+            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
         step = _step(node, body)
         function = known.get((node.domain, node.op_type))
         if function is None:
             found.append(step)
         elif is_ours(function):
             found.append(step._replace(attributes={"function": function}))
+        elif len(stack) > DEEPEST:
+            raise ImportModelError(f"Function {node.op_type!r} is called {DEEPEST} functions deep, or in a circle.")
         else:
             stack.append(_called(function, step))
     return found
-
-
-def _check_size(nodes: Iterable[Any], known: Mapping[Key, Any]) -> None:
-    """Raises ImportModelError if the nodes are too many, or too deep, with all functions spelt out."""
-    top = ("", "")
-    calls = {top: [(each.domain, each.op_type) for each in nodes]}
-    sizes: dict[Key, int] = {}
-    waiting, opened = [top], set[Key]()
-    while waiting:
-        key = waiting[-1]
-        if key not in calls:
-            calls[key] = [(each.domain, each.op_type) for each in known[key].node]
-        inner = [each for each in calls[key] if each in known and each not in sizes]
-        if not inner:
-            sizes[key] = len(calls[key]) + sum(sizes.get(each, 0) for each in calls[key])
-            opened.discard(waiting.pop())
-        elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
-            raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
-        else:
-            opened.add(key)
-            waiting += inner
-        if sizes.get(key, 0) > MOST_STEPS:
-            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
 
 
 def text(name: Any) -> str:
@@ -123,7 +101,8 @@ def _step(node: Any, body: _Body) -> Application:
         if each.ref_attr_name:
             given = body.attributes.get(each.ref_attr_name)
         if given is not None:
-            attributes[text(each.name)] = _apart(given, called)
+            name = text(each.name)
+            attributes[name] = _apart(given, name, called)
     outputs = tuple(map(called, node.output))
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
@@ -131,13 +110,14 @@ def _step(node: Any, body: _Body) -> Application:
     return Application(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
 
 
-def _apart(attribute: Any, called: Callable[[str], str]) -> Any:
-    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive.
+def _apart(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
+    """A copy of an attribute, under this name. As a part of the file's message it would keep all of that alive.
 
     A graph in it calls what is outside as `called` says.
     """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
+    copied.name = name
     rename_reads(copied.g, {name: called(name) for name in captured_names(copied.g)})
     return copied
 
