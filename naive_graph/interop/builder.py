@@ -104,7 +104,7 @@ class StepBuilder:
             self.constants[name] = Weight(array, name, LeafType.CONSTANT)
         return self.constants[name]
 
-    def known(self, step: Step, place: int) -> Any:
+    def known_array(self, step: Step, place: int) -> Any:
         """One input as an array; None if it is left out. Raises ImportModelError if it is not known yet."""
         value = self.input(step, place)
         if isinstance(value, Weight):
@@ -130,7 +130,7 @@ class StepBuilder:
         if kept:
             self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
 
-    def applied(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+    def apply_row(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
         """The nodes that a row gives, which have the name of the step."""
         known = row.result_shape(row.bound((), values)) if row.shape else None
         for shape in known if isinstance(known, list) else [known or ()]:
@@ -158,9 +158,9 @@ class StepBuilder:
         places = list(mapping.operands or places)
         if len(places) > len(row.operand_names):
             raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(places)} inputs.")
-        return {name: self._turned(step, each, read) for name, each in zip(row.operand_names, places)}
+        return {name: self._permute(step, each, read) for name, each in zip(row.operand_names, places)}
 
-    def _turned(self, step: Step, place: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
+    def _permute(self, step: Step, place: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
         """An operand, its axes in our order."""
         if not isinstance(place, Permuted):
             return read(step, place)
@@ -174,7 +174,7 @@ class StepBuilder:
 
         def read_input(place: int, parameter: RowParameter) -> Any:
             given = self.input(step, place)
-            return given if isinstance(given, TensorNode) and parameter.keeps(given) else self.known(step, place)
+            return given if isinstance(given, TensorNode) and parameter.keeps(given) else self.known_array(step, place)
 
         def read_shape(place: int) -> Any:
             return self.operand(step, place).shape
@@ -183,7 +183,7 @@ class StepBuilder:
         return read_properties(row, mapping, step.opset, step.label, attributes, read_input, read_shape)
 
 
-def truncated(value: Any, name: str) -> Any:
+def truncate(value: Any, name: str) -> Any:
     """A number without its fraction."""
     return value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0), name=name)
 

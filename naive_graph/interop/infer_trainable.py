@@ -106,14 +106,14 @@ class Roles:
         for operand, values in use.operands.items():
             for each in values:
                 if self.held.get(each):
-                    self._meet(use, operand, each)
+                    self._combine_with_inputs(use, operand, each)
         self.active.update(use.results)
 
     def _keep(self, use: Use, weights: set[str]) -> None:
         for each in use.results:
             self.held[each] = self.held.get(each, set()) | weights
 
-    def _meet(self, use: Use, operand: str, value: str) -> None:
+    def _combine_with_inputs(self, use: Use, operand: str, value: str) -> None:
         """Weights in a step with what depends on inputs."""
         weights, others = self.held[value], [each for each in use.inputs if each in self.active and each != value]
         if value in self.rows:

@@ -35,7 +35,7 @@ class Port(NamedTuple):
     extents: tuple[int | str | None, ...] | None
 
 
-def named(slot: Port) -> Port:
+def name_open_extents(slot: Port) -> Port:
     """The same, each extent that is open called by a name."""
     extents = slot.extents and tuple(
         f"{slot.name}_{axis}" if each is None else each for axis, each in enumerate(slot.extents)
@@ -54,7 +54,7 @@ def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
             raise ImportModelError(f"sizes={{{name!r}: {shortened(size)}}}: a size is a whole number from 1 on.")
 
 
-def sized(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
+def fix_sizes(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
     """The extents, with numbers for the names that are known."""
     if slot.extents is None:
         return None
@@ -96,7 +96,7 @@ class ImportedNetwork:
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
             raise ImportModelError(f"most is a number of bytes, a whole one, not {shortened(most)}.")
         self.most = most
-        self.name, self.slots, self.weights, self.sizes = name, [*map(named, slots)], weights, dict(sizes)
+        self.name, self.slots, self.weights, self.sizes = name, [*map(name_open_extents, slots)], weights, dict(sizes)
         check_sizes(self.slots, sizes)
         self.scopes, self.built = NamedScopes(), dict[Sizes, BuiltGraph]()
         if all(map(self._is_sized, self.slots)):
@@ -173,7 +173,7 @@ class ImportedNetwork:
         program = Program([*outputs.values()], (), [*self.graph.inputs.values()], **how)
 
         def run(*arrays: Any, **named: Any) -> Any:
-            values = program(*self._ordered(arrays, named)).value
+            values = program(*self._arrange_arrays(arrays, named)).value
             return _one_or_all(dict(zip(outputs, map(np.asarray, values))))
 
         return run
@@ -181,18 +181,18 @@ class ImportedNetwork:
     def with_sizes(self) -> BuiltGraph:
         """The nodes for the sizes that were used last; for 1 in place of each that is open, if there are none yet."""
         if not self.built and all(each.extents is not None for each in self.slots):
-            shapes = (sized(each, self.sizes) or () for each in self.slots)
+            shapes = (fix_sizes(each, self.sizes) or () for each in self.slots)
             return self.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some) for some in shapes))
         return self.graph
 
     # --- building ---
 
     def _is_sized(self, slot: Port) -> bool:
-        extents = sized(slot, self.sizes)
+        extents = fix_sizes(slot, self.sizes)
         return extents is not None and all(isinstance(each, int) for each in extents)
 
     def _shape(self, slot: Port) -> tuple[int, ...]:
-        return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
+        return tuple(int(each or 0) for each in fix_sizes(slot, self.sizes) or ())
 
     def graph_of(self, sizes: Sizes) -> BuiltGraph:
         """The nodes for inputs of these shapes; built once."""
@@ -204,13 +204,13 @@ class ImportedNetwork:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output's array, from an array for each input: in the file's order, or by name. Several: a dict."""
-        given = self._ordered(arrays, named)
+        given = self._arrange_arrays(arrays, named)
         graph = self.graph_of(tuple(each.shape for each in given))
         for leaf, array in zip(graph.inputs.values(), given):
             leaf.value = array
         return _one_or_all(graph.run())
 
-    def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    def _arrange_arrays(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         names = [each.name for each in self.slots]
         values = {**dict(zip(names, arrays)), **named}
         if len(arrays) + len(named) != len(names) or values.keys() != set(names):
@@ -272,7 +272,7 @@ def _array(value: Any, who: str) -> Any:
     return as_array(value.astype(float) if truth else value, who)
 
 
-def listed(names: Collection[Any]) -> str:
+def join_names(names: Collection[Any]) -> str:
     """Names in a message, the first few of many."""
     shown = ", ".join(map(repr, [*names][:FEW])) or "nothing"
     return shown if len(names) <= FEW else f"{shown} and {len(names) - FEW:,} more"

@@ -49,11 +49,11 @@ def read_properties(
         else:
             where, value = f"input {home.position}", _number(read_input(home.position, row.by_name[name]))
             value = _plain(home.default) if value is None else value
-        found[name] = _adapted(row, name, home, where, value, attributes, label)
+        found[name] = _adapt(row, name, home, where, value, attributes, label)
     return found
 
 
-def _adapted(row: Row, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str) -> Any:
+def _adapt(row: Row, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str) -> Any:
     """A property's value as the row takes it, checked."""
     if value is REQUIRED:
         raise ImportAttributeError(label, where, None, "It must be there.")

@@ -8,7 +8,7 @@ import onnx_suite as suite
 from onnx import TensorProto, defs, helper
 
 from naive_graph.errors import NumericError
-from naive_graph.interop.onnx.import_graph import IMPORT_RULES, mapping_of, unsupported
+from naive_graph.interop.onnx.import_graph import IMPORT_RULES, mapping_of, why_unsupported
 from naive_graph.interop.onnx.steps import Application
 
 # In forward mode a slope that is infinite meets a 0, which is NaN.
@@ -88,7 +88,7 @@ def test_in_every_opset_each_attribute_of_what_is_prepared_is_read_or_refused_by
                 continue
             match = mapping_of(op, opset)
             known = match[1].attributes(opset) if match else LOOKED_AT.get(op, set())
-            missing += [(op, opset, each) for each in set(schema.attributes) - known if match or not unsupported(
+            missing += [(op, opset, each) for each in set(schema.attributes) - known if match or not why_unsupported(
                 Application(op, "", "", (), (), {}, opset))]  # fmt: skip
     assert missing == []
 

@@ -37,10 +37,10 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
         raise ImportModelError(f"{name} of shape {shape} and type {kind} needs {due} bytes; {len(data)} are there.")
     if data is not None and dtype.kind in PLAIN and 8 * dtype.itemsize == bits and sys.byteorder == "little":
         return np.frombuffer(data, dtype).reshape(shape)
-    return _unpacked(tensor, data, name, shape)
+    return _unpack(tensor, data, name, shape)
 
 
-def _unpacked(tensor: Any, data: Any, name: str, shape: tuple[int, ...]) -> Any:
+def _unpack(tensor: Any, data: Any, name: str, shape: tuple[int, ...]) -> Any:
     """What is packed, or written number by number, by onnx's own reader."""
     if tensor.data_location == TensorProto.EXTERNAL:
         tensor = TensorProto(dims=shape, data_type=tensor.data_type, raw_data=bytes(data))

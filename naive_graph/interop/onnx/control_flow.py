@@ -11,7 +11,7 @@ from onnx import TensorProto
 from ...errors import ImportModelError, UnknownOperatorError
 from ...tensor import picks
 from ...tensor.operators.table import TABLE
-from .import_graph import OnnxBuilder, import_rule, unsupported
+from .import_graph import OnnxBuilder, import_rule, why_unsupported
 from .import_rules import attributes_of
 from .steps import MOST_STEPS, Application, captured_names, inline_functions, text
 
@@ -28,7 +28,7 @@ def build_subgraph(
     for each, value, type_ in zip(graph.input, given, types):
         builder.values[prefix + text(each.name)], builder.types[prefix + each.name] = value, type_
     for each in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
-        if unsupported(each):
+        if why_unsupported(each):
             raise UnknownOperatorError(f"There is nothing here for {each.op}, in a graph of {step.label}.")
         builder.take(each)
     results = [outer.get(each.name, prefix + each.name) for each in graph.output]
@@ -40,14 +40,14 @@ def build_subgraph(
 @import_rule("If")
 def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The branch that a known condition chooses."""
-    chosen = "then_branch" if builder.known(step, 0).all() else "else_branch"
+    chosen = "then_branch" if builder.known_array(step, 0).all() else "else_branch"
     return build_subgraph(builder, step, step.attributes[chosen].g, chosen)
 
 
 @import_rule("Loop")
 def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """As many turns as are known beforehand."""
-    body, most, going = step.attributes["body"].g, builder.known(step, 0), builder.known(step, 1)
+    body, most, going = step.attributes["body"].g, builder.known_array(step, 0), builder.known_array(step, 1)
     states, seen, turn = [builder.input(step, at) for at in range(2, len(step.inputs))], list[Any](), 0
     count = len(states)
     types = [TensorProto.INT64, TensorProto.BOOL, *(builder.type(step, at) for at in range(2, len(step.inputs)))]
@@ -58,7 +58,7 @@ def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
             raise ImportModelError(f"{step.label}: how often it turns must be known before the network runs.")
         states, turn = found[:count], turn + 1
         seen.append(found[count:])
-    return [*states, *(_stacked(builder, step, each, 0) for each in zip(*seen))]
+    return [*states, *(_stack_results(builder, step, each, 0) for each in zip(*seen))]
 
 
 @import_rule("Scan")
@@ -77,12 +77,12 @@ def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     turns = through[0].shape[axes[0]]
     _check(step, body, turns)
     for turn in range(turns):
-        parts = [_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
+        parts = [_take_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
         found = build_subgraph(builder, step, body, turn, [*states, *parts], types)
         states = found[:count]
         seen.append(found[count:])
     axes, back = (said.get(f"scan_output_{name}", [0] * results) for name in ("axes", "directions"))
-    return [*states, *(_stacked(builder, step, each[::-1] if turned else each, axis)
+    return [*states, *(_stack_results(builder, step, each[::-1] if turned else each, axis)
                        for each, axis, turned in zip(zip(*seen), axes, back))]  # fmt: skip
 
 
@@ -91,11 +91,11 @@ def _check(step: Application, body: Any, turn: int) -> None:
         raise ImportModelError(f"{step.label} makes more than {MOST_STEPS:,} nodes, turn after turn.")
 
 
-def _entry(x: Any, axis: int, place: int) -> Any:
+def _take_entry(x: Any, axis: int, place: int) -> Any:
     return np.take(x, place, axis) if isinstance(x, np.ndarray) else picks.entry(x, axis % x.rank, place)
 
 
-def _stacked(builder: OnnxBuilder, step: Application, values: Sequence[Any], axis: int) -> Any:
+def _stack_results(builder: OnnxBuilder, step: Application, values: Sequence[Any], axis: int) -> Any:
     if all(isinstance(each, np.ndarray) for each in values):
         return np.stack(values, axis)
     nodes = [builder.node(f"{step.name}/{at}", each) if isinstance(each, np.ndarray) else each

@@ -43,7 +43,7 @@ def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any],
 
 def operator_name(function: Any) -> str:
     """The operator that a function says it is."""
-    return _said(function)[0]
+    return _parse_metadata(function)[0]
 
 
 def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
@@ -63,7 +63,7 @@ def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
 
 def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
     """The results of the operator that a function says it is, applied to its inputs. Raises NaiveGraphError."""
-    operator, operands, properties = _said(function)
+    operator, operands, properties = _parse_metadata(function)
     given = [None if at is None else [inputs[each] for each in at] if isinstance(at, list) else inputs[at]
              for at in operands]  # fmt: skip
     row = _operator(operator)
@@ -81,7 +81,7 @@ def is_ours(function: Any) -> bool:
     if function.domain != DOMAIN:
         return False
     try:
-        operator, operands, properties = _said(function)
+        operator, operands, properties = _parse_metadata(function)
         row = _operator(operator)
         places = {at for each in operands for at in (each if isinstance(each, list) else [each]) if at is not None}
         fits = places == set(range(len(function.input)))
@@ -107,7 +107,7 @@ def stored_parameters(said: Mapping[str, str]) -> set[str] | None:
         return None
 
 
-def _said(function: FunctionProto) -> tuple[str, list[Any], dict[str, Any]]:
+def _parse_metadata(function: FunctionProto) -> tuple[str, list[Any], dict[str, Any]]:
     said = {each.key.removeprefix(f"{DOMAIN}."): each.value for each in function.metadata_props}
     operands, properties = json.loads(said["operands"]), json.loads(said["properties"])
     if not isinstance(operands, list) or not isinstance(properties, dict):

@@ -16,7 +16,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from ...errors import NaiveGraphError
-from ..network import ImportedNetwork, Sizes, sized
+from ..network import ImportedNetwork, Sizes, fix_sizes
 from .export_graph import ModelBuilder
 
 Written = tuple[ModelBuilder, GraphProto]
@@ -29,7 +29,7 @@ class FixedSize(Exception):
 
 def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
     """What is written of a network, with as many of its sizes open as can be."""
-    extents = [sized(each, network.sizes) or shape for each, shape in zip(network.slots, present)]
+    extents = [fix_sizes(each, network.sizes) or shape for each, shape in zip(network.slots, present)]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
     written, open_ = write(present), dict[str, Pair]()

@@ -21,7 +21,7 @@ from ..network import ImportedNetwork, Sizes
 from .custom_ops import DOMAIN
 from .dynamic_axes import Written, write_with_open_sizes
 from .export_graph import GraphBuilder, ModelBuilder, graph
-from .export_layers import SAID, layered, said
+from .export_layers import SAID, training_metadata, write_layers
 from .export_nodes import NodeWriter
 from .export_values import DOUBLE, FLOAT, StoredValue
 
@@ -57,25 +57,25 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
 def export_model(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """What `to_onnx` writes, as a message of protobuf."""
     try:
-        return _modelled(what, dtype, opset)
+        return _build_model(what, dtype, opset)
     except UnicodeEncodeError as error:
         raise ExportError(
             f"The name {shortened(error.object)} is no text that a file can hold. Choose another."
         ) from None
 
 
-def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
-    model_builder = ModelBuilder(*_checked(dtype, opset))
+def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
+    model_builder = ModelBuilder(*_check_options(dtype, opset))
     if isinstance(what, Layers):  # before Model, which it is too
-        return make_model(model_builder, layered(model_builder, what), **{SAID: said(what)})
+        return make_model(model_builder, write_layers(model_builder, what), **{SAID: training_metadata(what)})
     if isinstance(what, Model):
-        return make_model(model_builder, _parameters(model_builder, what))
+        return make_model(model_builder, _write_parameters(model_builder, what))
     if isinstance(what, ImportedNetwork):
-        return make_model(*_imported(what, model_builder.real, model_builder.opset))
-    return make_model(model_builder, _graph(model_builder, what))
+        return make_model(*_write_imported(what, model_builder.real, model_builder.opset))
+    return make_model(model_builder, _write_graph(model_builder, what))
 
 
-def _imported(network: ImportedNetwork, real: int, opset: int) -> Written:
+def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
     """A network for the sizes that were used last, with its open sizes open."""
     present = network.with_sizes()
     shapes = tuple(present.inputs[each.name].shape for each in network.slots)
@@ -83,12 +83,12 @@ def _imported(network: ImportedNetwork, real: int, opset: int) -> Written:
     def write(sizes: Sizes) -> Written:
         model_builder = ModelBuilder(real, opset)
         nodes = present if sizes == shapes else network.build(sizes)
-        return model_builder, _graph(model_builder, nodes.outputs)
+        return model_builder, _write_graph(model_builder, nodes.outputs)
 
     return write_with_open_sizes(network, shapes, write)
 
 
-def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
+def _write_graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     names = [*what] if isinstance(what, dict) else []
     results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
     if not all(isinstance(each, str) for each in names):
@@ -108,7 +108,7 @@ def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     return graph(builder, "naive_graph", values, names or given)
 
 
-def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
+def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
     if not isinstance(dtype, str) or dtype not in KINDS:
         raise ExportError(f'dtype is "float32" or "float64", not {shortened(dtype)}.')
     newest = min(NEWEST, defs.onnx_opset_version())
@@ -133,7 +133,7 @@ def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) ->
     return model
 
 
-def _parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
+def _write_parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
     """The weights of a model, each of them a result too."""
     builder = GraphBuilder(model_builder)
     values = [StoredValue(builder, each.values, each.name, True) for each in model]

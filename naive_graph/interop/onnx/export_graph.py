@@ -79,15 +79,15 @@ class ModelBuilder:
         return self.known[operator]
 
     def enter(self, function: FunctionProto) -> str:
-        """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be."""
+        """Add a local function, if none is equal to it, and return its name: its operator's, numbered if need be."""
         key = function.SerializeToString(deterministic=True)
         if key not in self.functions:
-            function.name = numbered(self.names, function.name)
+            function.name = unique_name(self.names, function.name)
             self.functions[key] = function
         return self.functions[key].name
 
 
-def numbered(taken: dict[str, int], name: str) -> str:
+def unique_name(taken: dict[str, int], name: str) -> str:
     """The name, or the first of name_1, name_2 ... that nothing has taken; it is taken now."""
     while (count := taken.get(name, 0)) or name in taken:
         taken[name] = count + 1
@@ -113,7 +113,7 @@ class GraphBuilder:
 
     def named(self, label: str, promised: bool = False) -> str:
         """A name that nothing else has; promised: of a result, as it is to leave."""
-        return numbered(self.taken, label if promised or label not in self.reserved else f"{label}.there")
+        return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
         """Numbers that have no name. Sizes are stored for each reader, who may leave them open."""
@@ -188,7 +188,7 @@ class GraphBuilder:
         self.node(operator, inputs, outputs, label if inside else f"{scope}/{label}", domain=domain, **attributes)
 
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
-        self.nodes.append(helper.make_node(operator, inputs, outputs, numbered(self.called, name), **attributes))
+        self.nodes.append(helper.make_node(operator, inputs, outputs, unique_name(self.called, name), **attributes))
 
     def call_it(self, value: Value, label: str) -> None:
         """Give the value that the last operator gave a name of a learner's."""
@@ -197,7 +197,7 @@ class GraphBuilder:
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
             value.forms[form] = last.output[0] = self.named(label, True)
-            last.name = numbered(self.called, label)
+            last.name = unique_name(self.called, label)
 
     # --- rules, entry by entry ---
 

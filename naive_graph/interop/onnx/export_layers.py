@@ -26,7 +26,7 @@ SAID = "sequential"  # by which the file says what else belongs to a network
 Weights = Mapping[str, Value]
 
 
-def layered(model_builder: ModelBuilder, network: Network) -> GraphProto:
+def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
     """A graph of one operator for each layer."""
     builder = GraphBuilder(model_builder)
     value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
@@ -37,7 +37,7 @@ def layered(model_builder: ModelBuilder, network: Network) -> GraphProto:
     return graph(builder, "sequential", [value], [network.streams.result])
 
 
-def said(network: Network) -> str:
+def training_metadata(network: Network) -> str:
     """What a file says of a network besides its layers and weights."""
     training = [network.input_shape, network.learning_rate, network.batch_size, network.loss, network.initializer]
     return json.dumps({"training": training, "seed": network.seed, "streams": network.streams})
@@ -65,7 +65,7 @@ def _conv2d(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, l
     )
 
 
-def _pooled(operator: str) -> Any:
+def _pooling(operator: str) -> Any:
     def write(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
         size = [*placed.layer.pool_size]
         return _one(builder, placed, operator, [x], label, FIRST, kernel_shape=size, strides=size)
@@ -86,6 +86,6 @@ def _dropout(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, 
 
 
 WRITTEN: dict[type[Layer], Callable[..., Value]] = {
-    Dense: _dense, Conv2D: _conv2d, MaxPooling2D: _pooled("MaxPool"), AveragePooling2D: _pooled("AveragePool"),
+    Dense: _dense, Conv2D: _conv2d, MaxPooling2D: _pooling("MaxPool"), AveragePooling2D: _pooling("AveragePool"),
     Activation: _activation, Dropout: _dropout,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 A call of an operator of the table leaves as ONNX's operator of its row's
 mapping; one that ONNX lacks as a local function, which carries its name and
-what it is composed of. What no call stands for leaves as it is: the kinds of
+what it is export_composition of. What no call stands for leaves as it is: the kinds of
 node, and scalar nodes.
 """
 
@@ -60,14 +60,14 @@ class NodeWriter:
         for each in nodes:
             getattr(each, "home" if isinstance(each, TensorNode) else "row")  # which refuses a stale node
         tensors = [each for each in nodes if isinstance(each, TensorNode)]
-        for each in self.needed(tensors):
+        for each in self.find_needed(tensors):
             self.write(each)
         self.scalars([each for each in nodes if isinstance(each, Node)])
         return [self.of(each) for each in nodes]
 
     def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
         """Keep the names of results free, but for those that inputs and parameters have."""
-        needed = self.needed(each for each in results if isinstance(each, TensorNode))
+        needed = self.find_needed(each for each in results if isinstance(each, TensorNode))
         taken = {each.name for each in needed if _stays(each)}
         self.builder.taken.update({name: 1 for name in names if name not in taken})
 
@@ -81,7 +81,7 @@ class NodeWriter:
 
     # --- what needs what ---
 
-    def needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
+    def find_needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
         """All nodes that are written for these, sources first."""
         found: dict[TensorNode, None] = {}
         waiting = list(results)
@@ -189,9 +189,9 @@ class NodeWriter:
         if isinstance(call.operator, OfRule):
             return [self.builder.rule(call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
         found = export_call(self.builder, call, results, self.of, label, scope)
-        return self.composed(results, call, label, scope) if found is None else found
+        return self.export_composition(results, call, label, scope) if found is None else found
 
-    def composed(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
+    def export_composition(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
         """A call of the local function that the row's composition is."""
         inside = GraphBuilder(self.builder.model_builder, inside=True)
         names = [name for name, each in zip(call.operator.operand_names, call.operands) for _ in flat([each])]
@@ -271,7 +271,7 @@ class ScalarWriter:
             if rule is not None:
                 scope = tables.scope(row)
                 operands = [rows[plan.rows[each]] for each in plan.operands(step)]
-                rows[row] = self._applied(rule, operands, name, scope.path if scope else "")
+                rows[row] = self._write_rule(rule, operands, name, scope.path if scope else "")
             else:
                 rows[row] = self._leaf(tables, row, plan.kinds[step], name)
 
@@ -285,7 +285,7 @@ class ScalarWriter:
         constant = kind == CONSTANT and not name
         return self.builder.constant(array) if constant else StoredValue(self.builder, array, name or "variable", True)
 
-    def _applied(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
+    def _write_rule(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
         try:
             return self.builder.rule(rule, operands, name, scope)
         except Refused as refused:

@@ -92,9 +92,9 @@ class ExportedOperator:
             if value is None and name in STANDS_FOR:
                 value = properties[STANDS_FOR[name]]
             if home is None:
-                require(_same(value, row.by_name[name].default) or (row.name, name) in ORDERED)
+                require(_is_same(value, row.by_name[name].default) or (row.name, name) in ORDERED)
             elif isinstance(home, Fixed):
-                require(name in TURNED or _same(value, home.value))
+                require(name in TURNED or _is_same(value, home.value))
             elif isinstance(home, Attribute):
                 self._place_attribute(home, value)
             elif isinstance(home, Input) and isinstance(home.adapt, ListElement):
@@ -108,7 +108,7 @@ class ExportedOperator:
         # A file has its attributes in single precision. What this rounds is another number in double.
         single = self.builder.real == FLOAT
         require(single or not isinstance(value, float) or float(np.float32(value)) == value)
-        if value is None or (home.default is not REQUIRED and _same(value, home.default)):
+        if value is None or (home.default is not REQUIRED and _is_same(value, home.default)):
             require(home.default is None or value is not None)
             return
         try:
@@ -116,7 +116,7 @@ class ExportedOperator:
         except KeyError:
             raise Unfit from None
         for name, each in found.items():
-            self.attributes[name] = _fitting(each, self.schema.attributes[name].type)
+            self.attributes[name] = _fit_type(each, self.schema.attributes[name].type)
 
     def _check(self) -> None:
         """What ONNX asks for is there, nothing that it does not know, and in types that it takes."""
@@ -129,11 +129,11 @@ class ExportedOperator:
             require(CHOICES.intersection(each.types) or f"tensor({SPELT[real]})" in each.types)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     return not isinstance(one, Value) and (one is other or (one is not None and np.array_equal(one, other)))
 
 
-def _fitting(value: Any, kind: int) -> Any:
+def _fit_type(value: Any, kind: int) -> Any:
     """A number in the type of an attribute."""
     if kind == AttributeProto.INT:
         require(float(value).is_integer())
@@ -162,7 +162,7 @@ def export_call(
     operands = [value(each) if isinstance(each, TensorNode) else each and [*map(value, each)]
                 for each in call.operands]  # fmt: skip
     properties = {name: value(each) if isinstance(each, TensorNode) else each
-                  for name, each in {**call.properties, **_ended(call)}.items()}  # fmt: skip
+                  for name, each in {**call.properties, **_slice_ends(call)}.items()}  # fmt: skip
     around = EXPORT_RULES.get(row.name) or EXPORT_RULES.get(row.kind) or ExportedOperator.emit
     for mapping in row.mappings:
         if (
@@ -177,7 +177,7 @@ def export_call(
     return None
 
 
-def _ended(call: Call) -> dict[str, Any]:
+def _slice_ends(call: Call) -> dict[str, Any]:
     """A slice by its ends, where it was given by its sizes."""
     if call.operator.name != "slice" or call.properties["sizes"] is None:
         return {}
@@ -218,16 +218,16 @@ def _reduction(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
 
 
 @export_rule("window")
-def _image(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _window(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Windows: of four axes there, with the channels before the space."""
     properties, builder, (shape,) = said.call.properties, said.builder, shapes
     require(not properties.get("ceil_mode") or builder.opset >= 22)  # before, ONNX counted otherwise
-    said.inputs[0] = _widened(builder, said.inputs[0])
+    said.inputs[0] = _reshape_to_four_axes(builder, said.inputs[0])
     order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
     if order is not None:
         said.orders[0] = order
     wide = (int(np.prod(shape[:-3], dtype=int)), *shape[-3:])
-    return _narrowed(builder, said, wide, shapes, label, scope, [order])
+    return _emit_four_axes(builder, said, wide, shapes, label, scope, [order])
 
 
 @export_rule("attention")
@@ -236,17 +236,17 @@ def _attention(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
     (shape,) = shapes
     require(len(shape) <= 4)
     for place in range(3):
-        said.inputs[place] = _widened(said.builder, said.inputs[place])
-    return _narrowed(said.builder, said, (*[1] * (4 - len(shape)), *shape), shapes, label, scope)
+        said.inputs[place] = _reshape_to_four_axes(said.builder, said.inputs[place])
+    return _emit_four_axes(said.builder, said, (*[1] * (4 - len(shape)), *shape), shapes, label, scope)
 
 
-def _widened(builder: GraphBuilder, x: Value) -> Value:
+def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
     """The value with four axes: what leads is made one axis, or axes of extent 1 are put before."""
     lead, tail = x.shape[:-3], x.shape[-3:]
     return builder.reshape(x, (*[1] * (3 - len(tail)), int(np.prod(lead, dtype=int)), *tail))
 
 
-def _narrowed(
+def _emit_four_axes(
     builder: GraphBuilder, said: ExportedOperator, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
     turned: Sequence[Order | None] = (),
 ) -> list[Value]:  # fmt: skip
@@ -261,7 +261,7 @@ def _narrowed(
 
 
 @export_rule("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
-def _channelled(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _put_channels_second(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Channels stand after the batch there."""
     require(not said.call.properties.get("training"))  # runtimes have it for training alone
     if said.call.properties["data_format"] == "NCHW":
@@ -273,13 +273,13 @@ def _channelled(said: ExportedOperator, shapes: Sequence[Extents], label: str, s
 
 
 @export_rule("local_response_norm")
-def _local(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _local_response_norm(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     require(len(shapes[0]) == 4)  # runtimes have it for images alone
-    return _channelled(said, shapes, label, scope)
+    return _put_channels_second(said, shapes, label, scope)
 
 
 @export_rule("mean_variance_norm")
-def _spelt(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _mean_variance_norm(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """The axes are said even if they are the usual ones: ONNX's definition of it lacks them."""
     axes = said.call.properties["axis"]
     said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
@@ -287,7 +287,7 @@ def _spelt(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope:
 
 
 @export_rule("matmul")
-def _product(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _matmul(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     for place, turn in enumerate(("transpose_a", "transpose_b")):
         if said.call.properties[turn]:
             own = said.inputs[place].straight
@@ -296,13 +296,13 @@ def _product(said: ExportedOperator, shapes: Sequence[Extents], label: str, scop
 
 
 @export_rule("one_hot")
-def _hot(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _one_hot(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     said.inputs[0] = said.inputs[0].whole()
     return said.emit(shapes, label, scope)
 
 
 @export_rule("nll_loss", "softmax_cross_entropy_loss")
-def _classes(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _class_axis(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Classes stand along axis 1 there."""
     rank = len(said.inputs[0].shape)
     require(rank > 1)
@@ -328,23 +328,23 @@ def _recurrent(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
 def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
     """A node from the values of its sources. Raises Refused."""
     if isinstance(node, TransformNode):
-        return _transform(builder, node, value(node.sources[0]))
+        return _export_transform(builder, node, value(node.sources[0]))
     if isinstance(node, LinearNode):
-        return _linear_node(builder, node, value)
+        return _export_linear(builder, node, value)
     if isinstance(node, NonlinearNode):
-        return _nonlinear(builder, node, [value(each) for each in node.sources])
+        return _export_nonlinear(builder, node, [value(each) for each in node.sources])
     if isinstance(node, ReductionNode):
-        return _reduced(builder, node, value(node.sources[0]))
+        return _export_reduction(builder, node, value(node.sources[0]))
     raise Refused(f"{node.label} is of a kind that no file can hold. Compute it with tensor operators")
 
 
-def _transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
-    found = _beside(builder, source, node.index.src, node.index.dst)
+def _export_transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
+    found = _align_axes(builder, source, node.index.src, node.index.dst)
     found = builder.expand(found, node.shape)
     return found if node.alpha == 1.0 else builder.rule(RULES["mul"], [found, node.alpha])
 
 
-def _beside(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
+def _align_axes(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
     """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
     found = builder.total(source, [axis for axis, each in enumerate(ids) if each < 0])
     rest = [each for each in ids if each > 0]
@@ -353,16 +353,16 @@ def _beside(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
     return builder.reshape(found, [extents[each] if each > 0 and each in rest else 1 for each in dst])
 
 
-def _linear_node(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
+def _export_linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     multiplies = node.op == OpType.mul
     if multiplies and (node.index.dummies or any(isinstance(each, SelectionNode) for each in node.sources)):
-        return _contraction(builder, node, value)
+        return _export_contraction(builder, node, value)
     sources = zip(node.sources, (node.index.left, node.index.right))
-    sides = [_beside(builder, value(source), ids, node.index.dst) for source, ids in sources]
+    sides = [_align_axes(builder, value(source), ids, node.index.dst) for source, ids in sources]
     return builder.rule(RULES[node.op.name], sides)
 
 
-def _contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
+def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     """Entries are moved as selections say; one Einstein sum does the rest."""
     given = [
         (each if isinstance(each, SelectionNode) else value(each), tuple(map(abs, ids)))
@@ -381,7 +381,7 @@ def _contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     return builder.emit("Einsum", [builder.value(each) for each, _ in factors], [node.shape], equation=equation)[0]
 
 
-def _nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
+def _export_nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
     steps = node.function.steps
     values: list[Any] = steps.constants[:]
     for place, source in zip(steps.arguments, sources):
@@ -393,7 +393,7 @@ def _nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value])
     return builder.expand(builder.value(values[steps.result]), node.shape)
 
 
-def _reduced(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:
+def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:
     places = Places.of(node.index)
     order = [each - 1 for each in (*places.kept, *places.dropped)]
     found = builder.transpose(source, order)

@@ -53,9 +53,9 @@ class Value(Arithmetic):
             near = near or next((each for each in self.forms if each[1] == wanted[1]), None) or next(iter(self.forms))
             name = self.forms[near]
             if near[0] != wanted[0]:
-                name = self._derived("Cast", name, (wanted[0], near[1]), to=wanted[0])
+                name = self._derive_form("Cast", name, (wanted[0], near[1]), to=wanted[0])
             if near[1] != wanted[1]:
-                name = self._derived("Transpose", name, wanted, perm=[near[1].index(each) for each in wanted[1]])
+                name = self._derive_form("Transpose", name, wanted, perm=[near[1].index(each) for each in wanted[1]])
         return self.forms[wanted]
 
     def whole(self) -> Value:
@@ -111,7 +111,7 @@ class Value(Arithmetic):
 
     __hash__ = object.__hash__
 
-    def _derived(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
+    def _derive_form(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
         promised = form == (self.builder.real, self.straight)
         name: str = self.builder.named(self.label, promised)
         self.forms[form] = name
@@ -127,7 +127,7 @@ class StoredValue(Value):
         self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
-        if (self.weight and kind == BOOL) or (kind != self.builder.real and not self._is_whole(kind)):
+        if (self.weight and kind == BOOL) or (kind != self.builder.real and not self._fits_type(kind)):
             kind = self.builder.real  # the other follows from it
         with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
@@ -139,7 +139,7 @@ class StoredValue(Value):
         if self.weight:
             self.builder.model_builder.learned.append(name)
 
-    def _is_whole(self, kind: int) -> bool:
+    def _fits_type(self, kind: int) -> bool:
         """Whether a type of whole numbers or truth values can hold the numbers. None of them has a -0.0."""
         array = np.asarray(self.array, np.float64)
         return not (np.signbit(array) & (array == 0.0)).any() and np.array_equal(
@@ -174,10 +174,10 @@ class InputValue(Value):
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
         if self.info is not None and self.info.type.tensor_type.elem_type == BOOL != kind and not self.kind:
-            self._widen(self.info)
+            self._widen_to_numbers(self.info)
         return super().form(kind, order)
 
-    def _widen(self, info: ValueInfoProto) -> None:
+    def _widen_to_numbers(self, info: ValueInfoProto) -> None:
         """What was taken for truth values is numbers as well: those become the input, and the truth values follow."""
         truth, real = self.builder.named(info.name), self.builder.real
         for node in self.builder.nodes:

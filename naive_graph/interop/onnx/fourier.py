@@ -17,8 +17,8 @@ from .steps import Application
 
 @import_rule("DFT")
 def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    said, x, length = attributes_of(step), builder.operand(step, 0), builder.known(step, 1)
-    axis = said.get("axis", 1) if step.opset < 20 else builder.known(step, 2)
+    said, x, length = attributes_of(step), builder.operand(step, 0), builder.known_array(step, 1)
+    axis = said.get("axis", 1) if step.opset < 20 else builder.known_array(step, 2)
     at = int(-2 if axis is None else axis) % x.rank
     inverse, half = said.get("inverse", 0), said.get("onesided", 0)
     count = 2 * (x.shape[at] - 1) if inverse and half else x.shape[at]
@@ -28,7 +28,7 @@ def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("STFT")
 def stft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The spectrum of each frame of a signal."""
-    by, length = builder.known(step, 1), builder.known(step, 3)
+    by, length = builder.known_array(step, 1), builder.known_array(step, 3)
     x, window = builder.operand(step, 0), builder.operand(step, 2)
     size = int(window.size if length is None else length)
     frames = picks.pick(x, 1, ((x.shape[1] - size) // int(by) + 1, size), (int(by), 1))

@@ -35,7 +35,7 @@ def grid_sample(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     axes, flat, stride = [], picks.reshape(x, (*x.shape[:2], -1)), 1
     for at, extent in enumerate(reversed(x.shape[2:])):  # the grid names columns first
         one = picks.entry(grid, grid.rank - 1, at)
-        axes.append([_reached(tap, extent, stride, said) for tap in _taps(one, extent, said)])
+        axes.append([_clamp_tap(tap, extent, stride, said) for tap in _taps(one, extent, said)])
         stride *= extent
     terms = []
     for taps in product(*axes):
@@ -66,7 +66,7 @@ def _cubic(spot: Any) -> list[Tap]:
 TAPS = {"linear": _linear, "nearest": lambda spot: [(round(spot), None)], "cubic": _cubic}
 
 
-def _reached(tap: Tap, extent: int, stride: int, said: dict[str, Any]) -> Tap:
+def _clamp_tap(tap: Tap, extent: int, stride: int, said: dict[str, Any]) -> Tap:
     """A tap inside the axis, as a step in the flattened image."""
     place, weight = tap
     last, low = extent - 1.0, 0.0 if said["align_corners"] else -0.5

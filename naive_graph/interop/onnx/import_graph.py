@@ -17,8 +17,8 @@ from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
 from .. import builder
-from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, truncated
-from ..network import BuiltGraph, listed
+from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, truncate
+from ..network import BuiltGraph, join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
 from .custom_ops import rebuild_call
@@ -46,7 +46,7 @@ def mapping_of(op: str, opset: int, domain: str = "") -> tuple[Row, Name] | None
     return None if domain and defs.has(op) else TABLE.mapping("onnx", op, opset)
 
 
-def unsupported(step: Application) -> str:
+def why_unsupported(step: Application) -> str:
     """Why there is nothing for a step; empty if there is."""
     if own_function(step) is not None:
         return ""
@@ -89,12 +89,12 @@ class OnnxBuilder(StepBuilder):
     def advice(self, value: TensorNode) -> str:
         inputs, weights = inputs_behind(value)
         if not inputs:
-            return f"It is computed from {listed(weights)}: leave these out of from_onnx(..., parameters=[...])."
-        said, many = ", ".join(f"{each!r}: ..." for each in inputs), "s" * (len(inputs) > 1)
-        options = " ".join(f"--known {each}=..." for each in inputs)
+            return f"It is computed from {join_names(weights)}: leave these out of from_onnx(..., parameters=[...])."
+        arrays, many = ", ".join(f"{name!r}: ..." for name in inputs), "s" * (len(inputs) > 1)
+        options = " ".join(f"--known {name}=..." for name in inputs)
         return (
-            f"It is computed from the input{many} {listed(inputs)}: give from_onnx(..., known={{{said}}}), or on the "
-            f"command line {options}."
+            f"It is computed from the input{many} {join_names(inputs)}: give from_onnx(..., known={{{arrays}}}), "
+            f"or on the command line {options}."
         )
 
     def type(self, step: Application, place: int) -> int:
@@ -135,37 +135,37 @@ class OnnxBuilder(StepBuilder):
         values = {name: self.value(name) for name in step.reads if name}
         self.types |= types_of_results(step, self.types)
         if not any(isinstance(each, TensorNode) for each in values.values()):
-            return self._folded(step, values)
-        results = self._built(step)
+            return self._fold(step, values)
+        results = self._build(step)
         if step.op in FRACTIONS and self.types.get(step.outputs[0]) in WHOLE:
-            return [truncated(each, step.name) for each in results]
+            return [truncate(each, step.name) for each in results]
         return results
 
-    def _folded(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
+    def _fold(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a step that is known before the network runs: by our own operators, if they have it."""
         if step.op == "Range":  # some files give it lists of one
             arrays = {name: each.reshape(()) if each.size == 1 else each for name, each in arrays.items()}
         self.hold(size_of_results(step, arrays), step.label)
         if step.op in KNOWN_ONLY or not all(map(is_ours, arrays.values())):
-            return self._typed_arrays(step, evaluate(step, arrays))
+            return self._as_typed_arrays(step, evaluate(step, arrays))
         constants, self.constants = self.constants, {}
         try:
-            found = self._typed_arrays(step, self._built(step))
+            found = self._as_typed_arrays(step, self._build(step))
         except StaleNodeError:
             raise
         except NaiveGraphError as error:
             if step.op == "Bernoulli":  # which is drawn by chance
                 raise
             try:
-                return self._typed_arrays(step, evaluate(step, arrays))
+                return self._as_typed_arrays(step, evaluate(step, arrays))
             except ImportModelError:
                 raise error from None
         finally:
             self.constants = constants
         exact = all(is_exact(each) for each in found if each is not None)
-        return found if exact else self._typed_arrays(step, evaluate(step, arrays))
+        return found if exact else self._as_typed_arrays(step, evaluate(step, arrays))
 
-    def _typed_arrays(self, step: Application, results: Sequence[Any]) -> list[Any]:
+    def _as_typed_arrays(self, step: Application, results: Sequence[Any]) -> list[Any]:
         """Results as arrays of the types that ONNX says."""
         nodes = {str(at): each for at, each in enumerate(results) if isinstance(each, TensorNode)}
         values = BuiltGraph({}, nodes, {}).run() if nodes else {}
@@ -176,7 +176,7 @@ class OnnxBuilder(StepBuilder):
                 found.append(None if result is None else np.asarray(values.get(str(at), result), kind))
         return found
 
-    def _built(self, step: Application) -> Sequence[Any]:
+    def _build(self, step: Application) -> Sequence[Any]:
         """The results of a step by our own operators."""
         if step.op in IMPORT_RULES:
             try:
@@ -202,18 +202,18 @@ class OnnxBuilder(StepBuilder):
             if not has_body(step) or isinstance(error.value, str):  # ONNX's own text asks for no unknown word
                 raise
             return self.by_body(step)
-        results = self.applied(step, row, values)
+        results = self.apply_row(step, row, values)
         return self.by_body(step) if any(step.outputs[len(results) :]) and has_body(step) else results
 
     def by_body(self, step: Application) -> Sequence[Any]:
         """The results of what ONNX says that an operator is made of."""
-        for each in expand_body(step, self._typed) if has_body(step) else no_row(step):
-            if unsupported(each):
+        for each in expand_body(step, self._type_and_shape) if has_body(step) else no_row(step):
+            if why_unsupported(each):
                 raise UnknownOperatorError(f"There is nothing here for {each.op}, of which ONNX makes {step.label}.")
             self.take(each)
         return [self.values.get(each) for each in step.outputs]
 
-    def _typed(self, name: str) -> tuple[int, tuple[int, ...]]:
+    def _type_and_shape(self, name: str) -> tuple[int, tuple[int, ...]]:
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
 
 

@@ -119,7 +119,7 @@ def _unknown(reader: LayerReader, step: Application) -> bool:
     return False
 
 
-def _turn(reader: LayerReader, step: Application) -> bool:
+def _read_transpose(reader: LayerReader, step: Application) -> bool:
     perm = attribute_value(step, step.attributes["perm"]) if "perm" in step.attributes else None
     if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
         return False
@@ -127,7 +127,7 @@ def _turn(reader: LayerReader, step: Application) -> bool:
     return True
 
 
-def _lay_out(reader: LayerReader, step: Application) -> bool:
+def _read_flatten(reader: LayerReader, step: Application) -> bool:
     """Flattened; a Reshape that does the same may say it, too."""
     if step.op == "Flatten":
         return attribute_value(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
@@ -158,7 +158,7 @@ def _read_conv2d(reader: LayerReader, step: Application) -> bool:
     return reader.add(layer, W=w, **biases)
 
 
-def _read_pooled(reader: LayerReader, step: Application) -> bool:
+def _read_pooling(reader: LayerReader, step: Application) -> bool:
     said = reader.said(step, strides=[1, 1], pads=[0] * 4)
     if not reader.first or said is None or said["strides"] != said["kernel_shape"] or any(said["pads"]):
         return False
@@ -180,8 +180,8 @@ def _read_dropout(reader: LayerReader, step: Application) -> bool:
 
 
 READ: dict[str, Callable[[LayerReader, Application], bool]] = {
-    "Transpose": _turn, "Flatten": _lay_out, "Reshape": _lay_out, "Gemm": _read_dense, "Conv": _read_conv2d,
-    "MaxPool": _read_pooled, "AveragePool": _read_pooled, "Dropout": _read_dropout,
+    "Transpose": _read_transpose, "Flatten": _read_flatten, "Reshape": _read_flatten, "Gemm": _read_dense,
+    "Conv": _read_conv2d,    "MaxPool": _read_pooling, "AveragePool": _read_pooling, "Dropout": _read_dropout,
     "Identity": lambda reader, step: True, **dict.fromkeys(("Relu", "Sigmoid", "Softmax"), _read_activation),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, reduce
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
-from ..builder import truncated
+from ..builder import truncate
 from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
 from .import_graph import OnnxBuilder, attribute_value, cast_to, import_rule
 from .steps import Application
@@ -68,7 +68,7 @@ def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     if new in FLOATS or old == TensorProto.BOOL or old == new or (old not in FLOATS and new in WIDE):
         return [x]
     if old in FLOATS:
-        return [truncated(x, step.name)]
+        return [truncate(x, step.name)]
     bounds = np.iinfo(entry_type(new))  # whole numbers that are too large begin again
     return [TABLE["mod"](x - float(bounds.min), float(bounds.max - bounds.min + 1)) + float(bounds.min)]
 
@@ -86,14 +86,14 @@ def remainder(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A 0 stands for the extent that was there."""
     said, x = attributes_of(step), builder.operand(step, 0)
-    wanted = [int(each) for each in np.ravel(builder.known(step, 1))]
+    wanted = [int(each) for each in np.ravel(builder.known_array(step, 1))]
     if not said.get("allowzero"):
         wanted = [x.shape[at] if extent == 0 and at < x.rank else extent for at, extent in enumerate(wanted)]
-    return builder.applied(step, TABLE["reshape"], {"x": x, "shape": wanted})
+    return builder.apply_row(step, TABLE["reshape"], {"x": x, "shape": wanted})
 
 
 @import_rule("Softmax", "LogSoftmax", "Hardmax")
-def flattening(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def softmax(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Before opset 13 the axes from `axis` on were one."""
     if step.opset >= 13:
         return builder.by_row(step)
@@ -106,7 +106,7 @@ def flattening(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("Split")
 def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Without sizes: equal parts, one for each output. A part of no entries is known."""
-    said, given = attributes_of(step), builder.known(step, 1)
+    said, given = attributes_of(step), builder.known_array(step, 1)
     sizes = said.get("split") if given is None else given.tolist()
     if sizes is None:
         return builder.by_row(step, parts=said.get("num_outputs", len(step.outputs)))
@@ -123,7 +123,7 @@ def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """No axes mean all of them, or with noop_with_empty_axes none."""
     said = attributes_of(step)
-    axes = said.get("axes") if "axes" in said else builder.known(step, 1)
+    axes = said.get("axes") if "axes" in said else builder.known_array(step, 1)
     whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
     row = TABLE["reduce_sum"] if whole_mean else None  # the mean is a sum times 1 / count, which may be below
     step = drop_attributes(step, "noop_with_empty_axes")
@@ -156,8 +156,8 @@ def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("Dropout")
 def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """x, and a mask that keeps all: a network is read to be used. What drops at random has no counterpart."""
-    x, training = builder.operand(step, 0), builder.known(step, 2)
-    ratio = builder.known(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
+    x, training = builder.operand(step, 0), builder.known_array(step, 2)
+    ratio = builder.known_array(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
     if training is not None and training.any() and (ratio is None or np.any(ratio)):
         raise ImportAttributeError(step.label, "training_mode", True, "Set it to False, or ratio to 0.")
     kept = LeafNode.constant(np.ones(x.shape)) if len(step.outputs) > 1 else None
@@ -192,8 +192,8 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The entries where a known condition holds."""
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
     flat, at = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
-    return builder.applied(
-        step, TABLE["gather"], {"x": flat, "places": builder.known(step, 1).nonzero()[0], "axis": at}
+    return builder.apply_row(
+        step, TABLE["gather"], {"x": flat, "places": builder.known_array(step, 1).nonzero()[0], "axis": at}
     )
 
 
@@ -240,6 +240,6 @@ def dequantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("QLinearMatMul")
-def multiplied(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def qlinear_matmul(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     a, b = (dequantize_input(builder, step._replace(inputs=step.inputs[at : at + 3])) for at in (0, 3))
     return [quantize_value(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]

@@ -69,7 +69,7 @@ def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
     }
     data = {name: numpy_helper.from_array(each, name) for name, each in given.items() if each.size <= FEW}
     try:
-        found = _inferred(step, types, data)
+        found = _infer(step, types, data)
     except Exception as error:  # onnx raises what it likes
         raise ImportModelError(f"{step.label} has no result: {error}".rstrip(".") + ".") from None
     size = 0
@@ -92,12 +92,12 @@ def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, i
         return {}
     given = {name: helper.make_tensor_type_proto(types[name], None) for name in step.inputs if name in types}
     try:
-        found = _inferred(step, given, {})
+        found = _infer(step, given, {})
     except Exception:  # onnx raises what it likes: the step is refused later, in our words
         return {}
     return {name: each.tensor_type.elem_type for name, each in found.items()}
 
 
-def _inferred(step: Application, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+def _infer(step: Application, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     opsets, schema = [helper.make_opsetid("", step.opset)], schema_of(step.op, step.opset)
     return infer_node_outputs(schema, node_of(step), dict(types), dict(data), opset_imports=opsets)

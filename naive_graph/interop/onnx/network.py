@@ -13,12 +13,12 @@ from ...core.number import shortened
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
-from ..network import BuiltGraph, InputLeaf, Port, Sizes, sized
+from ..network import BuiltGraph, InputLeaf, Port, Sizes, fix_sizes
 from ..summary import SummaryContent, format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
 from .custom_ops import operator_name
-from .import_graph import OnnxBuilder, mapping_of, own_function, unsupported
+from .import_graph import OnnxBuilder, mapping_of, own_function, why_unsupported
 from .inference import check_entries
 from .reading import OnnxContent, read
 from .steps import Application, check_known
@@ -45,7 +45,7 @@ class OnnxNetwork(network.ImportedNetwork):
 
     def advice(self, names: Collection[str]) -> str:
         slots = [each for each in self.slots if each.name in names]
-        open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
+        open_ = {each for slot in slots for each in fix_sizes(slot, self.sizes) or () if isinstance(each, str)}
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
@@ -83,8 +83,8 @@ def described_as(content: OnnxContent, title: str) -> str:
     opset = max((step.opset for step in content.steps if not step.domain), default=0)
     ports = [(what, each, type_name(each.type))
              for what, some in (("input", content.inputs), ("output", content.outputs)) for each in some]  # fmt: skip
-    missing = {step.called: reason for step in content.steps if (reason := unsupported(step))}
-    operators = [(step.called, _here(step)) for step in content.steps]
+    missing = {step.qualified_name: reason for step in content.steps if (reason := why_unsupported(step))}
+    operators = [(step.qualified_name, _here(step)) for step in content.steps]
     of = f" of opset {opset}" if opset else ""
     return format_summary(SummaryContent(of, ports, operators, content.weights, content.learned, missing), title)
 
@@ -95,7 +95,7 @@ def _here(step: Application) -> str:
     if function is not None:
         return operator_name(function)
     found = mapping_of(step.op, step.opset, step.domain)
-    if unsupported(step):
+    if why_unsupported(step):
         return "not supported"
     return found[0].name if found else "computed from shapes, or spelt out"
 
@@ -146,7 +146,7 @@ def network_of(
     content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
 ) -> OnnxNetwork:
     """The network that a file's content describes, as from_onnx gives it."""
-    check_known(content.steps, unsupported)
+    check_known(content.steps, why_unsupported)
     names = [each.name for each in content.inputs]
     for name in known:
         if name not in names:

@@ -51,7 +51,7 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     inputs, outputs: names of values in it that are given, and asked for, in place
     of the file's own. parameters: names of the weights that are learned.
     """
-    model, folder = _parsed(source)
+    model, folder = _parse_model(source)
     graph = model.graph
     opsets = opsets_of(model.opset_import)
     if model.ir_version > onnx.IR_VERSION:
@@ -75,7 +75,7 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     if not asked:
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
-        fed, asked, steps = _part(graph, steps, fed, asked, inputs, outputs)
+        fed, asked, steps = _cut_out(graph, steps, fed, asked, inputs, outputs)
     steps = sort_steps(steps, {*weights, *(each.name for each in fed)}, [each.name for each in asked])
     types = {each.name: each.data_type for each in graph.initializer} | dict.fromkeys(held, FLOAT)
     steps = hoist_weights(steps, weights, types, folder)
@@ -84,10 +84,10 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     if parameters is not None:
         return content._replace(learned=set(check_parameter_names(parameters, weights, "weight")))
     found = custom_ops.stored_parameters(said)
-    return content._replace(learned=_learned(content, graph) if found is None else found)
+    return content._replace(learned=_find_learned(content, graph) if found is None else found)
 
 
-def _part(
+def _cut_out(
     graph: Any, steps: list[Application], fed: list[Port], asked: list[Port], inputs: Any, outputs: Any
 ) -> tuple[list[Port], list[Port], list[Application]]:
     """What is between the inputs that are given and the outputs that are asked for."""
@@ -107,7 +107,7 @@ def _part(
     return given + [each for each in fed if each.name in read_too and each not in given], results, steps
 
 
-def _learned(content: OnnxContent, graph: Any) -> set[str]:
+def _find_learned(content: OnnxContent, graph: Any) -> set[str]:
     """The weights that are learned: as PyTorch says in the file, or by what is done with them."""
     shapes = {name: each.shape for name, each in content.weights.items() if each.dtype.kind == "f" and each.ndim}
     uses = [use for step in content.steps for use in _uses(step)]
@@ -141,7 +141,7 @@ def _uses(step: Application) -> Iterator[Use]:
         yield use_of(step.op, row, inputs if row is None else step.inputs, results, step.opset)
 
 
-def _parsed(source: Any) -> tuple[Any, Path | None]:
+def _parse_model(source: Any) -> tuple[Any, Path | None]:
     if isinstance(source, onnx.ModelProto):
         return source, None
     folder, who = None, _who(source)
@@ -160,7 +160,7 @@ def _parsed(source: Any) -> tuple[Any, Path | None]:
         whole = False
     if not whole:
         raise ImportModelError(
-            f"{who} is no ONNX file, or not all of one: it seems to be {_seems(bytes(source[:200]))}. Give what "
+            f"{who} is no ONNX file, or not all of one: it seems to be {_guess_format(bytes(source[:200]))}. Give what "
             "torch.onnx.export, tf2onnx or to_onnx wrote."
         )
     return model, folder
@@ -172,7 +172,7 @@ def _who(source: Any) -> str:
     return "What was given" if held else repr(str(path_of(source, ImportModelError)))
 
 
-def _seems(begin: bytes) -> str:
+def _guess_format(begin: bytes) -> str:
     """What is no model and begins so."""
     known = next((what for sign, what in SEEMS.items() if begin.startswith(sign)), "")
     if known or not begin:
@@ -228,7 +228,7 @@ def hoist_weights(
     """
     rest = []
     for step in steps:
-        tensor = _floats(step.op, step.attributes.values())
+        tensor = _constant_floats(step.op, step.attributes.values())
         if tensor is not None:
             weights[step.outputs[0]], types[step.outputs[0]] = array_of(tensor, folder), tensor.data_type
             continue
@@ -244,7 +244,7 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
     stored = {text(each.name): each for each in graph.initializer}
     nodes = []
     for node in graph.node:
-        tensor = _floats(node.op_type, node.attribute)
+        tensor = _constant_floats(node.op_type, node.attribute)
         if tensor is not None:
             stored[text(node.output[0])] = tensor
         else:
@@ -264,7 +264,7 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
         graph.node.extend(kept.node)
 
 
-def _floats(op: str, attributes: Any) -> Any:
+def _constant_floats(op: str, attributes: Any) -> Any:
     """The tensor of a Constant of floats with an axis; None for all else."""
     if op != "Constant":
         return None

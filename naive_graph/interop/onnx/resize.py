@@ -84,7 +84,7 @@ REACH = {"linear": (1, _straight), "cubic": (2, _cubic)}
 def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x, old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
     said = {**USUAL, **(BEFORE if old else {}), **attributes_of(step)}
-    known = [builder.known(step, place) for place in range(1, len(step.inputs))]
+    known = [builder.known_array(step, place) for place in range(1, len(step.inputs))]
     choices = {"mode": ("nearest", *REACH), "coordinate_transformation_mode": PLACES, "nearest_mode": NEARER,
                "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller")}  # fmt: skip
     for name, some in choices.items():
@@ -95,7 +95,7 @@ def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     for at, axis in _axes(x, scales, sizes, part, said).items():
         if axis.before == axis.after and axis.scale == 1.0 and axis.part == (0.0, 1.0):
             continue
-        x, beyond = _along(x, at, axis, said, f"{step.name}/axis_{at}")
+        x, beyond = _resize_axis(x, at, axis, said, f"{step.name}/axis_{at}")
         outside = outside | beyond.reshape([-1 if each == at else 1 for each in range(x.rank)])
     if said["coordinate_transformation_mode"] == "tf_crop_and_resize" and outside.any():
         x = TABLE["where"](np.broadcast_to(outside, x.shape).astype(float), said["extrapolation_value"], x)
@@ -121,7 +121,7 @@ def _axes(
     return {at: Axis(*each) for at, *each in zip(named, extents, after, by, parts)}  # type: ignore[arg-type]
 
 
-def _along(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: str) -> tuple[Any, Any]:
+def _resize_axis(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: str) -> tuple[Any, Any]:
     """The tensor resized along one axis, and which of the places there lie beyond the old one."""
     spots = PLACES[said["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
     beyond = (spots < 0) | (spots > axis.before - 1)
@@ -129,7 +129,7 @@ def _along(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: st
     if said["mode"] == "nearest":
         taps = [(low + NEARER[said["nearest_mode"]](spots - low), None)]
     else:
-        taps = _weighed(spots, low, axis, said)
+        taps = _weighted_taps(spots, low, axis, said)
     found: Any = None
     for tap, (place, weight) in enumerate(taps):
         one = TABLE["gather"](x, np.clip(place, 0, axis.before - 1), axis=at, name=f"{name}/gather_{tap}")
@@ -139,7 +139,7 @@ def _along(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: st
     return found, beyond
 
 
-def _weighed(spots: Any, low: Any, axis: Axis, said: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _weighted_taps(spots: Any, low: Any, axis: Axis, said: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """The neighbours of each place, and their weights."""
     reach, kernel = REACH[said["mode"]]
     wide = min(axis.scale, 1.0) if said["antialias"] else 1.0

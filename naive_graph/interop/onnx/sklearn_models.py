@@ -12,14 +12,14 @@ DOMAIN = "ai.onnx.ml"
 LABELS = (TensorProto.INT64, TensorProto.STRING)  # types of what a classifier says besides its shares
 AFTER = {b"NONE": "", b"LOGISTIC": "Sigmoid", b"SOFTMAX": "Softmax"}
 Arrays = dict[str, Any]
-Spelt = tuple[list[NodeProto], Arrays]
+Expansion = tuple[list[NodeProto], Arrays]
 
 
-def expand_operators(nodes: Iterable[NodeProto]) -> Spelt:
+def expand_operators(nodes: Iterable[NodeProto]) -> Expansion:
     """The nodes with those of scikit-learn's spelt out, and the weights that these held. What is unknown stays."""
     found, weights = list[NodeProto](), Arrays()
     for node in nodes:
-        how = SPELT.get(node.op_type) if node.domain == DOMAIN else None
+        how = EXPANSIONS.get(node.op_type) if node.domain == DOMAIN else None
         said = {each.name: helper.get_attribute_value(each) for each in node.attribute}
         parts = how(node, said) if how else None
         new, arrays = parts or ([node], {})
@@ -28,7 +28,7 @@ def expand_operators(nodes: Iterable[NodeProto]) -> Spelt:
     return found, weights
 
 
-def _linear(node: NodeProto, said: Mapping[str, Any]) -> Spelt | None:
+def _linear(node: NodeProto, said: Mapping[str, Any]) -> Expansion | None:
     """x C^T + b, and a sigmoid or a softmax of it."""
     after, result = AFTER.get(said.get("post_transform", b"NONE")), node.output[-1]
     rows = len(said.get("intercepts", ())) or said.get("targets", 1)
@@ -43,7 +43,7 @@ def _linear(node: NodeProto, said: Mapping[str, Any]) -> Spelt | None:
     return nodes, dict(zip(names, (weights, bias)))
 
 
-def _scaled(node: NodeProto, said: Mapping[str, Any]) -> Spelt:
+def _scaler(node: NodeProto, said: Mapping[str, Any]) -> Expansion:
     names = [f"{node.name or node.output[0]}.{each}" for each in ("offset", "scale")]
     moved = f"{node.output[0]}/moved"
     nodes = [helper.make_node("Sub", [node.input[0], names[0]], [moved], f"{node.name}/Sub"),
@@ -51,19 +51,19 @@ def _scaled(node: NodeProto, said: Mapping[str, Any]) -> Spelt:
     return nodes, {name: np.array(said[what], np.float32) for name, what in zip(names, ("offset", "scale"))}
 
 
-def _normal(node: NodeProto, said: Mapping[str, Any]) -> Spelt | None:
+def _normalizer(node: NodeProto, said: Mapping[str, Any]) -> Expansion | None:
     p = {b"L1": 1, b"L2": 2}.get(said.get("norm", b"MAX"))
     if p is None:
         return None
     return [helper.make_node("LpNormalization", node.input, node.output, node.name, axis=-1, p=p)], {}
 
 
-def _as(operator: str, **attributes: Any) -> Callable[[NodeProto, Mapping[str, Any]], Spelt]:
+def _renamed_to(operator: str, **attributes: Any) -> Callable[[NodeProto, Mapping[str, Any]], Expansion]:
     return lambda node, said: ([helper.make_node(operator, node.input, node.output, node.name, **attributes)], {})
 
 
-SPELT: dict[str, Callable[[NodeProto, Mapping[str, Any]], Spelt | None]] = {
-    "LinearRegressor": _linear, "LinearClassifier": _linear, "Scaler": _scaled, "Normalizer": _normal,
-    "ArrayFeatureExtractor": _as("Gather", axis=-1), "FeatureVectorizer": _as("Concat", axis=1),
-    "ZipMap": _as("Identity"),
+EXPANSIONS: dict[str, Callable[[NodeProto, Mapping[str, Any]], Expansion | None]] = {
+    "LinearRegressor": _linear, "LinearClassifier": _linear, "Scaler": _scaler, "Normalizer": _normalizer,
+    "ArrayFeatureExtractor": _renamed_to("Gather", axis=-1), "FeatureVectorizer": _renamed_to("Concat", axis=1),
+    "ZipMap": _renamed_to("Identity"),
 }  # fmt: skip

@@ -36,7 +36,7 @@ class Application(NamedTuple):
         return (*self.inputs, *(name for each in graphs for name in sorted(captured_names(each))))
 
     @property
-    def called(self) -> str:
+    def qualified_name(self) -> str:
         """The operator, with its domain if it is not ONNX's own."""
         return f"{self.domain}.{self.op}".lstrip(".")
 
@@ -80,7 +80,7 @@ def inline_functions(
         elif len(stack) > DEEPEST:
             raise ImportModelError(f"Function {node.op_type!r} is called {DEEPEST} functions deep, or in a circle.")
         else:
-            stack.append(_called(function, step))
+            stack.append(_enter_function(function, step))
     return found
 
 
@@ -102,7 +102,7 @@ def _step(node: Any, body: _Body) -> Application:
             given = body.attributes.get(each.ref_attr_name)
         if given is not None:
             name = text(each.name)
-            attributes[name] = _apart(given, name, called)
+            attributes[name] = _copy_attribute(given, name, called)
     outputs = tuple(map(called, node.output))
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
@@ -110,7 +110,7 @@ def _step(node: Any, body: _Body) -> Application:
     return Application(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
 
 
-def _apart(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
+def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
     """A copy of an attribute, under this name. As a part of the file's message it would keep all of that alive.
 
     A graph in it calls what is outside as `called` says.
@@ -142,7 +142,7 @@ def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
         each.name = names.get(each.name, each.name)
 
 
-def _called(function: Any, call: Application) -> _Body:
+def _enter_function(function: Any, call: Application) -> _Body:
     opsets = {("" if each.domain in OWN else each.domain): each.version for each in function.opset_import}
     if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
         raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
@@ -170,7 +170,7 @@ def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[s
     for each in wanted:
         if each not in makers and each not in known:
             raise ImportModelError(f"Output {each!r} is given by nothing.")
-    return _sorted(steps, makers)
+    return _toposort(steps, makers)
 
 
 def find_needed_steps(
@@ -192,7 +192,7 @@ def find_needed_steps(
     return [step for at, step in enumerate(cut) if at in found], seen
 
 
-def _sorted(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
+def _toposort(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
     before = [{makers[each] for each in step.reads if each in makers} for step in steps]
     if all(maker < at for at, some in enumerate(before) for maker in some):
         return list(steps)  # as it was written
@@ -209,7 +209,7 @@ def check_known(steps: Iterable[Application], supported: Any) -> None:
     for step in steps:
         why = supported(step)
         if why:
-            missing.setdefault(step.called, why)
+            missing.setdefault(step.qualified_name, why)
     if missing:
         said = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
         raise UnknownOperatorError(f"There is nothing here for these operators of ONNX: {said}.")

@@ -38,21 +38,23 @@ def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
             raise ImportAttributeError(step.label, name, list(each.ints), f"There are {x.rank - 2} axes of space.")
     found = (
         builder.by_row(step) if x.rank == 4
-        else _in_line(builder, step, x) if x.rank == 3
-        else _of_volume(builder, step, x)
+        else _slide_sequence(builder, step, x) if x.rank == 3
+        else _slide_volume(builder, step, x)
     )  # fmt: skip
     if step.op == "MaxPool" and any(step.outputs[1:]):
-        return [found[0], _places(x, found[0], attributes_of(step).get("storage_order", 0))]
+        return [found[0], _argmax_places(x, found[0], attributes_of(step).get("storage_order", 0))]
     return found
 
 
-def _in_line(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
+def _slide_sequence(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
     weights = [builder.operand(step, place) for place in range(1, len(step.inputs))]
     given = [arithmetic.expand_dims(x, 2), *(arithmetic.expand_dims(each, 2) for each in weights[:1]), *weights[1:]]
-    return [arithmetic.squeeze(_image(builder, step, [None, 0], given), 2)]
+    return [arithmetic.squeeze(_slide_image(builder, step, [None, 0], given), 2)]
 
 
-def _image(builder: OnnxBuilder, step: Application, axes: Sequence[int | None], given: Sequence[Any]) -> TensorNode:
+def _slide_image(
+    builder: OnnxBuilder, step: Application, axes: Sequence[int | None], given: Sequence[Any]
+) -> TensorNode:
     """The step with what is given, over two of its axes of space; None is a new one of extent 1."""
     changed = {}
     for name, each in step.attributes.items():
@@ -70,22 +72,22 @@ def _image(builder: OnnxBuilder, step: Application, axes: Sequence[int | None], 
 # --- volumes ------------------------------------------------------------------
 
 
-def _of_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
+def _slide_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
     n, c, depth, *image = x.shape
     if step.op in POOLS:  # of images first, and of what that gives along the depth
-        flat = _image(builder, step, [1, 2], [picks.reshape(x, (n, c * depth, *image))])
+        flat = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c * depth, *image))])
         after = flat.shape[2:]
-        deep = _image(builder, step, [0, None], [picks.reshape(flat, (n, c, depth, prod(after)))])
+        deep = _slide_image(builder, step, [0, None], [picks.reshape(flat, (n, c, depth, prod(after)))])
         return [picks.reshape(deep, (n, c, deep.shape[2], *after))]
     if step.op.startswith("Global"):
-        whole = _image(builder, step, [1, 2], [picks.reshape(x, (n, c, depth * image[0], image[1]))])
+        whole = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c, depth * image[0], image[1]))])
         return [picks.reshape(whole, (n, c, 1, 1, 1))]
     w, bias = builder.operand(step, 1), builder.operand(step, 2)
-    found = (_spread if step.op == "ConvTranspose" else _convolved)(builder, step, x, w)
+    found = (_transpose_convolve_volume if step.op == "ConvTranspose" else _convolve_volume)(builder, step, x, w)
     return [found if bias is None else found + picks.reshape(bias, (bias.size, 1, 1, 1))]
 
 
-def _depth(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
+def _depth_window(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
     """Along the depth: places of the window, its step, how far apart what it sees lies, and zeros before."""
     said = attributes_of(step)
     stride, dilation = (said.get(name, [1])[0] for name in ("strides", "dilations"))
@@ -97,17 +99,17 @@ def _depth(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, i
     return found.out, stride, dilation, found.before
 
 
-def _convolved(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
+def _convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
     """What a window sees along the depth are channels of an image."""
     n, _, _, *image = x.shape
-    out, stride, dilation, before = _depth(step, x, w)
+    out, stride, dilation, before = _depth_window(step, x, w)
     seen = picks.pick(x, 2, (out, w.shape[2]), (stride, dilation), -before)
     images = picks.reshape(arithmetic.transpose(seen, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
-    y = _image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    y = _slide_image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     return arithmetic.transpose(picks.reshape(y, (n, out, *y.shape[1:])), 0, 2, 1, 3, 4)
 
 
-def _spread(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
+def _transpose_convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
     """Channels of an image are spread along the depth."""
     said, (n, _, depth, *image) = attributes_of(step), x.shape
     if "output_shape" in said or said.get("auto_pad", "NOTSET") != "NOTSET":
@@ -117,7 +119,7 @@ def _spread(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNod
     pads = said.get("pads", [0] * 6)
     out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + more - pads[0] - pads[3]
     images = picks.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
-    y = _image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    y = _slide_image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     y = picks.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
     y = landed(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, Picker((0, 1), 2, (stride, dilation), -pads[0]), out)
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)
@@ -126,7 +128,7 @@ def _spread(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNod
 # --- places -------------------------------------------------------------------
 
 
-def _places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
+def _argmax_places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
     """Where the largest of each window stood: how y moves if each entry of x moves by its place."""
     *lead, rows, columns = x.shape
     numbers = np.arange(float(x.size)).reshape(x.shape)
@@ -139,7 +141,7 @@ def _places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
 @import_rule("Col2Im")
 def image_of_columns(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Windows laid down where they were taken; where they overlap they are added."""
-    x, (image, block) = builder.operand(step, 0), ([int(n) for n in builder.known(step, at)] for at in (1, 2))
+    x, (image, block) = builder.operand(step, 0), ([int(n) for n in builder.known_array(step, at)] for at in (1, 2))
     said, rank = attributes_of(step), len(block)
     strides, dilations, pads = (said.get(name, [usual] * rank * 2) for name, usual in
                                 (("strides", 1), ("dilations", 1), ("pads", 0)))  # fmt: skip

@@ -15,9 +15,9 @@ from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
 from .. import builder
 from ..builder import ImportRule, StepBuilder, inputs_behind, no_row
-from ..network import listed
+from ..network import join_names
 from ..weights import StoredWeights
-from .folding import folded, small
+from .folding import evaluate_row, is_small
 from .steps import GraphStep
 from .values import Type
 
@@ -60,7 +60,8 @@ class TensorFlowBuilder(StepBuilder):
             )
 
     def advice(self, value: TensorNode) -> str:
-        return f"It is computed from {listed([*inputs_behind(value)[0]])}. If that is a Placeholder, let it be a Const."
+        inputs, _ = inputs_behind(value)
+        return f"It is computed from {join_names(inputs)}. If that is a Placeholder, let it be a Const."
 
     def input(self, step: GraphStep, place: int) -> Any:
         if not -len(step.inputs) <= place < len(step.inputs):
@@ -80,7 +81,7 @@ class TensorFlowBuilder(StepBuilder):
 
     def attributes(self, step: GraphStep, mapping: Name) -> dict[str, Any]:
         return {name: value for name, value in step.attributes.items()
-                if name in mapping.attributes() or not (name.startswith("_") or _types(value))}  # fmt: skip
+                if name in mapping.attributes() or not (name.startswith("_") or _is_type(value))}  # fmt: skip
 
     def results(self, step: GraphStep) -> Sequence[Any]:
         return IMPORT_RULES[step.op](self, step) if step.op in IMPORT_RULES else self.by_row(step)
@@ -91,13 +92,13 @@ class TensorFlowBuilder(StepBuilder):
         properties = self.properties(step, row, mapping)
         arrays = self.operands(step, row, mapping, self.input) | properties
         given = [x for each in arrays.values() for x in (each if isinstance(each, list) else [each])]
-        if not any(isinstance(each, TensorNode) for each in given) and small(row, arrays):
-            return folded(row, arrays, step.label)
-        return self.applied(step, row, self.operands(step, row, mapping) | properties)
+        if not any(isinstance(each, TensorNode) for each in given) and is_small(row, arrays):
+            return evaluate_row(row, arrays, step.label)
+        return self.apply_row(step, row, self.operands(step, row, mapping) | properties)
 
-    def applied(self, step: GraphStep, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+    def apply_row(self, step: GraphStep, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
         """The nodes that a row gives. Whole numbers that are moved or added are whole numbers."""
-        results = super().applied(step, row, values)
+        results = super().apply_row(step, row, values)
         operands = [values[name] for name in row.operand_names if values.get(name) is not None]
         first = operands[-1] if row.name == "where" else operands[0]
         first = first[0] if isinstance(first, list) else first
@@ -111,12 +112,12 @@ class TensorFlowBuilder(StepBuilder):
         """Whether a value holds whole numbers, or truth values, to TensorFlow."""
         return value.dtype.kind in "biu" if isinstance(value, np.ndarray) else value in self.whole
 
-    def truncated(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
+    def truncate(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
         """Whole numbers: the fractions of what was computed of them are dropped, towards 0."""
-        found = builder.truncated(value, step.name)
+        found = builder.truncate(value, step.name)
         self.whole.add(found)
         return [found]
 
 
-def _types(value: Any) -> bool:
+def _is_type(value: Any) -> bool:
     return isinstance(value, Type) or (isinstance(value, list) and bool(value) and isinstance(value[0], Type))

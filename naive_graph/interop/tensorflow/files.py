@@ -21,18 +21,18 @@ FREEZE = (
 def graph_of(source: Any) -> Any:
     """The GraphDef that is meant: a path, bytes, or a GraphDef of any package. Raises ImportModelError."""
     if hasattr(source, "SerializeToString"):
-        return _parsed(source.SerializeToString(), "What was given", False)
+        return _parse(source.SerializeToString(), "What was given", False)
     if isinstance(source, bytes):
-        return _parsed(source, "What was given", False)
+        return _parse(source, "What was given", False)
     path = path_of(source, ImportModelError)
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise ImportModelError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
-    return _parsed(data, str(path), path.suffix.lower() in TEXTS)
+    return _parse(data, str(path), path.suffix.lower() in TEXTS)
 
 
-def _parsed(data: bytes, what: str, is_text: bool) -> Any:
+def _parse(data: bytes, what: str, is_text: bool) -> Any:
     graph = graph_pb2.GraphDef()
     try:
         if is_text:

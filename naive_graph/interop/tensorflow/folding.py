@@ -63,7 +63,7 @@ FOLDED: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def small(row: Row, values: Mapping[str, Any]) -> bool:
+def is_small(row: Row, values: Mapping[str, Any]) -> bool:
     """Whether what a row gives of these arrays is small enough to be computed at once."""
     given = [x for each in values.values() for x in (each if isinstance(each, list) else [each])]
     shapes = [each.shape for each in given if isinstance(each, np.ndarray)]
@@ -76,7 +76,7 @@ def small(row: Row, values: Mapping[str, Any]) -> bool:
     return sum(map(size_of, shapes)) * grown <= MOST and row.name not in ("expand", "pad", "one_hot")
 
 
-def folded(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
+def evaluate_row(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
     """What a row gives of arrays and properties. Raises ImportModelError."""
     kind = next((each.dtype for each in values.values() if hasattr(each, "dtype")), np.dtype(np.float64))
     try:

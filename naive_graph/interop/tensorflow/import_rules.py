@@ -24,17 +24,17 @@ COUNTED = {  # the attribute that says how many parts there are
 
 
 @import_rule("Const", "Placeholder")
-def _given(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _constant_or_input(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [builder.value(step.name)]
 
 
 @import_rule("NoOp", "Assert")
-def _nothing(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _no_result(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return []
 
 
 @import_rule(PASSED, "IdentityN")
-def _passed(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _pass_on(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     for place, name in enumerate(step.inputs):
         builder.origins[value_name(step.name, place)] = builder.origins.get(name, name)
     return [builder.input(step, place) for place in range(len(step.inputs))]
@@ -44,9 +44,9 @@ def _passed(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     value = builder.input(step, 0)
     return (
-        _passed(builder, step)
+        _pass_on(builder, step)
         if isinstance(value, (np.ndarray, Weight))
-        else builder.applied(step, TABLE["identity"], {"x": value})
+        else builder.apply_row(step, TABLE["identity"], {"x": value})
     )
 
 
@@ -77,7 +77,7 @@ def _rank(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @import_rule("Fill", "ZerosLike", "OnesLike")
 def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.op == "Fill":
-        shape, value = builder.known(step, 0).ravel().tolist(), builder.known(step, 1).reshape(())
+        shape, value = builder.known_array(step, 0).ravel().tolist(), builder.known_array(step, 1).reshape(())
     else:
         given = builder.input(step, 0)
         kind = given.dtype if isinstance(given, np.ndarray) else np.float64
@@ -89,7 +89,7 @@ def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Range")
 def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    start, limit, delta = (builder.known(step, at).reshape(()) for at in range(3))
+    start, limit, delta = (builder.known_array(step, at).reshape(()) for at in range(3))
     if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
         raise ImportModelError(
             f"{step.label}: {start} to {limit} by {delta} is no range of {MOST_REPEATED:,} or fewer."
@@ -98,13 +98,13 @@ def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 
 @import_rule("FloorDiv", "FloorMod", "Mod", "TruncateMod")
-def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _divide(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if any(isinstance(builder.input(step, place), TensorNode) for place in (0, 1)):
         a, b = (builder.operand(step, place) for place in (0, 1))
         if step.op != "FloorDiv":
-            return builder.applied(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], {"a": a, "b": b})
-        return builder.applied(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
-    a, b = builder.known(step, 0), builder.known(step, 1)
+            return builder.apply_row(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], {"a": a, "b": b})
+        return builder.apply_row(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
+    a, b = builder.known_array(step, 0), builder.known_array(step, 1)
     if not b.all() or a.size > 1 < b.size:
         raise ImportModelError(f"{step.label} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")
     divide = {"FloorDiv": np.floor_divide, "FloorMod": np.mod}.get(step.op, np.fmod)
@@ -120,15 +120,15 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     kind = dtype(step.attributes.get("DstT"), step.label, "DstT")
     value = builder.input(step, 0)
     if isinstance(value, Weight) and kind.kind == "f":
-        return _passed(builder, step)
+        return _pass_on(builder, step)
     if isinstance(value, (np.ndarray, Weight)):
         with np.errstate(all="ignore"):
-            return [builder.known(step, 0).astype(kind)]
+            return [builder.known_array(step, 0).astype(kind)]
     if kind.kind == "b":
-        return builder.applied(step, TABLE["not_equal"], {"a": value, "b": 0.0})
+        return builder.apply_row(step, TABLE["not_equal"], {"a": value, "b": 0.0})
     if kind.kind != "f" and value not in builder.whole:
-        return builder.truncated(step, value)
-    (made,) = builder.applied(step, TABLE["identity"], {"x": value})
+        return builder.truncate(step, value)
+    (made,) = builder.apply_row(step, TABLE["identity"], {"x": value})
     if kind.kind == "f":
         builder.whole.discard(made)
     return [made]
@@ -144,16 +144,16 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
         return builder.by_row(step)
     if step.op != "Mean":
         (found,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
-        return [found] if isinstance(found, np.ndarray) else builder.truncated(step, found)
+        return [found] if isinstance(found, np.ndarray) else builder.truncate(step, found)
     (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # a sum times 1 / count may be below
     count = size_of(values[0].shape) // size_of(total.shape)
     if isinstance(total, np.ndarray):
         return [FOLDED["div"](total, np.array(count, total.dtype))]
-    return builder.truncated(step, TABLE["div"](total, float(count)))
+    return builder.truncate(step, TABLE["div"](total, float(count)))
 
 
 @import_rule("StopGradient")
-def _held(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     node: Any = held(builder.operand(step, 0))
     node.name = step.name
     return [node]
@@ -167,7 +167,7 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
     """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     builder.properties(step, row, mapping)
-    begin, end, steps = (builder.known(step, place).ravel().tolist() for place in (1, 2, 3))
+    begin, end, steps = (builder.known_array(step, place).ravel().tolist() for place in (1, 2, 3))
     masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
     for name, bits in masks.items():
         if not isinstance(bits, int) or not 0 <= bits < 2 ** len(begin):
@@ -185,10 +185,10 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
             index.append(first)
         else:
             index.append(slice(None if bit["begin_mask"] else first, None if bit["end_mask"] else last, by))
-    return [_indexed(builder, step, index)]
+    return [_index(builder, step, index)]
 
 
-def _indexed(builder: TensorFlowBuilder, step: GraphStep, index: list[Any]) -> Any:
+def _index(builder: TensorFlowBuilder, step: GraphStep, index: list[Any]) -> Any:
     """x[index]: slices, then without the axes of single places, then with new ones."""
     x = builder.input(step, 0)
     if isinstance(x, np.ndarray):
@@ -203,7 +203,7 @@ def _indexed(builder: TensorFlowBuilder, step: GraphStep, index: list[Any]) -> A
     at = index.index(...) if ... in index else len(index)
     index = [*index[:at], *[slice(None)] * (x.rank - taken), *index[at + 1 :]]
     axes = [each for each in index if each is not None]
-    ranges = [_places(step, part, extent) for part, extent in zip(axes, x.shape)]
+    ranges = [_place_range(step, part, extent) for part, extent in zip(axes, x.shape)]
     cut = {
         "begin": [each.start for each in ranges],
         "end": [each.stop if each.stop >= 0 else -extent - 1 for each, extent in zip(ranges, x.shape)],
@@ -215,11 +215,11 @@ def _indexed(builder: TensorFlowBuilder, step: GraphStep, index: list[Any]) -> A
     acts += [("expand_dims", {"axis": new})] * bool(new)
     for place, (row, properties) in enumerate(acts, 1 - len(acts)):
         own = step if not place else step._replace(name=f"{step.name}/{row}")
-        (x,) = builder.applied(own, TABLE[row], {"x": x, **properties})
+        (x,) = builder.apply_row(own, TABLE[row], {"x": x, **properties})
     return x
 
 
-def _places(step: GraphStep, part: Any, extent: int) -> range:
+def _place_range(step: GraphStep, part: Any, extent: int) -> range:
     """The places along an axis that a number or a slice means."""
     if isinstance(part, slice):
         return range(*part.indices(extent))
@@ -235,8 +235,8 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     rank = builder.operand(step, 1).rank
     if condition.rank == 1 < rank:
         own = step._replace(name=f"{step.name}/condition")
-        (spread,) = builder.applied(own, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
-        return builder.applied(
+        (spread,) = builder.apply_row(own, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
+        return builder.apply_row(
             step, TABLE["where"], {"a": spread, "b": builder.operand(step, 1), "c": builder.operand(step, 2)}
         )
     return builder.by_row(step)
@@ -248,14 +248,14 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     x, depth = builder.operand(step, 0), float(properties["depth"])
-    below = builder.applied(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
+    below = builder.apply_row(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
     own = step._replace(name=f"{step.name}/known")
-    (x,) = builder.applied(own, TABLE["where"], {"a": below, "b": depth, "c": x})
-    return builder.applied(step, row, {"x": x, **properties})
+    (x,) = builder.apply_row(own, TABLE["where"], {"a": below, "b": depth, "c": x})
+    return builder.apply_row(step, row, {"x": x, **properties})
 
 
 @import_rule("Conv2DBackpropInput")
-def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Where paddings are explicit, what the result has beyond them lies at its end; our row would centre it."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
@@ -264,11 +264,11 @@ def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
         small = row.result_shape(row.bound((), values))
         sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
         values["output_padding"] = [each - extent for each, extent in zip(wanted, sides)]
-    return builder.applied(step, row, values)
+    return builder.apply_row(step, row, values)
 
 
 @import_rule("SplitV")
-def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """One of the sizes may be -1: what the others leave."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
@@ -277,11 +277,11 @@ def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if sizes.count(-1) == 1 and -x.rank <= axis < x.rank:
         rest = x.shape[axis] - sum(sizes) - 1
         sizes = [rest if each == -1 else each for each in sizes]
-    return builder.applied(step, row, {"x": x, "axis": axis, "sizes": sizes})
+    return builder.apply_row(step, row, {"x": x, "axis": axis, "sizes": sizes})
 
 
 @import_rule("Unpack", "Split", "DynamicPartition")
-def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """How many results there are stands in an attribute, and is not to be enormous."""
     name = COUNTED[step.op]
     count = step.attributes.get(name)
@@ -298,14 +298,14 @@ def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @import_rule("Erfc")
 def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     own = step._replace(name=f"{step.name}/erf")
-    (below,) = builder.applied(own, TABLE["erf"], {"x": builder.operand(step, 0)})
-    return builder.applied(step, TABLE["sub"], {"a": 1.0, "b": below})
+    (below,) = builder.apply_row(own, TABLE["erf"], {"x": builder.operand(step, 0)})
+    return builder.apply_row(step, TABLE["sub"], {"a": 1.0, "b": below})
 
 
 @import_rule("TopKV2", "Cumsum")
-def _pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _check_pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Each entry meets every other one along the axis, all at once."""
-    shape, axis = builder.input(step, 0).shape, -1 if step.op == "TopKV2" else builder.known(step, 1)
+    shape, axis = builder.input(step, 0).shape, -1 if step.op == "TopKV2" else builder.known_array(step, 1)
     if shape and np.size(axis) == 1 and -len(shape) <= int(axis) < len(shape):
         builder.check_shape((*shape, shape[int(axis)]), step.label)
     return builder.by_row(step)

@@ -9,12 +9,12 @@ from ...core.guesses import near
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
 from ..infer_trainable import find_trainable, use_of
-from ..network import Port, listed
+from ..network import Port, join_names
 from ..validate_args import check_names, check_parameter_names
 from .building import IMPORT_RULES, mapping_of
 from .files import FREEZE, graph_of
 from .import_rules import COUNTED, MOST_PARTS  # which enters what needs more than its row
-from .steps import PASSED, GraphStep, node_of, ordered, steps_of
+from .steps import PASSED, GraphStep, node_of, sort_needed, steps_of
 from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
@@ -43,19 +43,21 @@ def read(
             raise ImportModelError(f"There is no node {each!r} in this graph.{near(each, steps)}")
         kind = steps[each].attributes.get("dtype", steps[each].attributes.get("T", Type(1)))
         steps[each] = GraphStep(each, "Placeholder", (), {"dtype": kind})
-    wanted = _wanted(steps, [node.name for node in graph.node], outputs)
-    order = ordered(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
+    wanted = _resolve_outputs(steps, [node.name for node in graph.node], outputs)
+    order = sort_needed(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
     given = _shapes(steps, shapes)
     slots = [_slot(step, given.get(step.name)) for step in order if step.op == "Placeholder"]
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
     found = (
-        _learned(order, arrays, wanted) if parameters is None else check_parameter_names(parameters, arrays, "Const")
+        _find_learned(order, arrays, wanted)
+        if parameters is None
+        else check_parameter_names(parameters, arrays, "Const")
     )
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
     return TensorFlowContent(slots, arrays, found, order, wanted)
 
 
-def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
+def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
     """The node and the place among its results, for each output as it is written."""
     if outputs is None:
         read = {node_of(value) for step in steps.values() for value in step.inputs}
@@ -89,7 +91,7 @@ def check_known(order: Iterable[GraphStep]) -> None:
         if step.op not in IMPORT_RULES and mapping_of(step.op) is None:
             missing.setdefault(step.op, []).append(step.name)
     if missing:
-        said = "; ".join(f"{op} ({listed(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items())
+        said = "; ".join(f"{op} ({join_names(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items())
         hint = f" Variables hold no numbers in a graph. {FREEZE}" if missing.keys() & set(VARIABLES) else ""
         raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {said}.{hint}")
 
@@ -130,7 +132,7 @@ def _array(step: GraphStep) -> Any:
     return tensor(value, step.label)
 
 
-def _learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
+def _find_learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
     """The Consts that are learned, by what is done with them."""
     shapes = {name: each.shape for name, each in arrays.items() if each.dtype.kind == "f" and each.ndim}
     order = [step for step in order if step.op != "Const"]

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError
-from ..network import listed
+from ..network import join_names
 from .values import attribute
 
 # What functions may unfold to: a file of a kilobyte can mean 2**100 nodes, or a name of a terabyte.
@@ -100,7 +100,7 @@ def steps_of(graph: Any) -> dict[str, GraphStep]:
         for step in body.steps():
             function = functions.get(str(step.attributes.get("f")) if step.op in CALLS else step.op)
             if function is not None:
-                inner = _called(step, function, body)
+                inner = _enter_function(step, function, body)
                 waiting.append(inner)
                 for argument, source in zip(function.signature.input_arg, step.inputs):
                     _enter(GraphStep(inner.prefix + argument.name, PASSED, [source], {}), found, inner.depth)
@@ -110,11 +110,11 @@ def steps_of(graph: Any) -> dict[str, GraphStep]:
     for step in found.values():
         lost = [name for name in map(node_of, step.inputs) if name not in found]
         if lost:
-            raise ImportModelError(f"Node {step.name!r} takes {listed(lost)}, and no node is called so.")
+            raise ImportModelError(f"Node {step.name!r} takes {join_names(lost)}, and no node is called so.")
     return found
 
 
-def _called(step: GraphStep, function: Any, body: Body) -> Body:
+def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
     """The body of a function in the place of a call. Raises ImportModelError if the call does not fit it."""
     signature = function.signature
     if len(step.inputs) != len(signature.input_arg) or any(each.number_attr for each in signature.input_arg):
@@ -125,11 +125,11 @@ def _called(step: GraphStep, function: Any, body: Body) -> Body:
     inner = Body(function.node_def, body.functions)
     inner.prefix, inner.depth = f"{step.name}/", body.depth + 1
     inner.attributes = {**{each.name: attribute(each.default_value) for each in signature.attr}, **step.attributes}
-    inner.results = {node.name: _names(node, body.functions) for node in function.node_def}
+    inner.results = {node.name: _result_names(node, body.functions) for node in function.node_def}
     return inner
 
 
-def _names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
+def _result_names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
     """What a node's results are called."""
     function = functions.get(node.attr["f"].func.name if node.op in CALLS else node.op)
     return RESULTS.get(node.op, ()) if function is None else [each.name for each in function.signature.output_arg]
@@ -146,7 +146,7 @@ def _enter(step: GraphStep, found: dict[str, GraphStep], depth: int) -> None:
     found[step.name] = step
 
 
-def ordered(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[GraphStep]:
+def sort_needed(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[GraphStep]:
     """The steps that these need, and they, sources first. Raises ImportModelError for a cycle."""
     needed, waiting = dict.fromkeys(wanted), list(wanted)
     while waiting:
@@ -158,4 +158,4 @@ def ordered(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[Graph
     try:
         return [steps[name] for name in TopologicalSorter(sources).static_order()]
     except CycleError as error:
-        raise ImportModelError(f"The graph runs in a circle: {listed(error.args[1])}.") from None
+        raise ImportModelError(f"The graph runs in a circle: {join_names(error.args[1])}.") from None

@@ -86,7 +86,7 @@ def tensor(proto: Any, where: str) -> Any:
     kind = dtype(Type(proto.dtype), where)
     size = prod(shape)
     try:
-        found = _stated(proto, type_name(proto.dtype), kind)
+        found = _listed_values(proto, type_name(proto.dtype), kind)
         if proto.tensor_content or len(found) == size:
             return found.reshape(shape)
         if len(found) < size <= MOST_REPEATED:  # the last value stands for all that are left out
@@ -97,7 +97,7 @@ def tensor(proto: Any, where: str) -> Any:
     raise ImportModelError(f"{where}: {len(found):,} values cannot be a tensor of shape {shape}, which has {size:,}.")
 
 
-def _stated(proto: Any, name: str, kind: Any) -> Any:
+def _listed_values(proto: Any, name: str, kind: Any) -> Any:
     """The values that a TensorProto lists, or whose bytes it holds, in one row."""
     halves = TYPES[name][1] == "half_val"
     if proto.tensor_content:
