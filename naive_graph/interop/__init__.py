@@ -1,14 +1,16 @@
-"""Networks from and to other frameworks, by the names that each operator's row carries.
+"""Read and write networks of other frameworks: `from_onnx`, `to_onnx`, `from_tensorflow`.
 
-network      what comes in: inputs, parameters, outputs and inner nodes, by name
-weights      what a file stores, which stays as it lies until it is used
-infer_trainable  which of it is learned, by what is done with it
-validate_args  what a caller asks for by name
-summary      what is in a file, in words
-row_properties   a row's properties, by its mapping
-onnx/        `from_onnx`, `to_onnx`
-scopes       where its nodes stand, by their names
-tensorflow/  `from_tensorflow`
+What stands for an operator is said once, by the mapping (`onnx=Onnx(...)`) on its row in tensor/operators.
+
+network          an imported network: inputs, parameters, outputs and inner nodes by name
+builder          apply the operator that stands for each step; shared by both formats
+row_properties   read an operator's properties by its mapping
+weights          stored arrays, converted when they are used
+infer_trainable  which of them are trainable
+scopes           scopes from the names of nodes
+summary          summary table of a file
+validate_args    check arguments that are names
+onnx/, tensorflow/  the two formats
 """
 
 from ..core.rooms import handed_out

@@ -1,4 +1,4 @@
-"""Building: the values of a file's graph by name, and how each step adds the operator that its row's mapping names."""
+"""Build the tensor graph of a file: apply the operator that stands for each step, and keep its results by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ImportRule = Callable[[Any, Any], Sequence[Any]]
 
 
 def import_rule(rules: dict[str, ImportRule], *ops: str) -> Callable[[ImportRule], ImportRule]:
-    """Enter a function of (builder, step) that gives the results of these operators."""
+    """Decorator: register a function of (builder, step) that returns the results of these operators."""
 
     def define(function: ImportRule) -> ImportRule:
         rules.update(dict.fromkeys(ops, function))
@@ -46,11 +46,11 @@ class StepBuilder:
         self.constants: dict[str, LeafNode] = {}
 
     def results(self, step: Step) -> Sequence[Any]:
-        """A step's results: arrays or nodes."""
+        """Compute a step's results: arrays or nodes."""
         raise NotImplementedError
 
     def attributes(self, step: Step, mapping: Name) -> dict[str, Any]:
-        """A step's attributes, as Python's values."""
+        """Return a step's attributes as Python values."""
         raise NotImplementedError
 
     def hold(self, size: int, what: str) -> None:
@@ -68,7 +68,7 @@ class StepBuilder:
     # --- what a step reads ---
 
     def value(self, name: str) -> Any:
-        """An array that is known, or a node. Raises ImportModelError for a result that no row gives."""
+        """Look up a value: a known array, or a node. Raises ImportModelError for a result that no operator gives."""
         if name in self.weights:
             return self.weights[name]
         if name not in self.values:
@@ -85,14 +85,14 @@ class StepBuilder:
         return None if self.input(step, place) is None else self.tensor(step.inputs[place])
 
     def tensor(self, name: str) -> TensorNode:
-        """A value as a tensor node."""
+        """Look up a value as a tensor node; an array becomes a constant leaf."""
         value = self.value(name)
         if isinstance(value, Weight):
             self.weights.used[value.name or ""] = value  # of which there may be other names
         return self.node(name, value) if isinstance(value, np.ndarray) else value
 
     def node(self, name: str, array: Any) -> LeafNode:
-        """A known array as a constant."""
+        """Make a constant leaf of an array, once for each name."""
         if name not in self.constants:
             if not array.size or array.dtype.kind not in "biuf":
                 raise ImportModelError(
@@ -118,7 +118,7 @@ class StepBuilder:
     # --- what a step becomes ---
 
     def take(self, step: Step) -> None:
-        """Give a step's results their values. Raises ImportModelError, which names the step."""
+        """Run one step and store its results by name. Raises ImportModelError, which names the step."""
         try:
             results = self.results(step)
         except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
@@ -131,7 +131,7 @@ class StepBuilder:
             self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
 
     def apply_row(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
-        """The nodes that a row gives, which have the name of the step."""
+        """Call an operator of the table; its result is named after the step."""
         known = row.result_shape(row.bound((), values)) if row.shape else None
         for shape in known if isinstance(known, list) else [known or ()]:
             self.check_shape(shape, step.label)
@@ -146,7 +146,7 @@ class StepBuilder:
     def operands(
         self, step: Step, row: Row, mapping: Name, read: Callable[[Step, int], Any] | None = None
     ) -> dict[str, Any]:
-        """The operands of a row, by their names. read: how an input is read, as a tensor if not otherwise."""
+        """Read the operands of an operator, by parameter name. read: how to read an input; as a tensor if None."""
         count, read = len(step.inputs), read or self.operand
         homes = [home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)]
         taken = {place if place >= 0 else place + count for place in homes}
@@ -155,13 +155,13 @@ class StepBuilder:
             return {row.operand_names[0]: [
                 read(step, place) for place in places if getattr(self.input(step, place), "size", 0)
             ]}  # fmt: skip
-        places = list(mapping.operands or places)
-        if len(places) > len(row.operand_names):
-            raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(places)} inputs.")
-        return {name: self._permute(step, each, read) for name, each in zip(row.operand_names, places)}
+        chosen: Sequence[int | Permuted] = mapping.operands or places
+        if len(chosen) > len(row.operand_names):
+            raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(chosen)} inputs.")
+        return {name: self._permute(step, place, read) for name, place in zip(row.operand_names, chosen)}
 
     def _permute(self, step: Step, place: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
-        """An operand, its axes in our order."""
+        """Read an operand; transpose it if the file's format orders its axes otherwise."""
         if not isinstance(place, Permuted):
             return read(step, place)
         x = read(step, place.position)
@@ -170,7 +170,7 @@ class StepBuilder:
         return None if x is None else TABLE["transpose"](x, list(place.order))
 
     def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
-        """The properties of a row, by their names. Raises ImportAttributeError."""
+        """Read the properties of an operator, by parameter name. Raises ImportAttributeError."""
 
         def read_input(place: int, parameter: RowParameter) -> Any:
             given = self.input(step, place)
@@ -184,7 +184,7 @@ class StepBuilder:
 
 
 def truncate(value: Any, name: str) -> Any:
-    """A number without its fraction."""
+    """Round towards zero: value - fmod(value, 1)."""
     return value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0), name=name)
 
 

@@ -1,4 +1,4 @@
-"""Which numbers of a file are learned, by what is done with them: weights are; masks, angles and scales are not.
+"""Infer which arrays of a file are trainable from how they are used: weights are; masks, angles and scales are not.
 
 A file seldom says it. So the steps are gone through once, before anything is
 built: what is computed from weights alone is still these weights, until it
@@ -27,7 +27,7 @@ KNOWN = {"NonZero", "Unique"}  # of what must be known before a network runs
 
 
 class Use(NamedTuple):
-    """A step: the row that stands for it, what each operand is, all that it reads, and its results."""
+    """One use of values: the operator, the values of each operand, everything that it reads, and its results."""
 
     row: str
     moves: bool
@@ -39,7 +39,7 @@ class Use(NamedTuple):
 def use_of(
     op: str, found: tuple[Row, Name] | None, inputs: Sequence[str], results: Collection[str], opset: int | None
 ) -> Use:
-    """A step of the row that its operator's name means; without one, a step that passes on what it is given."""
+    """Describe a step as a Use; an operator without a row counts as one that passes its inputs on."""
     if found is None:
         return Use(op, False, {"x": inputs}, inputs, results)
     row, mapping = found
@@ -57,7 +57,7 @@ def use_of(
 def find_trainable(
     uses: Sequence[Use], shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], outputs: Iterable[str]
 ) -> set[str]:
-    """The names of the weights that are learned. shapes: of all arrays of floats, by name. uses: sources first."""
+    """Return the names of the trainable arrays. shapes: of all float arrays, by name. uses: in topological order."""
     roles = Roles(shapes, inputs, _readers(uses))
     for use in uses:
         roles.take(use)
@@ -67,7 +67,7 @@ def find_trainable(
 
 
 def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
-    """The rows that read a value, or what is moved from it."""
+    """Map each value to the operators that read it, directly or through operators that only move entries."""
     found: dict[str, set[str]] = {}
     for use in reversed(uses):
         after = set().union(*(found.get(each, set()) for each in use.results)) if use.moves else {use.row}
@@ -77,7 +77,7 @@ def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
 
 
 class Roles:
-    """What weights are found to be, step by step.
+    """The state of the inference: what has been found about each weight so far.
 
     held: the weights that a value is computed from, if from nothing else, or
     from rows of a table. active: values that depend on inputs. rows: those picked
@@ -114,7 +114,7 @@ class Roles:
             self.held[each] = self.held.get(each, set()) | weights
 
     def _combine_with_inputs(self, use: Use, operand: str, value: str) -> None:
-        """Weights in a step with what depends on inputs."""
+        """Handle a step in which a weight meets a value that depends on the network's inputs."""
         weights, others = self.held[value], [each for each in use.inputs if each in self.active and each != value]
         if value in self.rows:
             if use.moves or (use.row == "mul" and not others):

@@ -28,7 +28,7 @@ MOST = 2 * 10**9  # bytes that may be made of a file besides its weights
 
 
 class Port(NamedTuple):
-    """An input or output: its name, its type of entries, and its extents: numbers, names, or None where unsaid."""
+    """An input or output: its name, entry type, and extents (numbers, names, or None where the file says nothing)."""
 
     name: str
     type: int
@@ -36,7 +36,7 @@ class Port(NamedTuple):
 
 
 def name_open_extents(slot: Port) -> Port:
-    """The same, each extent that is open called by a name."""
+    """Name each open extent of a port: axis 0 of x is x_0."""
     extents = slot.extents and tuple(
         f"{slot.name}_{axis}" if each is None else each for axis, each in enumerate(slot.extents)
     )
@@ -44,7 +44,7 @@ def name_open_extents(slot: Port) -> Port:
 
 
 def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
-    """Sizes are whole numbers, by names that the file gives or that open extents have here."""
+    """Check sizes={name: number} against the names of open extents. Raises ImportModelError."""
     names = {each for slot in slots for each in slot.extents or () if isinstance(each, str)}
     for name, size in sizes.items():
         if name not in names:
@@ -55,14 +55,14 @@ def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
 
 
 def fix_sizes(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
-    """The extents, with numbers for the names that are known."""
+    """Return the port's extents, with numbers in place of the names in sizes."""
     if slot.extents is None:
         return None
     return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)
 
 
 class InputLeaf(LeafNode):
-    """An input, of which it is known what NumPy calls the type of its entries in the file."""
+    """An input of an imported network; dtype: NumPy's type of its entries in the file."""
 
     dtype: np.dtype[Any] = np.dtype(float)
 
@@ -77,7 +77,7 @@ def _one_or_all(found: dict[str, Any]) -> Any:
 
 
 class ImportedNetwork:
-    """What `from_onnx` or `from_tensorflow` gives. Called with arrays, it gives the outputs' arrays.
+    """A network read by `from_onnx` or `from_tensorflow`. Call it with arrays to get the outputs' arrays.
 
     inputs, outputs: tensor nodes by name. parameters: the weights that are
     learned, leaves by name. nodes: every inner node by its name in the file, and
@@ -107,7 +107,7 @@ class ImportedNetwork:
         raise NotImplementedError
 
     def advice(self, names: Collection[str]) -> str:
-        """How to say the shapes of these inputs."""
+        """Say how to give the shapes of these inputs, for an error message."""
         raise NotImplementedError
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
@@ -273,6 +273,6 @@ def _array(value: Any, who: str) -> Any:
 
 
 def join_names(names: Collection[Any]) -> str:
-    """Names in a message, the first few of many."""
+    """Join names for a message; of many only the first few."""
     shown = ", ".join(map(repr, [*names][:FEW])) or "nothing"
     return shown if len(names) <= FEW else f"{shown} and {len(names) - FEW:,} more"

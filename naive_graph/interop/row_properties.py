@@ -1,4 +1,4 @@
-"""A row's properties, read from another framework's operator as the row's mapping says."""
+"""Read an operator's properties from another framework's attributes and inputs, by its mapping."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_properties(
     row: Row, mapping: Name, opset: int | None, label: str, attributes: Mapping[str, Any], read_input: ReadInput,
     read_shape: ReadShape,
 ) -> dict[str, Any]:  # fmt: skip
-    """The properties of a row, by their names. Raises ImportAttributeError.
+    """Return the properties of a row, by name. Raises ImportAttributeError.
 
     label: what messages call the operator. attributes: its own, as Python's
     values. read_input: the array that an input holds, or the tensor, if the
@@ -54,7 +54,7 @@ def read_properties(
 
 
 def _adapt(row: Row, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str) -> Any:
-    """A property's value as the row takes it, checked."""
+    """Convert a property's value to what the row takes, and check it."""
     if value is REQUIRED:
         raise ImportAttributeError(label, where, None, "It must be there.")
     if isinstance(home, (Attribute, Input)) and home.adapt is not None and value is not None:
@@ -75,7 +75,7 @@ def _plain(default: Any) -> Any:
 
 
 def _number(array: Any) -> Any:
-    """An array as a property takes it: whole numbers beyond all extents are the largest."""
+    """Convert an array to a property's value; integers beyond every extent are clipped."""
     if array is None or isinstance(array, TensorNode):
         return array
     if array.dtype.kind in "iu":

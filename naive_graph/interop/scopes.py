@@ -1,4 +1,4 @@
-"""Scopes by names: what is called `encoder/dense/MatMul`, or `encoder.dense.weight`, stands in `encoder/dense`."""
+"""Scopes from names: `encoder/dense/MatMul` and `encoder.dense.weight` belong to the scope `encoder/dense`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST, DEEPEST = 1000, 50  # a path of scopes
 
 
 def path_of(name: str) -> list[str]:
-    """What stands before the last slash; in a name without one, before the last dot: a number belongs to its list.
+    """ "a/b/c" -> a, b; "a.b.c" -> a, b; a numeric part stays with the part before it.
 
     >>> path_of("/encoder/dense/MatMul"), path_of("encoder.layers.0.weight"), path_of("input.3")
     (['encoder', 'dense'], ['encoder', 'layers.0'], [])
@@ -31,7 +31,7 @@ class NamedScopes:
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Scopes stand in the one that is open now, which is so again afterwards."""
+        """Nested in the current scope, which is restored on exit."""
         self.outer = CURRENT.tables.scope_now
         try:
             yield
@@ -39,7 +39,7 @@ class NamedScopes:
             CURRENT.tables.enter(self.outer)
 
     def enter(self, name: str) -> None:
-        """What is made next stands in the scopes that a name says."""
+        """Enter the scopes of a name; nodes made from now on belong to them."""
         at = self.outer
         for part in path_of(name):
             at = self.known.setdefault((at, part), Scope(part or "/", at))

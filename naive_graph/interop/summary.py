@@ -1,4 +1,4 @@
-"""What is in a file, in words: inputs, outputs, operators with their counts, weights, and what is not supported."""
+"""Summary table of a file: inputs, outputs, operator counts, weights, and what is not supported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONG = 40  # letters of a name that is shown in full
 
 
 class SummaryContent(NamedTuple):
-    """What a file holds, in the words of its own framework.
+    """What a summary shows, in the terms of the file's own framework.
 
     ports: of each, whether it is an input or an output, itself, and its type's
     name. operators: of each step its operator, and what stands for it here.
@@ -30,7 +30,7 @@ class SummaryContent(NamedTuple):
 
 
 def format_summary(held: SummaryContent, title: str) -> str:
-    """A table of what a file holds.
+    """Format the summary table.
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.interop import from_onnx
@@ -108,13 +108,13 @@ def _shape(extents: Iterable[Any]) -> str:
 
 
 def _short(name: str) -> str:
-    """A name that can be printed, its middle left out if it is long."""
+    """Make a name printable; shorten a long one in the middle."""
     text = "".join(each if each.isprintable() else "?" for each in name) or "?"
     return text if len(text) <= LONG else f"{text[: LONG // 2 - 2]}...{text[1 - LONG // 2 :]}"
 
 
 def _table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> str:
-    """Rows in columns; those at `right` end where the longest ends."""
+    """Align rows in columns; right: columns that are right-aligned."""
     if not rows:
         return ""
     widths = [max(map(len, column)) for column in zip(*rows)]

@@ -1,4 +1,4 @@
-"""What a caller asks for by name, checked."""
+"""Check arguments that are names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import ImportModelError
 
 
 def check_names(given: Any, what: str) -> list[str]:
-    """Names, or one of them. Raises ImportModelError."""
+    """Return a list of names from one name or several. Raises ImportModelError."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
         raise ImportModelError(f"{what}, not {shortened(given)}.")

@@ -1,4 +1,4 @@
-"""Weights of an imported network: kept as they lie in the file until somebody asks for their numbers."""
+"""Weights of an imported network, converted to float64 only when they are used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Weight(LeafNode):
 
     @property
     def held(self) -> Any:
-        """The present numbers."""
+        """The current values, as float64."""
         if self.source is not None:
             return self.source.values
         array: Any = self._value
@@ -74,7 +74,7 @@ class StoredWeights:
         return self.constants[name]
 
     def learned(self) -> dict[str, Weight]:
-        """Those that a trainer moves."""
+        """The trainable weights that the network uses."""
         return dict(self.used)
 
     def model(self) -> Model:

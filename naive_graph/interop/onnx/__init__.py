@@ -1,20 +1,26 @@
-"""ONNX files, in and out.
+"""ONNX files: `from_onnx` reads them, `to_onnx` writes them.
 
-arrays, steps, reading      the numbers in a file; its nodes with functions spelt out; all that it says, checked
-inference                   what onnx says of an operator: its schema, the types and sizes of its results
-import_values               what a step reads: operands and properties by its row's mapping
-import_graph                how each step becomes the operator that its row's mapping names
-import_rules                operators that are more than their row's mapping; the larger ones have files of their own:
-windows, resize, grid_sample, fourier, control_flow
-function_bodies             operators that ONNX itself spells out
-network                     `from_onnx`, and what it gives
-custom_ops                  our own operators in a file, which come back as what they were
-sklearn_models              what scikit-learn writes, spelt out
-export_values, export_graph  values while they are written, on which rules compute; graphs and local functions of them
-export_rules                a call of a row as one operator, what ONNX says otherwise, and nodes that no call stands for
-export_nodes, export        nodes one after the other; `to_onnx`
-export_layers, import_layers  a Sequential by its layers; operators as layers again
-dynamic_axes                sizes that are open stay open
+Reading, in this order:
+arrays              tensors of the file as NumPy arrays
+sklearn_models      scikit-learn's operators expanded to ONNX's own
+steps, reading      local functions inlined, nodes sorted; everything that a file says, parsed and checked
+inference           what onnx itself says about an operator: schema, result types, result sizes
+import_graph        apply the operator that stands for each step, by the mapping on its row
+import_rules        operators that need more than their mapping; the larger ones have files of their own:
+                    windows, resize, grid_sample, fourier, control_flow
+function_bodies     operators that ONNX defines by others
+network             `from_onnx`, and the network that it returns
+import_layers       a chain of operators as the layers of a Sequential
+
+Writing:
+export_values       arrays whose arithmetic writes nodes; inputs, weights and constants
+export_graph        graphs and local functions that are being written, and scalar rules on them
+export_rules        a call as one ONNX operator where mappings do not suffice, and nodes that no call made
+export_nodes        all nodes in order
+dynamic_axes        open sizes as named dimensions
+export_layers       a Sequential, one node for each layer
+export              `to_onnx`
+custom_ops          operators that ONNX lacks: written as local functions that come back as what they were
 """
 
 from ...core.imports import door

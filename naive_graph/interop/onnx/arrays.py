@@ -1,4 +1,4 @@
-"""The numbers in a file: tensors of every type, inside it or in files beside it."""
+"""Read the tensors of an ONNX file as arrays: every numeric type, inside the file or in files beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OURS = {np.dtype(each) for each in (np.float16, np.float32, np.float64)}
 
 
 def array_of(tensor: Any, folder: Path | None = None) -> Any:
-    """The array of a TensorProto. Floats of a type that NumPy lacks become float32. Raises ImportModelError.
+    """Return the array of a TensorProto; float types that NumPy lacks become float32. Raises ImportModelError.
 
     folder: where files that hold numbers may lie; None if none may.
     """
@@ -41,7 +41,7 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
 
 
 def _unpack(tensor: Any, data: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """What is packed, or written number by number, by onnx's own reader."""
+    """Unpack a tensor whose entries are packed or listed one by one, with onnx's own reader."""
     if tensor.data_location == TensorProto.EXTERNAL:
         tensor = TensorProto(dims=shape, data_type=tensor.data_type, raw_data=bytes(data))
     try:
@@ -54,14 +54,14 @@ def _unpack(tensor: Any, data: Any, name: str, shape: tuple[int, ...]) -> Any:
 
 
 def dtype_of(data_type: int, who: str) -> np.dtype[Any]:
-    """What NumPy calls a type of entries. Raises ImportModelError for one that is no number."""
+    """NumPy's dtype of an ONNX entry type. Raises ImportModelError for texts and complex numbers."""
     if type_name(data_type) in REFUSED:
         raise ImportModelError(f"{who} holds {type_name(data_type)} entries; only numbers and truth values are read.")
     return np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
 
 
 def entry_type(data_type: int) -> np.dtype[Any]:
-    """What NumPy calls a type of entries as they are held here: floats and whole numbers that NumPy lacks are wider."""
+    """NumPy's dtype in which entries of an ONNX type are kept here: wider where NumPy lacks the type."""
     found = np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
     if found.kind in "biuO" or found in OURS:
         return found
@@ -69,7 +69,7 @@ def entry_type(data_type: int) -> np.dtype[Any]:
 
 
 def type_name(data_type: int) -> str:
-    """What ONNX calls a type of entries. Raises ImportModelError for a number that is none."""
+    """ONNX's name of an entry type, as FLOAT. Raises ImportModelError for an unknown number."""
     try:
         return str(TensorProto.DataType.Name(data_type))
     except ValueError:
@@ -83,7 +83,7 @@ def _bits_of(kind: str) -> int:
 
 
 def external(tensor: Any, folder: Path | None, name: str, size: int) -> Any:
-    """The bytes of a tensor in a file beside the model's. Raises ImportModelError, before anything is read."""
+    """Read a tensor's bytes from a file beside the model's. Raises ImportModelError before reading if unsafe."""
     said = {each.key: each.value for each in tensor.external_data}
     place = said.get("location", "")
     if folder is None:

@@ -1,4 +1,4 @@
-"""Graphs inside a step: the branch of an If, and the turns of a Loop or a Scan, one after the other."""
+"""If, Loop and Scan: choose the branch of an If; unroll a Loop or a Scan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def build_subgraph(
     builder: OnnxBuilder, step: Application, graph: Any, turn: int | str, given: Sequence[Any] = (),
     types: Sequence[int] = (),
 ) -> list[Any]:  # fmt: skip
-    """The results of a graph, for these values of its inputs. Its values are called after the step and the turn."""
+    """Build a subgraph for these inputs and return its results; names are prefixed by the step and the iteration."""
     prefix = f"{step.name}/{turn}/"
     outer = {name: name for name in captured_names(graph)}
     if len(graph.input) != len(given):
@@ -39,14 +39,14 @@ def build_subgraph(
 
 @import_rule("If")
 def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """The branch that a known condition chooses."""
+    """If: build the branch that a known condition chooses."""
     chosen = "then_branch" if builder.known_array(step, 0).all() else "else_branch"
     return build_subgraph(builder, step, step.attributes[chosen].g, chosen)
 
 
 @import_rule("Loop")
 def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """As many turns as are known beforehand."""
+    """Loop: unroll as many iterations as are known beforehand."""
     body, most, going = step.attributes["body"].g, builder.known_array(step, 0), builder.known_array(step, 1)
     states, seen, turn = [builder.input(step, at) for at in range(2, len(step.inputs))], list[Any](), 0
     count = len(states)
@@ -63,7 +63,7 @@ def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Scan")
 def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """A turn for each entry along an axis of what is gone through."""
+    """Scan: unroll one iteration for each entry along an axis of the scanned inputs."""
     said, body = attributes_of(step), step.attributes["body"].g
     many = said["num_scan_inputs"]
     if step.opset < 9 or not 0 < many <= len(step.inputs):

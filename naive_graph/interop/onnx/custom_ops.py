@@ -1,4 +1,4 @@
-"""Our own operators in a file: a local function says which of the table's it is, and how it was called.
+"""Operators that ONNX lacks: written as local functions whose metadata names the operator and its call.
 
 So a file that left from here comes back as what it was. Elsewhere, and where
 the table lacks the operator, its composition stands for it.
@@ -27,7 +27,7 @@ PARAMETERS = f"{DOMAIN}.parameters"  # by which a file says which weights are le
 
 def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
 ) -> dict[str, str]:  # fmt: skip
-    """What a function says of itself. operands: of the call, by their places among the inputs."""
+    """Metadata of a local function: the operator, its operands (as positions among the inputs), its properties."""
     said = {"operator": operator}
     if any(isinstance(each, TensorNode) for each in properties.values()):
         return said  # what was found at run time is no property of a call that can be made again
@@ -42,12 +42,12 @@ def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any],
 
 
 def operator_name(function: Any) -> str:
-    """The operator that a function says it is."""
+    """Name of the operator in a local function's metadata."""
     return _parse_metadata(function)[0]
 
 
 def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
-    """The name of an operator that ONNX lacks: its ONNX name, if it has one, and what that one's attributes are."""
+    """Name and attributes of an operator outside ONNX's own set: its Onnx(...) name, or else the operator's name."""
     row = call.operator
     for mapping in row.mappings:
         homes = mapping.homes()
@@ -62,7 +62,7 @@ def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
 
 
 def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
-    """The results of the operator that a function says it is, applied to its inputs. Raises NaiveGraphError."""
+    """Call the operator that a local function's metadata names. Raises NaiveGraphError."""
     operator, operands, properties = _parse_metadata(function)
     given = [None if at is None else [inputs[each] for each in at] if isinstance(at, list) else inputs[at]
              for at in operands]  # fmt: skip
@@ -77,7 +77,7 @@ def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
 
 
 def is_ours(function: Any) -> bool:
-    """Whether a function says how to call an operator of the table, and uses nothing besides its operands."""
+    """Whether a local function was written here: its metadata is a valid call of an operator of the table."""
     if function.domain != DOMAIN:
         return False
     try:
@@ -93,7 +93,7 @@ def is_ours(function: Any) -> bool:
 
 
 def _operator(name: str) -> Any:
-    """The row, or the rule that stands in derivatives alone, that is called so."""
+    """Look up an operator of the table, or a rule that occurs only in derivatives."""
     rule = RULES.get(name)
     return rule if rule is not None and rule.helper else TABLE[name]
 

@@ -28,7 +28,7 @@ class FixedSize(Exception):
 
 
 def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
-    """What is written of a network, with as many of its sizes open as can be."""
+    """Write a network with as many of its open sizes as possible left as named dimensions."""
     extents = [fix_sizes(each, network.sizes) or shape for each, shape in zip(network.slots, present)]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
@@ -44,11 +44,11 @@ def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Calla
 
 
 def _sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: Mapping[str, int]) -> Sizes:
-    return tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))  # type: ignore[arg-type]
+    return tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))
 
 
 def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
-    """The first of two files, in which whatever differs from the second is computed from the inputs' shapes."""
+    """Merge two files of different sizes: what differs is computed from the inputs' shapes. Raises FixedSize."""
     (model_builder, graph), (other_builder, other) = files
     stored, others = ({tensor.name: tensor for tensor in each.initializer} for each in (graph, other))
     functions, changed = ([*each.functions.values()] for each in (model_builder, other_builder))
@@ -76,7 +76,7 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
 
 
 def _open_function(function: Any, other: Any) -> None:
-    """Leave the sizes in a local function, which it writes as Constants, to its Reshapes."""
+    """Replace the sizes that differ in a local function by -1. Raises FixedSize unless Reshapes read them."""
     if len(function.node) != len(other.node) or function.name != other.name:
         raise FixedSize
     numbers = OpenedNumbers({}, function.node)
@@ -88,13 +88,13 @@ def _open_function(function: Any, other: Any) -> None:
 
 
 class OpenedNumbers:
-    """Numbers of a graph that depend on open sizes. axes: an input's axis by its extents; nodes: what computes them."""
+    """Numbers that depend on open sizes. axes: an input's axis, by its two extents. nodes: what computes them."""
 
     def __init__(self, axes: Mapping[Pair, tuple[str, int]], readers: Sequence[NodeProto]) -> None:
         self.axes, self.readers, self.nodes = axes, [*readers], list[NodeProto]()
 
     def replace(self, tensor: Any, other: Any) -> Any:
-        """The tensor that is stored in its place; None if it is computed. Raises FixedSize."""
+        """Return the tensor to store instead; None if nodes compute it. Raises FixedSize."""
         name, one, two = tensor.name, numpy_helper.to_array(tensor), numpy_helper.to_array(other)
         if one.ndim != two.ndim:
             raise FixedSize
@@ -109,7 +109,7 @@ class OpenedNumbers:
         return None
 
     def _expand(self, name: str, one: Any, two: Any) -> Any:
-        """An array that is the same along its open axes: stored once, and expanded."""
+        """Store an array that is constant along its open axes once, and expand it."""
         once = one[tuple(slice(None if a == b else 1) for a, b in zip(one.shape, two.shape))]
         if any(not np.array_equal(each, np.broadcast_to(once, each.shape)) for each in (one, two)):
             raise FixedSize
@@ -118,7 +118,7 @@ class OpenedNumbers:
         return numpy_helper.from_array(once, f"{name}.once")
 
     def _concat(self, name: str, pairs: Any) -> None:
-        """A list of sizes: numbers, and extents of inputs."""
+        """Compute a list of sizes from numbers and extents of inputs."""
         parts = []
         for place, (one, two) in enumerate(pairs):
             part = f"{name}.{place}"

@@ -1,4 +1,4 @@
-"""`to_onnx`: what was computed here, as a file that other frameworks read."""
+"""`to_onnx`: write tensors, scalars, models and networks as an ONNX file."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
 
 
 def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
-    """A network for the sizes that were used last, with its open sizes open."""
+    """Write an imported network, with its open sizes as named dimensions where possible."""
     present = network.with_sizes()
     shapes = tuple(present.inputs[each.name].shape for each in network.slots)
 
@@ -119,7 +119,7 @@ def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
 
 
 def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) -> ModelProto:
-    """A graph as a model, with the functions that it calls."""
+    """Wrap a graph as a ModelProto, with the local functions that it calls."""
     opsets = [helper.make_opsetid("", model_builder.opset)]
     if model_builder.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
@@ -134,7 +134,7 @@ def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) ->
 
 
 def _write_parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
-    """The weights of a model, each of them a result too."""
+    """Write a model's parameters as a graph whose outputs they are."""
     builder = GraphBuilder(model_builder)
     values = [StoredValue(builder, each.values, each.name, True) for each in model]
     names = [each.form() for each in values]

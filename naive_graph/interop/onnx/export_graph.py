@@ -36,7 +36,7 @@ MOST_BYTES = 2**31 - 2**20  # protobuf's own limit, less room for all but the we
 
 
 class Kinds(NamedTuple):
-    """Types: of each input, as numbers and as whole numbers, and of each result. The last stand for all that follow."""
+    """Entry types of an operator: of each input (as float, as integer) and of each result; the last repeats."""
 
     inputs: list[tuple[int, int]]
     outputs: list[int]
@@ -59,7 +59,7 @@ class ModelBuilder:
         self.learned: list[str] = []  # names of parameters
 
     def grow(self, size: int) -> None:
-        """Take note of so many bytes more. Raises ExportError for more than a file can hold."""
+        """Count bytes of weights. Raises ExportError for more than a file can hold."""
         self.bytes += size
         if self.bytes > MOST_BYTES:
             raise ExportError(
@@ -71,7 +71,7 @@ class ModelBuilder:
         return defs.get_schema(operator, self.opset, "")
 
     def kinds(self, operator: str) -> Kinds:
-        """The types in which an operator takes and gives what we have."""
+        """Entry types in which we call an operator, by its schema."""
         if operator not in self.known:
             schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
             inputs = [(_first(reals, each.types), _first((INT64, INT32, *reals), each.types)) for each in schema.inputs]
@@ -88,7 +88,7 @@ class ModelBuilder:
 
 
 def unique_name(taken: dict[str, int], name: str) -> str:
-    """The name, or the first of name_1, name_2 ... that nothing has taken; it is taken now."""
+    """Reserve and return the name, or the first free one of name_1, name_2, ..."""
     while (count := taken.get(name, 0)) or name in taken:
         taken[name] = count + 1
         name = f"{name}_{count}"
@@ -112,11 +112,11 @@ class GraphBuilder:
         self.constants: dict[Any, StoredValue] = {}
 
     def named(self, label: str, promised: bool = False) -> str:
-        """A name that nothing else has; promised: of a result, as it is to leave."""
+        """Return a free name. promised: whether it is that of a result, which keeps its label."""
         return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
-        """Numbers that have no name. Sizes are stored for each reader, who may leave them open."""
+        """Write unnamed numbers. Small float arrays are shared; sizes are not, since each may be left open."""
         array = np.asarray(value)
         if array.dtype.kind in "iu":
             return StoredValue(self, array.astype(np.int64), "sizes")
@@ -126,7 +126,7 @@ class GraphBuilder:
         return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)
 
     def hold(self, tensor: TensorProto) -> None:
-        """A tensor of numbers: a weight of the model, or a node of a function."""
+        """Store a tensor: as an initializer of the model, or as a Constant node of a function."""
         self.model_builder.grow(len(tensor.raw_data))
         if self.inside:
             self.node("Constant", [], [tensor.name], tensor.name, value=tensor)
@@ -137,7 +137,7 @@ class GraphBuilder:
         self, operator: str, given: Sequence[Any], shapes: Sequence[Extents], label: str = "", *, scope: str = "",
         orders: Sequence[Order | None] = (), turned: Sequence[Order | None] = (), **attributes: Any,
     ) -> list[Value]:  # fmt: skip
-        """Write one operator of ONNX; what it is given takes the types that the operator allows.
+        """Write one node; inputs are cast and transposed to what the operator takes.
 
         given: values, numbers or arrays, or None for an input that is left out.
         shapes: of the results. orders, turned: how the axes of an input, or of a
@@ -168,7 +168,7 @@ class GraphBuilder:
         self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = "",
         attributes: Mapping[str, Any] = {},
     ) -> list[Value]:  # fmt: skip
-        """Write one local function, applied."""
+        """Write a call of a local function."""
         results = []
         for place, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
@@ -191,7 +191,7 @@ class GraphBuilder:
         self.nodes.append(helper.make_node(operator, inputs, outputs, unique_name(self.called, name), **attributes))
 
     def call_it(self, value: Value, label: str) -> None:
-        """Give the value that the last operator gave a name of a learner's."""
+        """Rename the last node and its value to a name that the user chose."""
         form = self.real, value.straight
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
@@ -202,7 +202,7 @@ class GraphBuilder:
     # --- rules, entry by entry ---
 
     def value(self, operand: Any) -> Value:
-        """What a rule is given, as a value: a value, a number, or an array of numbers or truth values."""
+        """Convert an operand of a rule to a Value: a Value, a number, or an array."""
         if isinstance(operand, Value):
             return operand
         array = np.asarray(operand)
@@ -211,7 +211,7 @@ class GraphBuilder:
     def entrywise(
         self, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
     ) -> Value:
-        """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
+        """Write one elementwise operator; operands broadcast as in NumPy."""
         values = [self.value(each) for each in operands]
         order = common_order(values)
         orders = [order if each.shape else None for each in values]
@@ -219,7 +219,7 @@ class GraphBuilder:
         return self.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
 
     def rule(self, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
-        """A rule, as one operator of ONNX or as a call of its function. Raises Refused."""
+        """Write a scalar rule elementwise: as one operator, or as a call of its local function. Raises Refused."""
         name = onnx_name(rule, self.opset)
         if name is None:
             values = [self.value(each) for each in operands]
@@ -248,14 +248,14 @@ class GraphBuilder:
         return self.emit("Transpose", [value], [[value.shape[each] for each in order]], perm=list(order))[0]
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:
-        """Spread along axes of extent 1; a 1 that is asked for keeps what is there."""
+        """Expand to a shape; extents that stay are written as 1, which Expand keeps."""
         shape = tuple(shape)
         own = (*[1] * (len(shape) - len(value.shape)), *value.shape)
         spread = [1 if extent == due else due for extent, due in zip(own, shape)]
         return value if shape == value.shape else self.emit("Expand", [value, _whole(spread)], [shape])[0]
 
     def total(self, value: Value, axes: Sequence[int]) -> Value:
-        """The sum over some axes, which go."""
+        """Sum over some axes, which are dropped."""
         rest = [extent for at, extent in enumerate(value.shape) if at not in axes]
         return self.emit("ReduceSum", [value, _whole(axes)], [rest], keepdims=0)[0] if axes else value
 
@@ -265,7 +265,7 @@ def _whole(numbers: Sequence[int]) -> Any:
 
 
 def common_order(values: Sequence[Value]) -> Order | None:
-    """In which order of axes all lie, if they do not lie straight: then nothing is turned."""
+    """The order of axes in which all values are already written, if it is not their own; then none is transposed."""
     large = [each for each in values if each.shape]
     if not large or len({each.shape for each in large}) > 1:
         return None
@@ -279,13 +279,13 @@ def common_order(values: Sequence[Value]) -> Order | None:
 
 @lru_cache(maxsize=1024)
 def onnx_name(rule: Rule, opset: int) -> str | None:
-    """ONNX's operator that is the rule, in this opset."""
+    """Name of ONNX's operator for a scalar rule in this opset; None if there is none."""
     mappings = TABLE[rule.name].mappings if rule.name in TABLE else []
     return next((each.operator for each in mappings if each.framework == "onnx" and each.since <= opset), None)
 
 
 def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
-    """The name of the local function of a rule that ONNX lacks. Raises Refused."""
+    """Write a scalar rule that ONNX lacks as a local function, once, and return its name. Raises Refused."""
     key = rule.name, count
     if key not in model_builder.named:
         inside = GraphBuilder(model_builder, inside=True)
@@ -308,7 +308,7 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
 
 
 def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
-    """The graph, with these results, under these names if they are free."""
+    """Return the GraphProto with these outputs, under these names where they are free."""
     here = [_result(builder, value) for value in outputs]
     inputs = [each.info for each in builder.fed if each.info]
     leaves = {*(each.name for each in builder.weights), *(each.name for each in inputs)}
@@ -327,7 +327,7 @@ def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Seq
 
 
 def _result(builder: GraphBuilder, value: Value) -> str:
-    """The name of a result: its own, or that of a copy, if it is no operator's or was given already."""
+    """Name of an output: the value's own, or that of a copy if the value is a leaf or was returned already."""
     here = value.form()
     if isinstance(value, (StoredValue, InputValue, Turned)) or here in builder.given:
         name = builder.named(value.label, True)
@@ -338,7 +338,7 @@ def _result(builder: GraphBuilder, value: Value) -> str:
 
 
 def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], said: dict[str, str]) -> FunctionProto:
-    """The graph as a local function; `said` is written into its properties."""
+    """Return the graph as a FunctionProto; said: its metadata."""
     proto = FunctionProto(name=name, domain=DOMAIN)
     proto.input.extend(each.form() for each in builder.fed)
     proto.output.extend(_result(builder, each) for each in outputs)

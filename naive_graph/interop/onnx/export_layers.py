@@ -27,7 +27,7 @@ Weights = Mapping[str, Value]
 
 
 def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
-    """A graph of one operator for each layer."""
+    """Write a Sequential as a graph with one node for each layer."""
     builder = GraphBuilder(model_builder)
     value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
     for placed, arrays in zip(network.layers, network.weights):
@@ -38,7 +38,7 @@ def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
 
 
 def training_metadata(network: Network) -> str:
-    """What a file says of a network besides its layers and weights."""
+    """Training settings of a Sequential as JSON, for the file's metadata."""
     training = [network.input_shape, network.learning_rate, network.batch_size, network.loss, network.initializer]
     return json.dumps({"training": training, "seed": network.seed, "streams": network.streams})
 

@@ -1,4 +1,4 @@
-"""The writer: nodes of tensors and of numbers, written one by one.
+"""Write tensor nodes and scalar nodes into a graph, in topological order.
 
 A call of an operator of the table leaves as ONNX's operator of its row's
 mapping; one that ONNX lacks as a local function, which carries its name and
@@ -36,7 +36,7 @@ MOST_SAID = 10  # things that a message names
 
 
 class NodeWriter:
-    """Writes nodes into a graph. root: the scope of the whole graph, which nodes need not say."""
+    """Writes tensor nodes into a graph. root: a scope around all of them, which names leave out."""
 
     def __init__(self, builder: GraphBuilder, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
         self.builder, self.root = builder, root
@@ -47,7 +47,7 @@ class NodeWriter:
         self.scalars = ScalarWriter(builder, self.refused)
 
     def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
-        """The values of nodes. Raises ExportError for all that cannot leave."""
+        """Write nodes and return their values. Raises ExportError that names all that cannot be exported."""
         found = self.put(nodes)
         if self.refused:
             reasons = [*self.refused]
@@ -56,7 +56,7 @@ class NodeWriter:
         return found
 
     def put(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
-        """The values of nodes; what cannot leave is noted."""
+        """Write nodes and return their values; reasons for refusals are collected."""
         for each in nodes:
             getattr(each, "home" if isinstance(each, TensorNode) else "row")  # which refuses a stale node
         tensors = [each for each in nodes if isinstance(each, TensorNode)]
@@ -66,13 +66,13 @@ class NodeWriter:
         return [self.of(each) for each in nodes]
 
     def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
-        """Keep the names of results free, but for those that inputs and parameters have."""
+        """Reserve the names of outputs, except those that inputs and parameters have."""
         needed = self.find_needed(each for each in results if isinstance(each, TensorNode))
         taken = {each.name for each in needed if _stays(each)}
         self.builder.taken.update({name: 1 for name in names if name not in taken})
 
     def of(self, node: Any) -> Value:
-        """The value of something that was written: a node, a number or an array."""
+        """Return the value of a node that was written, or of a number or an array."""
         if isinstance(node, SelectionNode):
             return self.builder.constant(node.dense())
         if isinstance(node, Node):
@@ -82,7 +82,7 @@ class NodeWriter:
     # --- what needs what ---
 
     def find_needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
-        """All nodes that are written for these, sources first."""
+        """Collect all nodes that these results need, in topological order."""
         found: dict[TensorNode, None] = {}
         waiting = list(results)
         while waiting:
@@ -93,7 +93,7 @@ class NodeWriter:
         return sorted(found, key=lambda each: each.serial)
 
     def reads(self, node: TensorNode) -> list[TensorNode]:
-        """The tensors that a node is written from."""
+        """Return the tensors that a node is written from."""
         call = self.call(node)
         if call is None:
             return list(node.sources)
@@ -105,7 +105,7 @@ class NodeWriter:
         return self.inner.get(node, node.call)
 
     def outside(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
-        """What a row's composition uses besides its operands: parameters, or what a learner's function closes over."""
+        """Tensors that a composition uses besides its operands: parameters, and what its function closes over."""
         found: dict[TensorNode, None] = {}
         seen = set(given)
         waiting = list(call.results or (node,))
@@ -123,7 +123,7 @@ class NodeWriter:
     # --- writing ---
 
     def write(self, node: TensorNode) -> None:
-        """Write one node, or all results of the call that it is of."""
+        """Write one node, or all results of the call that made it."""
         if node in self.values:
             return
         call = self.call(node)
@@ -192,7 +192,7 @@ class NodeWriter:
         return self.export_composition(results, call, label, scope) if found is None else found
 
     def export_composition(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
-        """A call of the local function that the row's composition is."""
+        """Write the nodes inside an operator that ONNX lacks as a local function, and call it."""
         inside = GraphBuilder(self.builder.model_builder, inside=True)
         names = [name for name, each in zip(call.operator.operand_names, call.operands) for _ in flat([each])]
         fed: dict[TensorNode, InputValue] = {}
@@ -219,7 +219,7 @@ class NodeWriter:
 
 
 def _stays(node: TensorNode) -> bool:
-    """Whether a leaf belongs to the model, though a composition made it."""
+    """Whether a leaf is an input or a parameter, which no local function can contain."""
     return isinstance(node, LeafNode) and node.leaf_type != LeafType.CONSTANT
 
 
@@ -231,7 +231,7 @@ def scope_of(node: TensorNode, call: Call) -> str:
 
 
 def flat(operands: Iterable[Any]) -> list[TensorNode]:
-    """The tensors among operands and properties, those in lists too."""
+    """Collect the tensors among operands and properties, also those in lists."""
     found: list[TensorNode] = []
     for each in operands:
         if isinstance(each, (list, tuple)):
@@ -245,14 +245,14 @@ def flat(operands: Iterable[Any]) -> list[TensorNode]:
 
 
 class ScalarWriter:
-    """Writes scalar nodes, each once. refused: where what cannot leave is noted."""
+    """Writes scalar nodes, each once. refused: collects the reasons why some cannot be exported."""
 
     def __init__(self, builder: GraphBuilder, refused: dict[str, None]) -> None:
         self.builder, self.refused = builder, refused
         self.rows: dict[Tables, dict[int, Value]] = {}
 
     def __call__(self, nodes: Sequence[Node]) -> list[Value]:
-        """Nodes of one graph, and all that they depend on."""
+        """Write scalar nodes of one graph and all that they depend on; return their values."""
         if not nodes:
             return []
         tables = nodes[0].tables

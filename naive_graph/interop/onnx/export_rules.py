@@ -34,7 +34,7 @@ CHOICES = {f"tensor({SPELT[kind]})" for kind in (BOOL, INT64, INT32)}
 
 
 class Unfit(Exception):
-    """ONNX's operator cannot say this call."""
+    """Raised if ONNX's operator cannot express a call."""
 
 
 def require(fits: Any) -> None:
@@ -43,7 +43,7 @@ def require(fits: Any) -> None:
 
 
 class ExportedOperator:
-    """A call as one operator of ONNX: its inputs by position and how their axes stand, and its attributes.
+    """A call as one ONNX node: inputs by position, the order of their axes, and attributes.
 
     Made from a row's mapping, the operands' values, and the properties. Raises Unfit.
     """
@@ -63,7 +63,7 @@ class ExportedOperator:
     def emit(
         self, shapes: Sequence[Any], label: str, scope: str, turned: Sequence[Order | None] = ()
     ) -> list[Value]:  # fmt: skip
-        """Write it. turned: how the axes of the results stand there."""
+        """Write the node. turned: the order of axes in which the results come out."""
         places = range(max(self.inputs, default=-1) + 1)
         given, orders = [self.inputs.get(place) for place in places], [self.orders.get(place) for place in places]
         return self.builder.emit(
@@ -119,7 +119,7 @@ class ExportedOperator:
             self.attributes[name] = _fit_type(each, self.schema.attributes[name].type)
 
     def _check(self) -> None:
-        """What ONNX asks for is there, nothing that it does not know, and in types that it takes."""
+        """Check inputs against the operator's schema. Raises Unfit."""
         formal, real = self.schema.inputs, self.builder.real
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
         require(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
@@ -157,7 +157,7 @@ def export_call(
     label: str,
     scope: str,
 ) -> list[Value] | None:
-    """The results of a call as one operator of ONNX; None if there is none that says it."""
+    """Write a call as one ONNX node and return its results; None if no mapping of its operator can express it."""
     row, shapes = call.operator, [each.shape for each in results]
     operands = [value(each) if isinstance(each, TensorNode) else each and [*map(value, each)]
                 for each in call.operands]  # fmt: skip
@@ -178,7 +178,7 @@ def export_call(
 
 
 def _slice_ends(call: Call) -> dict[str, Any]:
-    """A slice by its ends, where it was given by its sizes."""
+    """Properties of a slice given by sizes, as begin and end."""
     if call.operator.name != "slice" or call.properties["sizes"] is None:
         return {}
     begin, sizes = call.properties["begin"], call.properties["sizes"]
@@ -187,7 +187,7 @@ def _slice_ends(call: Call) -> dict[str, Any]:
 
 
 def export_rule(*names: str) -> Callable[[ExportRule], ExportRule]:
-    """Enter what writes the rows of these names or kinds."""
+    """Decorator: register the function that writes the operators of these names or kinds."""
 
     def define(function: ExportRule) -> ExportRule:
         EXPORT_RULES.update(dict.fromkeys(names, function))
@@ -201,7 +201,7 @@ def export_rule(*names: str) -> Callable[[ExportRule], ExportRule]:
 
 @export_rule("elementwise")
 def _elementwise(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """Nothing is turned between images that all lie turned."""
+    """Elementwise operators keep the transposed layout that all their operands have."""
     values = [each for each in said.inputs.values() if isinstance(each, Value)]
     require(said.operator != "PRelu" or values[0].shape == shapes[0])  # it spreads the slope alone
     order = common_order(values) if len(values) == len(said.inputs) else None
@@ -219,7 +219,7 @@ def _reduction(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
 
 @export_rule("window")
 def _window(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """Windows: of four axes there, with the channels before the space."""
+    """Convolution and pooling: ONNX wants four axes with channels second."""
     properties, builder, (shape,) = said.call.properties, said.builder, shapes
     require(not properties.get("ceil_mode") or builder.opset >= 22)  # before, ONNX counted otherwise
     said.inputs[0] = _reshape_to_four_axes(builder, said.inputs[0])
@@ -232,7 +232,7 @@ def _window(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope
 
 @export_rule("attention")
 def _attention(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """Batch and heads lead there."""
+    """Attention: ONNX wants batch and heads as leading axes."""
     (shape,) = shapes
     require(len(shape) <= 4)
     for place in range(3):
@@ -241,7 +241,7 @@ def _attention(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
 
 
 def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
-    """The value with four axes: what leads is made one axis, or axes of extent 1 are put before."""
+    """Reshape to four axes: merge leading axes, or add axes of extent 1."""
     lead, tail = x.shape[:-3], x.shape[-3:]
     return builder.reshape(x, (*[1] * (3 - len(tail)), int(np.prod(lead, dtype=int)), *tail))
 
@@ -250,7 +250,7 @@ def _emit_four_axes(
     builder: GraphBuilder, said: ExportedOperator, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
     turned: Sequence[Order | None] = (),
 ) -> list[Value]:  # fmt: skip
-    """The result of four axes, in the shape that it has here."""
+    """Write the node with a result of four axes, and reshape it to its shape here."""
     if tuple(wide) == tuple(shapes[0]):
         return said.emit(shapes, label, scope, turned)
     (found,) = said.emit([wide], "", scope, turned)
@@ -262,7 +262,7 @@ def _emit_four_axes(
 
 @export_rule("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
 def _put_channels_second(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """Channels stand after the batch there."""
+    """ONNX wants channels second: transpose if they are last here."""
     require(not said.call.properties.get("training"))  # runtimes have it for training alone
     if said.call.properties["data_format"] == "NCHW":
         return said.emit(shapes, label, scope)
@@ -280,7 +280,7 @@ def _local_response_norm(said: ExportedOperator, shapes: Sequence[Extents], labe
 
 @export_rule("mean_variance_norm")
 def _mean_variance_norm(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """The axes are said even if they are the usual ones: ONNX's definition of it lacks them."""
+    """Axes are always written: ONNX's own definition of the operator does not use their default."""
     axes = said.call.properties["axis"]
     said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
     return said.emit(shapes, label, scope)
@@ -303,7 +303,7 @@ def _one_hot(said: ExportedOperator, shapes: Sequence[Extents], label: str, scop
 
 @export_rule("nll_loss", "softmax_cross_entropy_loss")
 def _class_axis(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """Classes stand along axis 1 there."""
+    """ONNX wants classes along axis 1."""
     rank = len(said.inputs[0].shape)
     require(rank > 1)
     axis = said.call.properties["axis"] % rank
@@ -314,7 +314,7 @@ def _class_axis(said: ExportedOperator, shapes: Sequence[Extents], label: str, s
 
 @export_rule("rnn", "gru", "lstm")
 def _recurrent(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    """Time first, which all runtimes know."""
+    """Recurrent layers are written with time first, which all runtimes support."""
     said.attributes["hidden_size"] = shapes[0][-1]
     if not said.attributes.pop("layout", 0):
         return said.emit(shapes, label, scope)
@@ -326,7 +326,7 @@ def _recurrent(said: ExportedOperator, shapes: Sequence[Extents], label: str, sc
 
 
 def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
-    """A node from the values of its sources. Raises Refused."""
+    """Write a node that no operator's call made, by its kind. Raises Refused."""
     if isinstance(node, TransformNode):
         return _export_transform(builder, node, value(node.sources[0]))
     if isinstance(node, LinearNode):
@@ -345,7 +345,7 @@ def _export_transform(builder: GraphBuilder, node: TransformNode, source: Value)
 
 
 def _align_axes(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
-    """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
+    """Sum over dummy indices, transpose to the order of dst, and add axes of extent 1 for those that are missing."""
     found = builder.total(source, [axis for axis, each in enumerate(ids) if each < 0])
     rest = [each for each in ids if each > 0]
     found = builder.transpose(found, [rest.index(each) for each in dst if each in rest])
@@ -363,7 +363,7 @@ def _export_linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
 
 
 def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
-    """Entries are moved as selections say; one Einstein sum does the rest."""
+    """Write a product: selections as Slice and Gather, the rest as one Einsum."""
     given = [
         (each if isinstance(each, SelectionNode) else value(each), tuple(map(abs, ids)))
         for each, ids in zip(node.sources, (node.index.left, node.index.right))

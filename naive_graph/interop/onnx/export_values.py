@@ -26,16 +26,16 @@ Extents = Sequence[Any]  # whole numbers, or the name of one that is not known
 
 
 class Refused(Exception):
-    """One thing that cannot leave: what, and how to mend it."""
+    """Raised for one thing that cannot be exported: what it is, and how to mend it."""
 
 
 class Value(Arithmetic):
-    """A tensor of a graph being written, on which rules and selections compute as on an array.
+    """A tensor of a graph that is being written. Arithmetic on it writes nodes, so rules run on it as on an array.
 
     exact: whether it holds whole numbers, which stay whole where they may.
     """
 
-    __array_ufunc__ = None  # so that NumPy leaves sums and products with its arrays to this
+    __array_ufunc__: Any = None  # so that NumPy leaves sums and products with its arrays to this
     dtype = float
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, exact: bool = False) -> None:
@@ -44,7 +44,7 @@ class Value(Arithmetic):
         self.forms: dict[tuple[int, Order], str] = {}
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
-        """The name of the value in this type (the model's), with its axes in this order (its own)."""
+        """Name of the value in this entry type and axis order; Cast and Transpose are written when first needed."""
         wanted = self.builder.real if kind is None else kind, self.straight if order is None else order
         if not self.forms:
             self.begin(*wanted)
@@ -59,13 +59,13 @@ class Value(Arithmetic):
         return self.forms[wanted]
 
     def whole(self) -> Value:
-        """The same numbers as whole ones."""
+        """The same value, to be read as integers."""
         value = Value(self.builder, self.shape, self.label, exact=True)
         value.forms[INT64, self.straight] = self.form(INT64)
         return value
 
     def begin(self, kind: int, order: Order) -> None:
-        """The first form, of what is written only when somebody asks."""
+        """Write a leaf in its first type and axis order, when it is first read."""
         raise NotImplementedError
 
     # --- as an array ---
@@ -90,7 +90,7 @@ class Value(Arithmetic):
         return self.builder.transpose(self, order)
 
     def __getitem__(self, place: tuple[int, ...]) -> Any:
-        """The entry at a place that every axis has a number in."""
+        """One entry; place: an index along every axis."""
         at = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
         return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), at], [()])[0]
 
@@ -120,7 +120,7 @@ class Value(Arithmetic):
 
 
 class StoredValue(Value):
-    """Numbers that are known: weights and constants. Where they are first asked for says how they are stored."""
+    """A weight or constant, stored when it is first read, in the type and layout of that reader."""
 
     def __init__(self, builder: GraphBuilder, array: Any, label: str, weight: bool = False) -> None:
         super().__init__(builder, array.shape, label, array.dtype.kind in "iu")
@@ -140,7 +140,7 @@ class StoredValue(Value):
             self.builder.model_builder.learned.append(name)
 
     def _fits_type(self, kind: int) -> bool:
-        """Whether a type of whole numbers or truth values can hold the numbers. None of them has a -0.0."""
+        """Whether an integer or truth type holds the numbers exactly (-0.0 it does not)."""
         array = np.asarray(self.array, np.float64)
         return not (np.signbit(array) & (array == 0.0)).any() and np.array_equal(
             np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)), self.array
@@ -148,7 +148,7 @@ class StoredValue(Value):
 
 
 class Turned(Value):
-    """A value with its axes in another order, which is written only where no other order cancels it."""
+    """A transposed view of a value; a Transpose is written only if the reader's layout does not cancel it."""
 
     def __init__(self, base: Value, perm: Sequence[int], label: str) -> None:
         super().__init__(base.builder, [base.shape[each] for each in perm], label, base.exact)
@@ -159,7 +159,7 @@ class Turned(Value):
 
 
 class InputValue(Value):
-    """An input. Where it is first asked for says its type, so that places are whole numbers, if it has none yet."""
+    """An input of the graph. Its first reader decides its entry type, so that indices become integers."""
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, kind: int | None = None) -> None:
         super().__init__(builder, shape, label)
@@ -178,7 +178,7 @@ class InputValue(Value):
         return super().form(kind, order)
 
     def _widen_to_numbers(self, info: ValueInfoProto) -> None:
-        """What was taken for truth values is numbers as well: those become the input, and the truth values follow."""
+        """Make an input numeric that was read as truth values until now; its first readers get a cast."""
         truth, real = self.builder.named(info.name), self.builder.real
         for node in self.builder.nodes:
             node.input[:] = [truth if each == info.name else each for each in node.input]
@@ -189,7 +189,7 @@ class InputValue(Value):
 
 
 class ArrayFunctions:
-    """The functions of an array library that rules and selections call. NumPy's names; ONNX's operators."""
+    """The array functions that rules and selections call, under NumPy's names, which write ONNX nodes."""
 
     def __init__(self, builder: GraphBuilder) -> None:
         self.builder, self.__name__ = builder, "onnx"

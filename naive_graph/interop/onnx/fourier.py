@@ -1,4 +1,4 @@
-"""DFT and STFT: sums over waves, which are constants."""
+"""DFT and STFT, as products with constant matrices of cosines and sines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("STFT")
 def stft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """The spectrum of each frame of a signal."""
+    """STFT: the DFT of each frame of a signal."""
     by, length = builder.known_array(step, 1), builder.known_array(step, 3)
     x, window = builder.operand(step, 0), builder.operand(step, 2)
     size = int(window.size if length is None else length)
@@ -39,7 +39,7 @@ def stft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 def _spectrum(
     builder: OnnxBuilder, step: Application, x: TensorNode, at: int, count: int, inverse: Any, half: Any
 ) -> TensorNode:
-    """One axis as sums of waves. The last axis has real parts, and imaginary ones if there are any."""
+    """DFT along one axis. The last axis holds the real part, and the imaginary part if there is one."""
     rows = count // 2 + 1 if inverse and half else count
     builder.hold(32 * rows * count, step.label)
     j, k = np.ogrid[:rows, : count // 2 + 1 if half and not inverse else count]

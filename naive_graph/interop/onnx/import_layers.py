@@ -1,4 +1,4 @@
-"""From operators that follow each other back to the layers of a Sequential."""
+"""Read an ONNX file as a Sequential: recognise its layers in a chain of operators."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KEY = f"{DOMAIN}.{SAID}"
 
 
 class LayerReader:
-    """Goes from operator to operator, which must follow each other, and notes the layers."""
+    """Walks a chain of operators and collects layers."""
 
     def __init__(self, content: OnnxContent) -> None:
         self.content = content
@@ -67,7 +67,7 @@ class LayerReader:
         self.input_shape = self.shape
 
     def take(self, step: Application) -> None:
-        """One operator. What is no layer is noted, and told of at the end."""
+        """Read one operator; what is no layer is collected for the error message."""
         how = READ.get(step.op, _unknown) if not step.domain else _unknown
         follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
         try:
@@ -88,18 +88,18 @@ class LayerReader:
             )
 
     def said(self, step: Application, **usual: Any) -> Any:
-        """The step's attributes, if all but these are what they usually are; else None."""
+        """Return the step's attributes with these defaults; None if any other attribute is not at its default."""
         found = {name: attribute_value(step, each) for name, each in step.attributes.items()}
         odd = {name for name, each in found.items() if name in USUAL and each not in USUAL[name]}
         return None if odd - usual.keys() else {**usual, **found}
 
     def array(self, step: Application, place: int) -> Any:
-        """A weight; None if it is left out, or no weight."""
+        """Return an input that is a weight; None if it is absent or no weight."""
         name = step.inputs[place] if place < len(step.inputs) else ""
         return self.content.weights.get(name)
 
     def add(self, layer: Layer, **weights: Any) -> bool:
-        """Note a layer, if the weights have its shapes."""
+        """Add a layer if the weights fit its shapes; return whether they do."""
         due = layer.weight_shapes(self.shape)
         if {name: each.shape for name, each in weights.items()} != due:
             return False
@@ -128,7 +128,7 @@ def _read_transpose(reader: LayerReader, step: Application) -> bool:
 
 
 def _read_flatten(reader: LayerReader, step: Application) -> bool:
-    """Flattened; a Reshape that does the same may say it, too."""
+    """Flatten, or a Reshape that does the same."""
     if step.op == "Flatten":
         return attribute_value(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
     shape = reader.array(step, 1)
@@ -187,7 +187,7 @@ READ: dict[str, Callable[[LayerReader, Application], bool]] = {
 
 
 def _network(content: OnnxContent, reader: LayerReader) -> Sequential:
-    """The layers with the training that the file says, or with the usual one."""
+    """Make the Sequential, with the training settings in the file's metadata or else defaults."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequentialWarning)
         try:

@@ -1,4 +1,4 @@
-"""Import rules: operators of ONNX that are more than a row with its mapping."""
+"""Import rules: ONNX operators that need more than the mapping on their row."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def size(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Cast", "CastLike")
 def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Entries are float64 whatever they are there; those that become whole numbers lose their fractions."""
+    """Cast: all entries are float64 here; casting to an integer type drops fractions."""
     x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
     if type_name(new) in REFUSED:
         raise ImportAttributeError(step.label, "to", type_name(new), "Numbers and truth values are read.")
@@ -84,7 +84,7 @@ def remainder(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Reshape")
 def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """A 0 stands for the extent that was there."""
+    """Reshape: 0 keeps the input's extent."""
     said, x = attributes_of(step), builder.operand(step, 0)
     wanted = [int(each) for each in np.ravel(builder.known_array(step, 1))]
     if not said.get("allowzero"):
@@ -94,7 +94,7 @@ def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Softmax", "LogSoftmax", "Hardmax")
 def softmax(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Before opset 13 the axes from `axis` on were one."""
+    """Softmax: before opset 13 the axes from `axis` on were flattened to one."""
     if step.opset >= 13:
         return builder.by_row(step)
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis", 1)
@@ -105,7 +105,7 @@ def softmax(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Split")
 def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Without sizes: equal parts, one for each output. A part of no entries is known."""
+    """Split: equal parts if no sizes are given; a part without entries becomes an empty array."""
     said, given = attributes_of(step), builder.known_array(step, 1)
     sizes = said.get("split") if given is None else given.tolist()
     if sizes is None:
@@ -121,7 +121,7 @@ def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
                                          "LogSum")))  # fmt: skip
 def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """No axes mean all of them, or with noop_with_empty_axes none."""
+    """Reductions: no axes mean all axes, or none with noop_with_empty_axes."""
     said = attributes_of(step)
     axes = said.get("axes") if "axes" in said else builder.known_array(step, 1)
     whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
@@ -140,7 +140,7 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("BatchNormalization")
 def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """In training there are the running mean and variance as well."""
+    """BatchNormalization; in training mode it also returns the running mean and variance."""
     said, x = attributes_of(step), builder.operand(step, 0)
     y = builder.by_row(step)
     if not said.get("training_mode"):
@@ -155,7 +155,7 @@ def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Dropout")
 def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """x, and a mask that keeps all: a network is read to be used. What drops at random has no counterpart."""
+    """Dropout at inference: x, and a mask of ones. Random dropping is refused."""
     x, training = builder.operand(step, 0), builder.known_array(step, 2)
     ratio = builder.known_array(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
     if training is not None and training.any() and (ratio is None or np.any(ratio)):
@@ -166,7 +166,7 @@ def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Attention")
 def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """The row has no heads in one axis, no groups of heads, no truth values as masks, and no past."""
+    """Attention: our operator for plain 4-axis inputs; ONNX's own definition for grouped heads, masks and caches."""
     q, k = (builder.operand(step, place) for place in (0, 1))
     masked = builder.input(step, 3) is not None
     plain_ = q.rank == 4 and q.shape[1] == k.shape[1] and not (masked and builder.type(step, 3) == TensorProto.BOOL)
@@ -178,7 +178,7 @@ def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("IsNaN", "IsInf")
 def is_nan_or_inf(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """What is not itself, or is infinite on a side that counts."""
+    """IsNaN and IsInf."""
     x, said = builder.operand(step, 0), attributes_of(step)
     if step.op == "IsNaN":
         return [TABLE["not_equal"](x, x, name=step.name)]
@@ -189,7 +189,7 @@ def is_nan_or_inf(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Compress")
 def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """The entries where a known condition holds."""
+    """Compress: gather the entries where a known condition holds."""
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
     flat, at = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
     return builder.apply_row(
@@ -201,7 +201,7 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 def _broadcast_along_axis(builder: OnnxBuilder, step: Application, place: int, shape: tuple[int, ...]) -> Any:
-    """A scale, or a zero point: one, one for each entry along an axis, or one for each block of them."""
+    """Broadcast a scale or zero point given per tensor, per entry along an axis, or per block."""
     said, value = attributes_of(step), builder.operand(step, place)
     if value is None or not value.shape or value.size == 1:
         return value if value is None else TABLE["reshape"](value, [])

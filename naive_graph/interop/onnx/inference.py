@@ -1,4 +1,4 @@
-"""What onnx says of an operator: its schema, the types of its results, and how large they are.
+"""Ask onnx about an operator: its schema, and by its shape inference the types and sizes of results.
 
 It also computes what is known before the network runs and what our own
 operators have no counterpart for, as empty tensors and texts.
@@ -30,7 +30,7 @@ KNOWN_ONLY = GROWING - {"Expand", "OneHot", "Pad", "Tile"} | {
 
 @lru_cache(maxsize=1024)
 def schema_of(op: str, opset: int) -> Any:
-    """What ONNX says of an operator in an opset; None if it has none there."""
+    """Schema of an operator in an opset; None if it does not exist there."""
     try:
         return defs.get_schema(op, opset, "")
     except defs.SchemaError:
@@ -38,14 +38,14 @@ def schema_of(op: str, opset: int) -> Any:
 
 
 def node_of(step: Application) -> NodeProto:
-    """A step as ONNX's message."""
+    """Convert a step to a NodeProto."""
     node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)
     node.attribute.extend(step.attributes.values())
     return node
 
 
 def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
-    """The arrays that onnx computes for arrays. Raises ImportModelError."""
+    """Evaluate a step on arrays with onnx's reference evaluator. Raises ImportModelError."""
     opsets = [helper.make_opsetid("", step.opset)]
     inputs, outputs = ([ValueInfoProto(name=each) for each in names if each] for names in (arrays, step.outputs))
     graph = helper.make_graph([node_of(step)], step.op, inputs, outputs)
@@ -60,7 +60,7 @@ def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
 
 
 def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
-    """How many bytes a step makes of arrays; 0 if they are few. Raises ImportModelError for too many."""
+    """Bytes that a step's results take, by shape inference; 0 if surely few. Raises ImportModelError for too many."""
     if step.op not in GROWING and sum(each.size for each in given.values()) <= FEW:
         return 0
     types = {
@@ -87,7 +87,7 @@ def check_entries(shape: Sequence[int], label: str) -> None:
 
 
 def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, int]:
-    """ONNX's types of a step's results, from those of its inputs. Those that onnx cannot say are left out."""
+    """Infer the entry types of a step's results from those of its inputs; unknown ones are left out."""
     if any(each.type == each.GRAPH for each in step.attributes.values()):
         return {}
     given = {name: helper.make_tensor_type_proto(types[name], None) for name in step.inputs if name in types}

@@ -1,4 +1,4 @@
-"""A network from an ONNX file."""
+"""`from_onnx`: read an ONNX file as a network of tensor nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .steps import Application, check_known
 
 
 class OnnxNetwork(network.ImportedNetwork):
-    """What `from_onnx` gives.
+    """A network read by `from_onnx`.
 
     >>> from onnx.parser import parse_model
     >>> from naive_graph.interop import from_onnx
@@ -79,7 +79,7 @@ class OnnxNetwork(network.ImportedNetwork):
 
 
 def described_as(content: OnnxContent, title: str) -> str:
-    """A table of what a file holds."""
+    """Format a summary table of a file."""
     opset = max((step.opset for step in content.steps if not step.domain), default=0)
     ports = [(what, each, type_name(each.type))
              for what, some in (("input", content.inputs), ("output", content.outputs)) for each in some]  # fmt: skip
@@ -90,7 +90,7 @@ def described_as(content: OnnxContent, title: str) -> str:
 
 
 def _here(step: Application) -> str:
-    """What stands for a step here."""
+    """What a step becomes here, for the summary."""
     function = own_function(step)
     if function is not None:
         return operator_name(function)
@@ -145,7 +145,7 @@ def from_onnx(
 def network_of(
     content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
 ) -> OnnxNetwork:
-    """The network that a file's content describes, as from_onnx gives it."""
+    """Make the network that a file's content describes."""
     check_known(content.steps, why_unsupported)
     names = [each.name for each in content.inputs]
     for name in known:
@@ -155,7 +155,7 @@ def network_of(
 
 
 def as_known(value: Any, name: str) -> Any:
-    """An input that is given beforehand, as an array of numbers or truth values. Raises ImportModelError."""
+    """Convert a value of known={...} to an array. Raises ImportModelError."""
     try:
         array = np.asarray(value)
     except ValueError:

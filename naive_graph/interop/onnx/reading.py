@@ -1,4 +1,4 @@
-"""From a file to what it says: inputs, weights, steps and outputs, checked and nothing built."""
+"""Parse and check an ONNX file: its inputs, weights, steps and outputs. Nothing is built yet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEEMS = {  # first bytes -> what has them
 
 
 class OnnxContent(NamedTuple):
-    """What a file says."""
+    """The parsed content of a file."""
 
     name: str
     inputs: list[Port]
@@ -46,7 +46,7 @@ class OnnxContent(NamedTuple):
 
 
 def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any = None) -> OnnxContent:
-    """What a path, the bytes of a file, or a ModelProto says. Raises ImportModelError.
+    """Parse a path, the bytes of a file, or a ModelProto. Raises ImportModelError.
 
     inputs, outputs: names of values in it that are given, and asked for, in place
     of the file's own. parameters: names of the weights that are learned.
@@ -90,7 +90,7 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
 def _cut_out(
     graph: Any, steps: list[Application], fed: list[Port], asked: list[Port], inputs: Any, outputs: Any
 ) -> tuple[list[Port], list[Port], list[Application]]:
-    """What is between the inputs that are given and the outputs that are asked for."""
+    """Cut the graph to the part between chosen inputs and chosen outputs."""
     stated = {each.name: _slot(each) for each in graph.value_info if each.type.HasField("tensor_type")}
     stated |= {each.name: each for each in (*fed, *asked)}
     made = {name for step in steps for name in step.outputs if name} | {each.name for each in fed}
@@ -108,7 +108,7 @@ def _cut_out(
 
 
 def _find_learned(content: OnnxContent, graph: Any) -> set[str]:
-    """The weights that are learned: as PyTorch says in the file, or by what is done with them."""
+    """Find the trainable weights: by PyTorch's metadata in the file, or by how they are used."""
     shapes = {name: each.shape for name, each in content.weights.items() if each.dtype.kind == "f" and each.ndim}
     uses = [use for step in content.steps for use in _uses(step)]
     found = find_trainable(
@@ -121,7 +121,7 @@ def _find_learned(content: OnnxContent, graph: Any) -> set[str]:
 
 
 def _uses(step: Application) -> Iterator[Use]:
-    """What a step does with what it reads, and what the steps of the graphs inside it do."""
+    """Describe how a step, and the steps of its subgraphs, use what they read."""
     inputs, results = ([*filter(None, names)] for names in (step.inputs, step.outputs))
     for name, attribute in step.attributes.items():
         if isinstance(attribute, AttributeProto) and attribute.type == AttributeProto.GRAPH:
@@ -167,13 +167,13 @@ def _parse_model(source: Any) -> tuple[Any, Path | None]:
 
 
 def _who(source: Any) -> str:
-    """What is read, as a message names it."""
+    """Name the source for a message."""
     held = isinstance(source, (onnx.ModelProto, bytes, bytearray, memoryview))
     return "What was given" if held else repr(str(path_of(source, ImportModelError)))
 
 
 def _guess_format(begin: bytes) -> str:
-    """What is no model and begins so."""
+    """Guess what a file that is no model seems to be, from its first bytes."""
     known = next((what for sign, what in SEEMS.items() if begin.startswith(sign)), "")
     if known or not begin:
         return known or "empty"
@@ -183,7 +183,7 @@ def _guess_format(begin: bytes) -> str:
 
 
 def opsets_of(imports: Any) -> dict[str, int]:
-    """The opset of each domain; ONNX's own by the name ''. Raises ImportModelError."""
+    """Opset of each domain; ONNX's own domain is ''. Raises ImportModelError."""
     found = {"" if each.domain in DEFAULT else each.domain: each.version for each in imports}
     if sklearn_models.DOMAIN in found:
         found.setdefault("", OLDEST_OF_ML)
@@ -222,7 +222,7 @@ NUMBERS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorPro
 def hoist_weights(
     steps: Sequence[Application], weights: dict[str, Any], types: dict[str, int], folder: Path | None
 ) -> list[Application]:
-    """The steps without Constants of floats with an axis, which are entered into weights and types under their names.
+    """Move float Constants with axes out of the steps into weights and types; return the other steps.
 
     Those in a graph inside a step are entered as "step/then_branch/name".
     """
@@ -240,7 +240,7 @@ def hoist_weights(
 
 
 def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[str, int], folder: Path | None) -> None:
-    """Move the weights of a graph, and of those inside it, out of it: it takes them from outside from then on."""
+    """Move the weights of a subgraph into weights and types, under names that it reads from then on."""
     stored = {text(each.name): each for each in graph.initializer}
     nodes = []
     for node in graph.node:
@@ -265,7 +265,7 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
 
 
 def _constant_floats(op: str, attributes: Any) -> Any:
-    """The tensor of a Constant of floats with an axis; None for all else."""
+    """Tensor of a Constant node that holds floats with axes; None for any other node."""
     if op != "Constant":
         return None
     for each in attributes:

@@ -1,4 +1,4 @@
-"""Resize and Upsample: along each axis an entry is a weighted sum of a few neighbours, which stand still beforehand."""
+"""Resize and Upsample: along each axis an entry is a weighted sum of neighbours, gathered at constant places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEFORE = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor
 
 
 class Axis(NamedTuple):
-    """One axis that is resized: its extent before and after, by how much it grows, and the part that is asked for."""
+    """One resized axis: extent before and after, scale, and the part (start, end) that tf_crop_and_resize takes."""
 
     before: int
     after: int
@@ -68,12 +68,12 @@ def _cubic(way: Any, said: Mapping[str, Any]) -> Any:
 
 
 def near(a: float, way: Any) -> Any:
-    """What the cubic kernel weighs at a way of up to 1."""
+    """Cubic convolution kernel at distances up to 1."""
     return ((a + 2.0) * way - (a + 3.0)) * way * way + 1.0
 
 
 def far(a: float, way: Any) -> Any:
-    """What the cubic kernel weighs at a way from 1 to 2."""
+    """Cubic convolution kernel at distances from 1 to 2."""
     return ((a * way - 5.0 * a) * way + 8.0 * a) * way - 4.0 * a
 
 
@@ -105,7 +105,7 @@ def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 def _axes(
     x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], part: Any, said: Mapping[str, Any]
 ) -> dict[int, Axis]:
-    """What becomes of each axis that is named."""
+    """Return the resized axes by position."""
     named = range(x.rank) if said["axes"] is None else [each % x.rank for each in said["axes"]]
     extents = [x.shape[at] for at in named]
     if sizes and sizes[0] is not None and np.size(sizes[0]):
@@ -122,7 +122,7 @@ def _axes(
 
 
 def _resize_axis(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: str) -> tuple[Any, Any]:
-    """The tensor resized along one axis, and which of the places there lie beyond the old one."""
+    """Resize along one axis; also return which new entries lie outside the old axis."""
     spots = PLACES[said["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
     beyond = (spots < 0) | (spots > axis.before - 1)
     low = np.ceil(spots).astype(int) - 1  # the neighbour before, of a whole place the one before that
@@ -140,7 +140,7 @@ def _resize_axis(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], na
 
 
 def _weighted_taps(spots: Any, low: Any, axis: Axis, said: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """The neighbours of each place, and their weights."""
+    """Neighbours of each new entry, and their weights."""
     reach, kernel = REACH[said["mode"]]
     wide = min(axis.scale, 1.0) if said["antialias"] else 1.0
     count = ceil(reach / wide)

@@ -1,4 +1,4 @@
-"""scikit-learn's models (the domain ai.onnx.ml) spelt out: operators of ONNX's own, with weights beside them."""
+"""Expand scikit-learn's operators (domain ai.onnx.ml) to ONNX's own, with weights as initializers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Expansion = tuple[list[NodeProto], Arrays]
 
 
 def expand_operators(nodes: Iterable[NodeProto]) -> Expansion:
-    """The nodes with those of scikit-learn's spelt out, and the weights that these held. What is unknown stays."""
+    """Expand scikit-learn's nodes; return all nodes, and the weights of the expanded ones. Unknown nodes stay."""
     found, weights = list[NodeProto](), Arrays()
     for node in nodes:
         how = EXPANSIONS.get(node.op_type) if node.domain == DOMAIN else None

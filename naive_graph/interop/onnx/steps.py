@@ -1,4 +1,4 @@
-"""Steps: the nodes of a graph, with those of the model's own functions in their place, in an order that works."""
+"""Flatten a graph to steps: inline local functions, sort topologically, drop what is not needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN = ("", "ai.onnx")
 
 
 class Application(NamedTuple):
-    """The application of an operator: in a graph, or in a function that a graph calls."""
+    """One application of an operator, in the graph or inside an inlined function."""
 
     op: str
     domain: str
@@ -31,7 +31,7 @@ class Application(NamedTuple):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The names of what it is given, and of what the graphs inside it take from the graph around."""
+        """Names of its inputs, and of what its subgraphs read from the graph around."""
         graphs = [each.g for each in self.attributes.values() if getattr(each, "g", None) and each.type == each.GRAPH]
         return (*self.inputs, *(name for each in graphs for name in sorted(captured_names(each))))
 
@@ -42,7 +42,7 @@ class Application(NamedTuple):
 
 
 class _Body(NamedTuple):
-    """Nodes that are being gone through: of the graph, or of a function that was called."""
+    """Nodes that are being inlined: of the graph, or of a called function."""
 
     nodes: Iterator[Any]
     names: dict[str, str]  # what the caller calls the values in it; empty for the graph itself
@@ -55,7 +55,7 @@ def inline_functions(
     nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int], names: Mapping[str, str] = {},
     prefix: str = "",
 ) -> list[Application]:  # fmt: skip
-    """One step for each node, functions replaced by what they are made of. Raises ImportModelError.
+    """Return one step for each node, with local functions inlined. Raises ImportModelError.
 
     names: what values are called; prefix: before the names of all others.
     """
@@ -85,7 +85,7 @@ def inline_functions(
 
 
 def text(name: Any) -> str:
-    """A name as protobuf gives it: bytes where it is no text. Raises ImportModelError."""
+    """Check that a name is text: protobuf gives bytes where it is not. Raises ImportModelError."""
     if not isinstance(name, str):
         raise ImportModelError(f"A name in the file is no text: {name!r:.60}.")
     return name
@@ -123,7 +123,7 @@ def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> 
 
 
 def captured_names(graph: Any) -> set[str]:
-    """The names of what a graph takes from the graph around."""
+    """Names that a subgraph reads from the graph around it."""
     own = {each.name for each in (*graph.input, *graph.initializer)}
     own |= {name for node in graph.node for name in node.output}
     inner = {name for node in graph.node for each in node.attribute for name in captured_names(each.g)}
@@ -132,7 +132,7 @@ def captured_names(graph: Any) -> set[str]:
 
 
 def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
-    """Call values in a graph by these names where they are read; in graphs inside it those that these take from it."""
+    """Rename values where a graph, or a subgraph of it, reads them."""
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         for each in node.attribute:
@@ -154,7 +154,7 @@ def _enter_function(function: Any, call: Application) -> _Body:
 
 
 def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[str]) -> list[Application]:
-    """The steps, each after those that it needs. Raises ImportModelError for a circle, or a value that nobody gives."""
+    """Sort steps topologically. Raises ImportModelError for a cycle, or for a value that has no source."""
     makers: dict[str, int] = {}
     for at, step in enumerate(steps):
         for each in filter(None, step.outputs):
@@ -176,7 +176,7 @@ def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[s
 def find_needed_steps(
     steps: Sequence[Application], given: set[str], wanted: Iterable[str]
 ) -> tuple[list[Application], set[str]]:
-    """The steps that give what is wanted from what is given, and all names that they read, or that are wanted."""
+    """Return the steps needed to compute the wanted values from the given ones, and all names that they read."""
     makers = {each: at for at, step in enumerate(steps) for each in step.outputs}
     found: set[int] = set()
     seen = set(wanted)
@@ -204,7 +204,7 @@ def _toposort(steps: Sequence[Application], makers: Mapping[str, int]) -> list[A
 
 
 def check_known(steps: Iterable[Application], supported: Any) -> None:
-    """Raises UnknownOperatorError that names all operators that nothing here stands for."""
+    """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
     missing: dict[str, str] = {}
     for step in steps:
         why = supported(step)

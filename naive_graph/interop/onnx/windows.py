@@ -1,4 +1,4 @@
-"""Windows over sequences, images and volumes: what the rows of images say of one axis more, or one less."""
+"""Convolution and pooling in one and three dimensions, built from the operators for images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POOLS = ("MaxPool", "AveragePool", "LpPool")
 @import_rule("Conv", "ConvTranspose", *POOLS, "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "DepthToSpace",
           "SpaceToDepth")  # fmt: skip
 def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """A sequence is an image of one row; a volume is a batch of images, whose depth is gone along apart."""
+    """Treat a sequence as an image of one row, and a volume as images, with its depth apart."""
     x = builder.operand(step, 0)
     if not 3 <= x.rank <= 5 or (x.rank != 4 and "Space" in step.op):
         raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read.")
@@ -55,7 +55,7 @@ def _slide_sequence(builder: OnnxBuilder, step: Application, x: TensorNode) -> S
 def _slide_image(
     builder: OnnxBuilder, step: Application, axes: Sequence[int | None], given: Sequence[Any]
 ) -> TensorNode:
-    """The step with what is given, over two of its axes of space; None is a new one of extent 1."""
+    """Apply the image operator along two spatial axes; None is a new axis of extent 1."""
     changed = {}
     for name, each in step.attributes.items():
         changed[name] = copied = type(each)()
@@ -88,7 +88,7 @@ def _slide_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Seq
 
 
 def _depth_window(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
-    """Along the depth: places of the window, its step, how far apart what it sees lies, and zeros before."""
+    """Window along the depth: number of positions, stride, dilation, and zeros before."""
     said = attributes_of(step)
     stride, dilation = (said.get(name, [1])[0] for name in ("strides", "dilations"))
     pads, auto = said.get("pads", [0] * 6), said.get("auto_pad", "NOTSET")
@@ -100,7 +100,7 @@ def _depth_window(step: Application, x: TensorNode, w: TensorNode) -> tuple[int,
 
 
 def _convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
-    """What a window sees along the depth are channels of an image."""
+    """3-D convolution: the depth positions in a window become channels of an image."""
     n, _, _, *image = x.shape
     out, stride, dilation, before = _depth_window(step, x, w)
     seen = picks.pick(x, 2, (out, w.shape[2]), (stride, dilation), -before)
@@ -110,7 +110,7 @@ def _convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: 
 
 
 def _transpose_convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
-    """Channels of an image are spread along the depth."""
+    """3-D transposed convolution: channels of an image are scattered along the depth."""
     said, (n, _, depth, *image) = attributes_of(step), x.shape
     if "output_shape" in said or said.get("auto_pad", "NOTSET") != "NOTSET":
         raise ImportAttributeError(step.label, "output_shape", said.get("output_shape"), "Say pads.")
@@ -129,7 +129,7 @@ def _transpose_convolve_volume(builder: OnnxBuilder, step: Application, x: Tenso
 
 
 def _argmax_places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
-    """Where the largest of each window stood: how y moves if each entry of x moves by its place."""
+    """Flat index of each window's maximum: the tangent of y if each entry of x moves by its index."""
     *lead, rows, columns = x.shape
     numbers = np.arange(float(x.size)).reshape(x.shape)
     if columns_first:
@@ -140,7 +140,7 @@ def _argmax_places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNo
 
 @import_rule("Col2Im")
 def image_of_columns(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Windows laid down where they were taken; where they overlap they are added."""
+    """Col2Im: add each window back to where it was taken."""
     x, (image, block) = builder.operand(step, 0), ([int(n) for n in builder.known_array(step, at)] for at in (1, 2))
     said, rank = attributes_of(step), len(block)
     strides, dilations, pads = (said.get(name, [usual] * rank * 2) for name, usual in

@@ -1,4 +1,4 @@
-"""Building: each step of a GraphDef becomes the operator that its row's mapping names."""
+"""Build the tensor graph of a GraphDef, step by step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "
 
 
 def mapping_of(op: str) -> tuple[Row, Name] | None:
-    """The row that stands for an operator, and what it says of it."""
+    """The row that stands for a TensorFlow operator, and its mapping."""
     return TABLE.mapping("tensorflow", op)
 
 
@@ -69,7 +69,7 @@ class TensorFlowBuilder(StepBuilder):
         return self.value(self.origins.get(step.inputs[place], step.inputs[place]))
 
     def operand(self, step: GraphStep, place: int) -> Any:
-        """One input as a tensor node; None for an array of no entries: what a batch normalisation that trains lacks."""
+        """One input as a tensor node; None for an empty array, as a training batch normalisation's mean."""
         value, name = self.input(step, place), step.inputs[place]
         return None if isinstance(value, np.ndarray) and not value.size else self.tensor(self.origins.get(name, name))
 
@@ -87,7 +87,7 @@ class TensorFlowBuilder(StepBuilder):
         return IMPORT_RULES[step.op](self, step) if step.op in IMPORT_RULES else self.by_row(step)
 
     def by_row(self, step: GraphStep) -> Sequence[Any]:
-        """The results of the row that stands for a step: arrays, if all that it reads are, and few."""
+        """Apply the row that stands for a step; small constant inputs are computed at once, to arrays."""
         row, mapping = mapping_of(step.op) or no_row(step)
         properties = self.properties(step, row, mapping)
         arrays = self.operands(step, row, mapping, self.input) | properties
@@ -97,7 +97,7 @@ class TensorFlowBuilder(StepBuilder):
         return self.apply_row(step, row, self.operands(step, row, mapping) | properties)
 
     def apply_row(self, step: GraphStep, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
-        """The nodes that a row gives. Whole numbers that are moved or added are whole numbers."""
+        """Call an operator of the table. Results of whole numbers are whole numbers."""
         results = super().apply_row(step, row, values)
         operands = [values[name] for name in row.operand_names if values.get(name) is not None]
         first = operands[-1] if row.name == "where" else operands[0]
@@ -113,7 +113,7 @@ class TensorFlowBuilder(StepBuilder):
         return value.dtype.kind in "biu" if isinstance(value, np.ndarray) else value in self.whole
 
     def truncate(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
-        """Whole numbers: the fractions of what was computed of them are dropped, towards 0."""
+        """Round a result of whole numbers towards 0."""
         found = builder.truncate(value, step.name)
         self.whole.add(found)
         return [found]

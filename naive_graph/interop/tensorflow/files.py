@@ -1,4 +1,4 @@
-"""A GraphDef from a file, or from what somebody holds."""
+"""Parse a GraphDef: from a file, bytes, or another package's message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic with shapes: operators of numbers that are known, computed while a graph is read.
+"""Constant folding: operators whose inputs are all known, mostly shape arithmetic, computed while reading.
 
 Whole numbers stay whole, and lists may be empty, which tensors cannot be. What
 is not in the table is computed by the row itself, on float64.
@@ -64,7 +64,7 @@ FOLDED: dict[str, Callable[..., Any]] = {
 
 
 def is_small(row: Row, values: Mapping[str, Any]) -> bool:
-    """Whether what a row gives of these arrays is small enough to be computed at once."""
+    """Whether an operator's result on these arrays is small enough to be folded."""
     given = [x for each in values.values() for x in (each if isinstance(each, list) else [each])]
     shapes = [each.shape for each in given if isinstance(each, np.ndarray)]
     grown = prod(map(int, np.ravel(values["repeats"]))) if row.name == "tile" else 1
@@ -77,7 +77,7 @@ def is_small(row: Row, values: Mapping[str, Any]) -> bool:
 
 
 def evaluate_row(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
-    """What a row gives of arrays and properties. Raises ImportModelError."""
+    """Evaluate an operator on arrays. Raises ImportModelError."""
     kind = next((each.dtype for each in values.values() if hasattr(each, "dtype")), np.dtype(np.float64))
     try:
         with np.errstate(all="ignore"):

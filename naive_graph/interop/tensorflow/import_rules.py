@@ -1,4 +1,4 @@
-"""Import rules: operators of TensorFlow that are no row, or that mean a little else than their row."""
+"""Import rules: TensorFlow operators without a row, or that differ from their row."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Div", "TruncateDiv", "Pow", "Mean")
 def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Operators that compute fractions of whole numbers, and drop them."""
+    """Division, power and mean of whole numbers drop the fraction."""
     values = [builder.input(step, place) for place in range(1 if step.op == "Mean" else len(step.inputs))]
     if step.op == "TruncateDiv":
         step = step._replace(op="Div")
@@ -230,7 +230,7 @@ def _place_range(step: GraphStep, part: Any, extent: int) -> range:
 
 @import_rule("Select")
 def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """where, whose condition, a vector, may be of whole slices."""
+    """Select: where; a vector as condition chooses whole slices."""
     condition = builder.operand(step, 0)
     rank = builder.operand(step, 1).rank
     if condition.rank == 1 < rank:
@@ -244,7 +244,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("OneHot")
 def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """A class below 0 is none; our row counts it from the end."""
+    """OneHot: a class below 0 is no class; our row would count it from the end."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     x, depth = builder.operand(step, 0), float(properties["depth"])
@@ -256,7 +256,7 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Conv2DBackpropInput")
 def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Where paddings are explicit, what the result has beyond them lies at its end; our row would centre it."""
+    """With explicit paddings the rest of the result lies at its end; our row would centre it."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
     if isinstance(values["padding"], tuple):
@@ -269,7 +269,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
 
 @import_rule("SplitV")
 def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """One of the sizes may be -1: what the others leave."""
+    """SplitV: one of the sizes may be -1, the rest."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     x, sizes = builder.operand(step, 0), np.ravel(properties["sizes"]).tolist()
@@ -282,7 +282,7 @@ def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 
 @import_rule("Unpack", "Split", "DynamicPartition")
 def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """How many results there are stands in an attribute, and is not to be enormous."""
+    """Check the attribute that says how many results there are."""
     name = COUNTED[step.op]
     count = step.attributes.get(name)
     if type(count) is not int or not 0 < count <= MOST_PARTS:
@@ -304,7 +304,7 @@ def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("TopKV2", "Cumsum")
 def _check_pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Each entry meets every other one along the axis, all at once."""
+    """TopKV2 and Cumsum compare every pair along the axis: check that the table of pairs is not too large."""
     shape, axis = builder.input(step, 0).shape, -1 if step.op == "TopKV2" else builder.known_array(step, 1)
     if shape and np.size(axis) == 1 and -len(shape) <= int(axis) < len(shape):
         builder.check_shape((*shape, shape[int(axis)]), step.label)

@@ -37,7 +37,9 @@ class TensorFlowNetwork(network.ImportedNetwork):
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         builder = TensorFlowBuilder(self.weights, self.content.arrays, self.most)
-        inputs = {slot.name: InputLeaf(shape, slot.name, self.dtype(slot)) for slot, shape in zip(self.slots, sizes)}
+        inputs: dict[str, Any] = {
+            slot.name: InputLeaf(shape, slot.name, self.dtype(slot)) for slot, shape in zip(self.slots, sizes)
+        }
         for name, leaf in inputs.items():
             builder.check_shape(leaf.shape, f"Placeholder {name!r}")
             if leaf.dtype.kind != "f":

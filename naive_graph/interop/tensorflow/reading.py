@@ -1,4 +1,4 @@
-"""What a frozen graph says: inputs, weights, steps and outputs, checked and nothing built."""
+"""Parse and check a frozen graph: its inputs, constants, steps and outputs. Nothing is built yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSING = ("Cast", "Snapshot", PASSED)  # which stand for nothing here, where al
 
 
 class TensorFlowContent(NamedTuple):
-    """What a file says."""
+    """The parsed content of a file."""
 
     slots: list[Port]
     arrays: dict[str, Any]  # of Consts
@@ -35,7 +35,7 @@ class TensorFlowContent(NamedTuple):
 def read(
     source: Any, outputs: Any = None, shapes: Any = None, parameters: Any = None, inputs: Any = None
 ) -> TensorFlowContent:
-    """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
+    """Parse a path, the bytes of a file, or a GraphDef. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
     for each in check_names([] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"):
@@ -58,7 +58,7 @@ def read(
 
 
 def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
-    """The node and the place among its results, for each output as it is written."""
+    """Resolve each output, as it was asked for, to a node and an index among its results."""
     if outputs is None:
         read = {node_of(value) for step in steps.values() for value in step.inputs}
         found = [name for name in top if name not in read and steps[name].op not in SILENT]
@@ -77,7 +77,7 @@ def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs
 
 
 def _count(step: GraphStep) -> int:
-    """How many results of a step are tensors that somebody may ask for."""
+    """Number of results of a step."""
     if step.op in (PASSED, "IdentityN", "ShapeN"):
         return len(step.inputs)
     count = step.attributes.get(COUNTED.get(step.op, ""), 1)
@@ -85,7 +85,7 @@ def _count(step: GraphStep) -> int:
 
 
 def check_known(order: Iterable[GraphStep]) -> None:
-    """All operators are here. Raises UnknownOperatorError, which names those that are not."""
+    """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
     missing: dict[str, list[str]] = {}
     for step in order:
         if step.op not in IMPORT_RULES and mapping_of(step.op) is None:
@@ -133,7 +133,7 @@ def _array(step: GraphStep) -> Any:
 
 
 def _find_learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
-    """The Consts that are learned, by what is done with them."""
+    """Find the trainable Consts by how they are used."""
     shapes = {name: each.shape for name, each in arrays.items() if each.dtype.kind == "f" and each.ndim}
     order = [step for step in order if step.op != "Const"]
     uses = []

@@ -1,4 +1,4 @@
-"""The nodes of a GraphDef as steps, its functions unfolded. Nothing here recurses."""
+"""Flatten a GraphDef to steps: inline functions, sort topologically. Nothing here recurses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class GraphStep(NamedTuple):
     inputs: Sequence[str]
     attributes: Mapping[str, Any]
 
-    opset = None  # what ONNX has
+    @property
+    def opset(self) -> None:
+        """TensorFlow has none."""
 
     @property
     def label(self) -> str:
@@ -70,7 +72,7 @@ class Body:
             yield GraphStep(self.prefix + node.name, node.op, inputs, attributes)
 
     def bound(self, value: Any) -> Any:
-        """An attribute, which in a function may stand for one of the call."""
+        """Value of an attribute; inside a function it may refer to one of the call."""
         kind = value.WhichOneof("value")
         if kind == "placeholder":
             return self.attributes.get(value.placeholder)
@@ -147,7 +149,7 @@ def _enter(step: GraphStep, found: dict[str, GraphStep], depth: int) -> None:
 
 
 def sort_needed(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[GraphStep]:
-    """The steps that these need, and they, sources first. Raises ImportModelError for a cycle."""
+    """Return the steps that these need, in topological order. Raises ImportModelError for a cycle."""
     needed, waiting = dict.fromkeys(wanted), list(wanted)
     while waiting:
         for name in map(node_of, steps[waiting.pop()].inputs):
