@@ -149,7 +149,7 @@ class ImportedNetwork:
         for found in (graph.nodes, graph.outputs, graph.inputs, parameters):
             if name in found:
                 return found[name]
-        known = listed({**graph.inputs, **parameters, **graph.outputs, **graph.nodes})
+        known = join_names({**graph.inputs, **parameters, **graph.outputs, **graph.nodes})
         raise ImportModelError(f"The network has no node {name!r}. It has {known}.")
 
     @property

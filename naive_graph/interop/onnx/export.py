@@ -81,7 +81,7 @@ def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
     shapes = tuple(present.inputs[each.name].shape for each in network.slots)
 
     def write(sizes: Sizes) -> Written:
-        model_builder = ModelBuilder(real, opset)
+        model_builder = ModelBuilder(real, opset, has_open_sizes=sizes != shapes)
         nodes = present if sizes == shapes else network.build(sizes)
         return model_builder, _write_graph(model_builder, nodes.outputs)
 

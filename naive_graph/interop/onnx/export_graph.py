@@ -49,8 +49,8 @@ def _first(kinds: Iterable[int], types: Collection[str]) -> int:
 class ModelBuilder:
     """What all graphs of one model share: the type of its numbers, its opset, its local functions."""
 
-    def __init__(self, real: int, opset: int) -> None:
-        self.real, self.opset = real, opset
+    def __init__(self, real: int, opset: int, has_open_sizes: bool = False) -> None:
+        self.real, self.opset, self.has_open_sizes = real, opset, has_open_sizes
         self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
         self.names: dict[str, int] = {}  # of functions, and how many have each
         self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
@@ -116,12 +116,12 @@ class GraphBuilder:
         return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
-        """Write unnamed numbers. Small float arrays are shared; sizes are not, since each may be left open."""
+        """Write unnamed numbers; few are shared by all that read them, but for sizes that each may be left open."""
         array = np.asarray(value)
-        if array.dtype.kind in "iu":
-            return StoredValue(self, array.astype(np.int64), "sizes")
-        held = StoredValue(self, array, "constant")
-        if array.size > SHARED:
+        whole = array.dtype.kind in "iu"
+        array = array.astype(np.int64) if whole else array
+        held = StoredValue(self, array, "sizes" if whole else "constant")
+        if array.size > SHARED or (whole and self.model_builder.has_open_sizes):
             return held
         return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)
 
