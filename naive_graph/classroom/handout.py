@@ -19,7 +19,7 @@ from ..errors import LessonError
 from .answers import checks, parsed
 from .exercise import Exercise
 from .judging import exercise_named
-from .solutions import blank_text, solution_text
+from .solutions import ACCEPTED, blank_text, solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TESTS, END_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
@@ -30,6 +30,7 @@ import naive_graph.classroom.sandbox
 verdict = naive_graph.classroom.sandbox.judged_apart("{}", "{}", In)
 assert verdict.passed, verdict.message"""
 TELLS = {"hint", "solution", "working"}  # what an assessed lesson does without
+QUOTES = '"""'
 BLANK = "# YOUR CODE HERE\nraise NotImplementedError()"
 Notebook = dict[str, Any]
 
@@ -199,6 +200,7 @@ def _solution(exercise: Exercise, name: str) -> str:
     lines = text.splitlines()
     head = "\n".join(lines[made.lineno - 1 : made.body[0].end_lineno])
     head = re.sub(rf"^(def|class) {exercise.name}\b", rf"\1 {name}", head)
+    head = f'{head.removesuffix(QUOTES).rstrip()}\n\n    {ACCEPTED}\n    {QUOTES}' if head.endswith(QUOTES) else head
     before = "\n".join(ast.unparse(each) for each in body[:place] if each not in imports)
     inner = indent(before, "    ") + "\n" * bool(before) + "\n".join(lines[made.body[0].end_lineno : made.end_lineno])
     after = "\n\n" + "\n".join(lines[made.end_lineno :]).strip("\n") if len(body) > place + 1 else ""

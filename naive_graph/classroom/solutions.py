@@ -10,6 +10,7 @@ from typing import Any
 from .exercise import Exercise
 
 WIDTH = 84  # of a line of a statement
+ACCEPTED = "A tuple or an array does for a list, and NumPy's numbers do for numbers: only the numbers are compared."
 
 
 def solution_text(exercise: Exercise) -> str:
@@ -32,8 +33,11 @@ def _told(statement: str) -> str:
 
 
 def blank_text(exercise: Exercise) -> str:
-    """What a learner begins with: the first line and the statement, and dots in place of the rest."""
+    """What a learner begins with: the first line and the statement, and dots in place of the rest.
+
+    Each statement ends with what is accepted, the same for all exercises.
+    """
     tree = ast.parse(solution_text(exercise))
     made: Any = next(each for each in tree.body if getattr(each, "name", "") == exercise.name)
-    made.body = [ast.Expr(ast.Constant(_told(exercise.statement))), ast.Expr(ast.Constant(...))]
+    made.body = [ast.Expr(ast.Constant(_told(f"{exercise.statement}\n\n{ACCEPTED}"))), ast.Expr(ast.Constant(...))]
     return ast.unparse(made)
