@@ -200,7 +200,7 @@ def _solution(exercise: Exercise, name: str) -> str:
     lines = text.splitlines()
     head = "\n".join(lines[made.lineno - 1 : made.body[0].end_lineno])
     head = re.sub(rf"^(def|class) {exercise.name}\b", rf"\1 {name}", head)
-    head = f'{head.removesuffix(QUOTES).rstrip()}\n\n    {ACCEPTED}\n    {QUOTES}' if head.endswith(QUOTES) else head
+    head = f"{head.removesuffix(QUOTES).rstrip()}\n\n    {ACCEPTED}\n    {QUOTES}" if head.endswith(QUOTES) else head
     before = "\n".join(ast.unparse(each) for each in body[:place] if each not in imports)
     inner = indent(before, "    ") + "\n" * bool(before) + "\n".join(lines[made.body[0].end_lineno : made.end_lineno])
     after = "\n\n" + "\n".join(lines[made.end_lineno :]).strip("\n") if len(body) > place + 1 else ""
