@@ -10,6 +10,8 @@ import copy
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -173,13 +175,31 @@ def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
     return ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names, arguments))
 
 
+_FRESH: ContextVar[str] = ContextVar("fresh", default="")
+
+
+def chance_of(seed: int | str) -> random.Random:
+    """Chance by a seed: the same every time; inside a block of `fresh_cases` another one."""
+    return random.Random(f"{_FRESH.get()} {seed}" if _FRESH.get() else seed)
+
+
+@contextmanager
+def fresh_cases() -> Iterator[None]:
+    """A block in which exercises draw other cases than those that everybody is asked."""
+    before = _FRESH.set("fresh")
+    try:
+        yield
+    finally:
+        _FRESH.reset(before)
+
+
 def drawn(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[Any]:
     """What cases yields: first what everybody is asked, then what chance makes of a seed besides.
 
     >>> [len(drawn(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
     [2, 3]
     """
-    return list({repr(each): each for some in ("", seed) for each in cases(random.Random(some))}.values())
+    return list({repr(each): each for some in ("", seed) for each in cases(chance_of(some))}.values())
 
 
 def _cut(text: str) -> str:
@@ -258,7 +278,7 @@ def _choices(have: int) -> list[tuple[int, ...]]:
 
 def random_graphs(count: int, seed: int = 7) -> Iterator[GraphRecipe]:
     """Graphs of three to twelve operators, small ones first; values may be equal, operators may have three operands."""
-    chance = random.Random(seed)
+    chance = chance_of(seed)
     for i in range(count):
         leaves = tuple(chance.choice((0.5, 1.5, 2.0, -1.0)) for _ in range(1 + int(chance.random() * 3)))
         operators: list[tuple[str, tuple[int, ...]]] = []

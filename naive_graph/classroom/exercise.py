@@ -17,7 +17,7 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from inspect import getsource, isclass, signature
 from itertools import combinations
@@ -25,7 +25,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
-from .cases import ExerciseCase, arguments_text, plain_case
+from .cases import ExerciseCase, arguments_text, fresh_cases, plain_case
 from .run_answer import AnswerOutcome, plain
 
 Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
@@ -169,6 +169,19 @@ class Exercise:
     @cached_property
     def cases(self) -> list[ExerciseCase]:
         return [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
+
+    @cached_property
+    def fresh(self) -> Exercise | None:
+        """The same with cases that nobody was asked, by which a guess is tried; None where chance makes none."""
+        with fresh_cases():
+            others = [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
+        known = {each.text for each in self.cases}
+        others = [each for each in others if each.text not in known]
+        return replace(self, make_cases=lambda: others) if others else None
+
+    def alone(self, place: int) -> Exercise:
+        """The same with one case."""
+        return replace(self, make_cases=lambda: [self.cases[place]])
 
     def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
         """A case over these arguments, which have the names that they have in the solution."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Mistakes, same
 from .near import RAISED, SENTENCES, flat, relation, repair
-from .run_answer import AnswerOutcome, Asked, plain
+from .run_answer import AnswerOutcome, Asked, ask, plain
 
 NEARLY_ALL = 0.985
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
@@ -28,13 +28,15 @@ class Mistake(NamedTuple):
 
 def diagnose(exercise: Exercise, asked: Asked, answer: Any = None) -> list[Mistake]:
     """The mistakes that explain a wrong answer; none if nothing does. answer: where its source is to be read."""
+    if answer is not None and _right_alone(exercise, asked, answer):
+        return [Mistake("keeps_state", f"{AFTER_OTHERS} {KEPT}")]
     fits: list[Mistake] = []
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
             if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
-                fits = _named(exercise, asked)
+                fits = _named(exercise, asked, answer)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
-    found = _named(exercise, asked) or list(_breaks_off(exercise, asked))
+    found = _named(exercise, asked, answer) or list(_breaks_off(exercise, asked))
     if answer is not None and (not found or found[0].name in ("returns_nothing", "raises", "never_ends")):
         kind, line = repair(exercise, asked, answer)
         found = [Mistake(kind, SENTENCES[kind].format(line))] if kind else found
@@ -44,17 +46,54 @@ def diagnose(exercise: Exercise, asked: Asked, answer: Any = None) -> list[Mista
     return [*found, Mistake("changes_argument", CHANGES)] if changes else found
 
 
-def _named(exercise: Exercise, asked: Asked) -> list[Mistake]:
+def _named(exercise: Exercise, asked: Asked, answer: Any) -> list[Mistake]:
+    """The misconceptions that fit, each with a case that they explain; none if a case refutes them, asked or fresh."""
     keys = fitting(exercise, asked)
-    explained = (
-        i
+    if not keys or _is_refuted(exercise, asked, keys):
+        return []
+    if answer is not None and exercise.fresh is not None:
+        tried = ask(exercise.fresh, answer)
+        if _is_refuted(exercise.fresh, tried, keys) or not _fit(exercise.fresh, tried, keys):
+            return []
+    for i, (first, _) in enumerate(asked):
+        is_wrong = not exercise.right(i, first._replace(changed=False))
+        if is_wrong and exercise.agree(i, first, exercise.imagined(i, keys)[0]):
+            return [Mistake(*exercise.misconceptions[key][:2], i) for key in keys]
+    return []
+
+
+def _is_refuted(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
+    """Whether the answer is right in a case in which nobody is who holds these misconceptions.
+
+    Where several values are right, another order of steps may hide a mistake: there it says nothing.
+    """
+    if exercise.complaint is not None:
+        return False
+    return any(
+        exercise.right(i, first._replace(changed=False)) and not exercise.imagined(i, keys)[1]
         for i, (first, _) in enumerate(asked)
-        if keys
-        and not exercise.right(i, first._replace(changed=False))
-        and exercise.agree(i, first, exercise.imagined(i, keys)[0])
     )
-    place = next(explained, None)
-    return [Mistake(*exercise.misconceptions[key][:2], place) for key in keys]
+
+
+def _fit(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
+    """Whether the misconceptions explain fresh cases as they did those that were asked; no case says nothing."""
+    gave = [first for first, _ in asked]
+    wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
+    both_right = not any(wrong) and all(exercise.imagined(i, keys)[1] for i in range(len(gave)))
+    return both_right or _agreement(exercise, gave, wrong, keys) > ENOUGH
+
+
+def _right_alone(exercise: Exercise, asked: Asked, answer: Any) -> bool:
+    """Whether the answer is right in the first cases where it was wrong, if it is asked nothing else before."""
+    wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
+    if not wrong or wrong[0] == 0 or any(asked[i][0].kind != "gave" for i in wrong):
+        return False
+    for place in wrong[:3]:
+        case = exercise.alone(place)
+        [(first, _)] = ask(case, answer)
+        if not case.right(0, first):
+            return False
+    return True
 
 
 # --- mistakes of one exercise ---------------------------------------------------
@@ -117,6 +156,8 @@ def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool],
 SLOW = ("endless", "crashed")
 LOOKS = "`in` looks through a whole list; a set or a dict finds a node at once."
 ONCE = "Each node is to have its turn once: keep what is known of it."
+AFTER_OTHERS = "It is right when it is asked nothing else before, and wrong after other calls: something is kept."
+KEPT = "Make lists and dicts inside the function, never as a default or outside."
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
 
 
@@ -177,7 +218,7 @@ def _keeps_state(exercise: Exercise, asked: Asked) -> Mistake | None:
     if by_chance or any(one.changed for one, _ in asked):
         return None
     told = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."
-    return Mistake("keeps_state", f"{told} Make lists and dicts inside the function, never as a default or outside.")
+    return Mistake("keeps_state", f"{told} {KEPT}")
 
 
 def _only_changes(exercise: Exercise, asked: Asked) -> Mistake | None:

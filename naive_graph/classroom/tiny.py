@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -108,7 +109,16 @@ def _verdict(part: Exercise, code: CodeType, path: Path) -> Verdict:
         rest = replace(part, make_cases=lambda: there)
         of_rest = verdict(rest, ask(rest, code)) if there else None
         return Verdict(False, told if of_rest is None or of_rest.passed else f"{told}\n{of_rest.message}")
-    return verdict(part, ask(part, code))
+    return verdict(replace(part, own_order=_own_order(part, path)), ask(part, code))
+
+
+def _own_order(part: Exercise, path: Path) -> str:
+    """The learner's own `order` as text, for a part that comes after it; empty where there is none."""
+    text = path.read_text(encoding="utf-8")
+    found = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == "order"]
+    if not found or "def order(" not in getattr(part, "before", ""):
+        return ""
+    return f"{ast.get_source_segment(text, found[-1])}\n\n\n"
 
 
 def _code(path: Path) -> CodeType:

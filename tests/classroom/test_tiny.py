@@ -23,6 +23,21 @@ PARTS = {part.name: part for part in TINY}
 MISTAKES = [(part.name, mistake) for part in TINY for mistake in part.misconceptions]
 
 
+ORDER = REFERENCE[REFERENCE.index("def order(") : REFERENCE.index("def compute(")]
+OWN_ORDER = """def order(result):
+    done, stack = {}, [(result, False)]
+    while stack:
+        node, is_ready = stack.pop()
+        if is_ready:
+            done[node] = None
+        elif node not in done:
+            stack += [(node, True), *((operand, False) for operand in node.last)]
+    return list(done)
+
+
+"""
+
+
 def judged(part, text):
     return verdict(PARTS[part], ask(PARTS[part], compile(text, "tiny.py", "exec")))
 
@@ -63,6 +78,11 @@ def test_the_reference_is_right_in_what_no_later_part_needs(here, lesson):
 def test_the_slope_of_an_exponent_is_right(here):
     told = judged("tiny_backward", REFERENCE.replace("else y * log(a)]", "else 0.0]"))
     assert "x ** z" in told.message and "your answer gives [12, 0]" in told.message
+
+
+def test_a_mistake_is_named_whatever_valid_order_the_learner_wrote(here):
+    (here / "tiny.py").write_text(OWN_ORDER.join(REFERENCE.split(ORDER)).replace("operand.grad += ", "operand.grad = "))
+    assert [each.name for each in check_tiny(5).mistakes] == ["overwrites"]
 
 
 def test_few_mutants_of_the_reference_pass():

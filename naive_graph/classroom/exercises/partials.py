@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 from typing import Any
 
 from ...core.arithmetics.dual import DualNumber
-from ..cases import ExerciseCall, ExerciseCase, Formula, plain_case
+from ..cases import ExerciseCall, ExerciseCase, Formula, chance_of, plain_case
 from ..exercise import Exercise
 
 
@@ -105,7 +104,7 @@ def _entries() -> list[tuple[float, ...]]:
 
 
 def _tables() -> Iterator[tuple[Any, ...]]:
-    chance = random.Random(17)
+    chance = chance_of(17)
     for rows, columns in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 2), (2, 3), (4, 3)):
         d, x = ([[float(chance.randrange(1, 9)) for _ in range(columns)] for _ in range(rows)] for _ in range(2))
         yield d, x, [float(10 * (j + 1)) for j in range(columns)]

@@ -6,12 +6,11 @@ A plan is a list of rows, each a tuple: a name, and the numbers of the rows that
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from ..cases import ROADS, ExerciseCase, plain_case
+from ..cases import ROADS, ExerciseCase, chance_of, plain_case
 from ..exercise import Exercise
 
 
@@ -116,7 +115,7 @@ def _plans() -> Iterator[list[Any]]:
         [LEAF, ("sin", 0), ("sin", 0), ("exp", 1), ("exp", 2)],
     )
     yield [LEAF, LEAF, ("mul", 0, 1), ("add", 2, 0), ("mul", 0, 1), ("add", 4, 0), ("sub", 5, 3)]
-    chance = random.Random(14)
+    chance = chance_of(14)
     for size in (4, 5, 6, 6, 8, 8, 10, 12, 12, 15):
         plan: list[Any] = [LEAF] * (1 + int(chance.random() * 2))
         while len(plan) < size:

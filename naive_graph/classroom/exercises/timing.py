@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, called, graph_case, many_roads, names_of, random_graphs, shape_features, small_graphs
+from ..cases import (
+    ExerciseCase,
+    called,
+    chance_of,
+    graph_case,
+    many_roads,
+    names_of,
+    random_graphs,
+    shape_features,
+    small_graphs,
+)
 from ..exercise import Exercise
 
 
@@ -30,7 +39,7 @@ def is_order(nodes, order):
 
 
 def _order_cases() -> Iterator[ExerciseCase]:
-    chance = random.Random(5)
+    chance = chance_of(5)
     for seed, known in enumerate([*small_graphs(), *random_graphs(12), *many_roads()]):
         recipe, right = known.shuffled(seed)
         mixed = sorted(right, key=lambda place: chance.random())
@@ -69,7 +78,7 @@ def _recipes() -> Iterator[tuple[Any, ...]]:
     yield {"chop": 5.0, "boil": 8.0}, {"chop": [], "boil": []}
     needs = {"chop": [], "boil": [], "cook": ["boil"], "serve": ["chop", "cook"]}
     yield {"chop": 5.0, "boil": 8.0, "cook": 10.0, "serve": 1.0}, needs
-    chance = random.Random(6)
+    chance = chance_of(6)
     for count in (3, 4, 5, 6, 8):
         for _ in range(3):
             steps = [f"step {called(place)}" for place in range(count)]

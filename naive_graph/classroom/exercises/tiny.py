@@ -89,9 +89,10 @@ class TinyPart(Exercise):
     """A part of the file: a mistake changes its text alone, and what is asked is the code of the whole file."""
 
     before: str = ""  # the parts of earlier lessons
+    own_order: str = ""  # the learner's own, which is right: what a mistake does may depend on it
 
     def under(self, mistakes: Mistakes = ()) -> CodeType:
-        return _code(self.before + self.changed(mistakes))
+        return _code(self.before + self.own_order * bool(mistakes) + self.changed(mistakes))
 
 
 def _part(name: str, text: str, before: str = "") -> Exercise:
