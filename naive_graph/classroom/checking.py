@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import LessonError
 from .exercise import Exercise
 from .judging import verdict
-from .mutants import mutants
+from .mutation import mutants
 from .run_answer import Asked, ask
 from .solutions import solution_text
 

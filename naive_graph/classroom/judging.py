@@ -16,8 +16,8 @@ from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
 from .language import told
 from .lessons import OLD_EXERCISES
-from .mistakes import Mistake, diagnose, show
-from .near import RELATIONS
+from .misconceptions import Mistake, diagnose, show
+from .near_misses import RELATIONS
 from .run_answer import AnswerOutcome, Asked, ask
 
 

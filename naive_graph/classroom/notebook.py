@@ -20,7 +20,7 @@ from .exercises import ALL_EXERCISES
 from .judging import Verdict, exercise_named, judge
 from .language import told
 from .lessons import OLD_PREDICTIONS
-from .mistakes import Mistake
+from .misconceptions import Mistake
 from .solutions import solution_text
 
 

@@ -30,7 +30,7 @@ from ..errors import LessonError
 from .answers import MOST_NAMES, Trouble
 from .exercise import Exercise
 from .judging import Verdict, exercise_named, verdict
-from .mistakes import Mistake
+from .misconceptions import Mistake
 from .program_slice import imported, needed, used
 from .run_answer import MOST, REFUSED_FILES, REFUSED_ROOMS, AnswerOutcome, Asked, paired, patience, schedule
 from .sandbox_child import ANSWER, ROOM, WORK

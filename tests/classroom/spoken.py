@@ -16,7 +16,7 @@ from naive_graph.classroom.notebook import JUDGED_BY, predictions
 
 ROOM = Path(classroom.__file__).parent
 SPEAKERS = (
-    "../cli/lessons.py ../cli/tiny.py language.py judging.py mistakes.py near.py run_answer.py "
+    "../cli/lessons.py ../cli/tiny.py language.py judging.py misconceptions.py near_misses.py run_answer.py "
     "notebook.py tiny.py cases.py"
     " exercises/*.py"
 )
@@ -54,7 +54,7 @@ def _of_exercises(lessons: Container[str] | None) -> Iterator[str]:
         yield from told.get("features", ())
         yield from (each.sentence for each in exercise.misconceptions.values())
     yield from texts()["tiny"]["special"]
-    yield from _strings(tomllib.loads((ROOM / "slips.toml").read_text(encoding="utf-8")))
+    yield from _strings(tomllib.loads((ROOM / "misconceptions.toml").read_text(encoding="utf-8")))
 
 
 def _of_a_lesson(number: str, lessons: Container[str] | None) -> bool:

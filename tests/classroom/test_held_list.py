@@ -15,7 +15,7 @@ import pytest
 
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.near import SENTENCES
+from naive_graph.classroom.near_misses import SENTENCES
 
 pytestmark = pytest.mark.usefixtures("data_apart")
 HELD = Path(__file__).with_name("held.txt").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
-from naive_graph.classroom.mutants import mutants
-from naive_graph.classroom.near import SENTENCES, slips
+from naive_graph.classroom.mutation import mutants
+from naive_graph.classroom.near_misses import SENTENCES, slips
 from naive_graph.classroom.run_answer import in_turn, schedule
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError

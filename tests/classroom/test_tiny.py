@@ -12,7 +12,7 @@ from naive_graph import Graph, hint, solution
 from naive_graph.classroom.exercise import texts
 from naive_graph.classroom.exercises.tiny import REFERENCE, TINY, tiny_text
 from naive_graph.classroom.judging import verdict
-from naive_graph.classroom.mutants import mutants
+from naive_graph.classroom.mutation import mutants
 from naive_graph.classroom.run_answer import ask
 from naive_graph.classroom.tiny import check_tiny, start_tiny, tiny_verdicts, working_tiny
 from naive_graph.cli.main import main

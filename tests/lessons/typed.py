@@ -4,7 +4,7 @@ import re
 
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.mutants import mutants
+from naive_graph.classroom.mutation import mutants
 from naive_graph.classroom.notebook import JUDGED_BY, predictions
 from naive_graph.classroom.solutions import blank_text, solution_text
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Mistakes, same
-from .near import RAISED, SENTENCES, flat, relation, repair
+from .near_misses import RAISED, SENTENCES, flat, relation, repair
 from .run_answer import AnswerOutcome, Asked, ask, plain
 
 NEARLY_ALL = 0.985

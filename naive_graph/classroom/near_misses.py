@@ -25,10 +25,10 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from .exercise import Exercise, same
-from .mutants import OTHERS
+from .mutation import OTHERS
 from .run_answer import AnswerWatch, Asked, Stopped, patience
 
-SAID = tomllib.loads(Path(__file__).with_name("slips.toml").read_text(encoding="utf-8"))
+SAID = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
 SENTENCES, RELATIONS, RAISED = SAID["slips"], SAID["relations"], SAID["raised"]  # the surest first
 TWINS = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
 LINES = 20_000  # that a changed answer may run in one case
