@@ -20,7 +20,7 @@ from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
 from .judging import exercise_named
 from .language import checked
-from .notebook import numbered, predictions
+from .notebook import current_number, predictions
 from .sandbox import Limits
 
 FILE = "course.toml"
@@ -148,7 +148,7 @@ def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
 
 def _of_today(entry: str) -> str:
     """An entry of points; a prediction by its number of today."""
-    return PREDICT + numbered(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
+    return PREDICT + current_number(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
 
 
 def _variants(file: Path, told: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:

@@ -32,7 +32,7 @@ from .handout import cell_texts, checked
 from .judging import Verdict, exercise_named
 from .manual_marks import FILE as BY_HAND
 from .manual_marks import WAITS, cell_name, csv_text, hand_answers, hand_cells, marks_rows, read_marks, with_marks
-from .notebook import numbered, predicted
+from .notebook import current_number, predicted
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared
@@ -218,7 +218,7 @@ def _summary(result: Result) -> str:
 
 def predictions_asked(cells: Iterable[str]) -> set[str]:
     """The predictions that a notebook asks, as a course file names them."""
-    return {PREDICT + numbered(str(call.args[0].value)) for cell in cells for call in calls(cell, "predict")}
+    return {PREDICT + current_number(str(call.args[0].value)) for cell in cells for call in calls(cell, "predict")}
 
 
 def set_lesson(course: Course, lesson: Lesson) -> SetLesson:

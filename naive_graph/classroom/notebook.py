@@ -152,7 +152,7 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
         raise LessonError(f"A guess has a name: {_asking(_existing(str(number)))}.")
     verdict = foretold(str(number), guesses)
     if ... not in guesses.values():
-        note(f"predict {numbered(str(number))}", tried=True, passed=verdict.passed)
+        note(f"predict {current_number(str(number))}", tried=True, passed=verdict.passed)
     return verdict
 
 
@@ -171,13 +171,13 @@ def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
     return Verdict(not missed, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
 
 
-def numbered(number: str) -> str:
+def current_number(number: str) -> str:
     """The number of today of a prediction: lessons that became two changed some."""
     return OLD_PREDICTIONS.get(number, number)
 
 
 def _existing(number: str) -> str:
-    number = numbered(number)
+    number = current_number(number)
     if number not in predictions():
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     return number
@@ -195,7 +195,9 @@ def _asking(number: str) -> str:
 
 def predicted(cells: list[str], number: str) -> Verdict:
     """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
-    found = [call for cell in cells for call in calls(cell, "predict") if numbered(str(call.args[0].value)) == number]
+    found = [
+        call for cell in cells for call in calls(cell, "predict") if current_number(str(call.args[0].value)) == number
+    ]
     if not found:
         return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
     try:

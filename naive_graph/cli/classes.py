@@ -51,7 +51,7 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     for name, lesson in course.lessons.items():
         source = course.source(name)
-        if ours := _ours(read, lesson):
+        if ours := _package_notebook(read, lesson):
             _write_once(source, _text(teachers(ours, lesson.points)), renew)
         elif not source.exists():
             asked = [each for each in lesson.points if each not in lesson.predictions and not graded_part(each)]
@@ -74,7 +74,7 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     return 0
 
 
-def _ours(notebooks: dict[str, Any], lesson: Lesson) -> Any:
+def _package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
     """The package's notebook of a lesson, None if it has none.
 
     Of a lesson that became two: both, if the course file is of before, and gives points for what the second asks.

@@ -93,6 +93,25 @@ def test_each_mistake_is_recognised_as_itself(exercise):
         assert [each.name for each in verdict.mistakes] == [misconception.name], key
 
 
+def test_a_guess_that_a_fresh_case_refutes_is_not_said():
+    exercise = exercise_named("contract")
+    asked, wrong = [case.ask(False).arguments for case in exercise.cases], exercise.under(("exchanged",))
+
+    def contract(W, x):
+        return (wrong if (W, x) in asked else exercise.solve)(W, x)
+
+    assert [each.name for each in judge("contract", wrong).mistakes] == ["exchanged"]
+    assert "exchanged" not in [each.name for each in judge("contract", contract).mistakes]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_fresh_cases_are_others_and_a_solution_is_right_there(exercise):
+    if exercise.fresh is not None:
+        given = [exercise.fresh.imagine(exercise.solve, case) for case in exercise.fresh.cases]
+        assert all(exercise.fresh.right(place, each) for place, each in enumerate(given))
+        assert {each.text for each in exercise.fresh.cases}.isdisjoint(each.text for each in exercise.cases)
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
 def test_two_mistakes_are_told_as_these_two_or_as_one(exercise):
     pairs = list(exercise.mistakes(2))
