@@ -84,11 +84,14 @@ def _fit(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
 
 
 def _right_alone(exercise: Exercise, asked: Asked, answer: Any) -> bool:
-    """Whether the answer is right in the first cases where it was wrong, if it is asked nothing else before."""
+    """Whether the answer is right in the first cases where it was wrong, if it is asked nothing else before.
+
+    Each is asked twice: who goes through a set may be right once by chance.
+    """
     wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
     if not wrong or wrong[0] == 0 or any(asked[i][0].kind != "gave" for i in wrong):
         return False
-    for place in wrong[:3]:
+    for place in wrong[:5] * 2:
         case = exercise.alone(place)
         [(first, _)] = ask(case, answer)
         if not case.right(0, first):
