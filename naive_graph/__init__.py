@@ -41,24 +41,24 @@ from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __
 from .core.catalogue import STEPS as _STEPS
 from .core.catalogue import abs, floor, mod, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
+from .core.lazy_exports import higher_floors as _higher_floors
+from .core.lazy_exports import lazy_exports as _lazy_exports
+from .core.lazy_exports import moved as _moved
 from .core.own_operators import operator
 from .core.progress import progress
-from .core.rooms import handed_out as _handed_out
-from .core.rooms import higher_floors as _higher_floors
-from .core.rooms import moved as _moved
 from .core.rules import Interval
 from .core.version import __version__
 from .errors import NaiveGraphError
-from .graph.by_name import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.check import check_operator, gradcheck
 from .graph.derive import gradients, hessian, jacobian, tangent, tangents
 from .graph.graph import Graph, naive_Graph, scope
+from .graph.named_operators import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 _ROOMS = ("training", "sequential", "views", "classroom", "tensor", "interop")  # by how soon they are entered
 
 # What is made in a room that has tools of its own, and is entered only when somebody asks for one of these names.
-_given, _, _lazily = _handed_out(__name__, {
+_given, _, _lazily = _lazy_exports(__name__, {
     "classroom.notebook": "check hint predict solution working",
     "program.program": "Program",
     "sequential.model": "Sequential",

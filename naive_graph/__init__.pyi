@@ -11,10 +11,10 @@ from .core.progress import progress as progress
 from .core.rules import Interval as Interval
 from .core.version import __version__ as __version__
 from .errors import NaiveGraphError as NaiveGraphError
-from .graph.by_name import binary_function_frame as binary_function_frame, commutable_binary_function_frame as commutable_binary_function_frame, unary_function_frame as unary_function_frame
 from .graph.check import check_operator as check_operator, gradcheck as gradcheck
 from .graph.derive import hessian as hessian, jacobian as jacobian, tangent as tangent
 from .graph.graph import Graph as Graph, naive_Graph as naive_Graph, scope as scope
+from .graph.named_operators import binary_function_frame as binary_function_frame, commutable_binary_function_frame as commutable_binary_function_frame, unary_function_frame as unary_function_frame
 from .graph.nodes import Constant as Constant, Node as Node, Operator as Operator, PlaceHolder as PlaceHolder, Variable as Variable
 from .program.program import Program as Program
 from .sequential.model import Sequential as Sequential

@@ -1,9 +1,9 @@
 """What is made beside the calls, for tests that want it to be there."""
 
-from naive_graph.core.beside import Beside
+from naive_graph.core.background import BackgroundTask
 
 
 def finish():
     """Wait until nobody makes anything."""
-    if Beside.busy.is_alive():
-        Beside.busy.join()
+    if BackgroundTask.busy.is_alive():
+        BackgroundTask.busy.join()

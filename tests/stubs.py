@@ -244,10 +244,10 @@ def of_tensors():
 # --- rooms --------------------------------------------------------------------
 
 
-def handed_out(room):
+def lazy_exports(room):
     """The files and names of a package's table."""
     for node in ast.walk(ast.parse((HOME / room / "__init__.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "").lstrip("_") == "handed_out":
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "").lstrip("_") == "lazy_exports":
             if len(node.args) > 1:
                 return ast.literal_eval(node.args[1])
     raise LookupError(room)
@@ -262,7 +262,7 @@ def imports(files):
 
 
 def of_a_room(room):
-    text, files = "", handed_out(room)
+    text, files = "", lazy_exports(room)
     if room == "views":  # draw and step give what they are given to look at
         del files["drawing.draw"]
         files["steps.record"] = "record"
@@ -296,7 +296,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
 def of_the_room_of_tensors():
     """tensor/__init__.pyi"""
     text = MADE + TYPES + "\nfrom ..graph._methods import Binary, Number, Ternary, Unary, Variadic\n"
-    text += "from ._methods import Like\n" + imports(handed_out("tensor")) + "\n"
+    text += "from ._methods import Like\n" + imports(lazy_exports("tensor")) + "\n"
     for kind, names in grouped().items():
         kept = [name for name in names if name not in SPELT and name in ng.operators()]
         text += "; ".join(f"{name}: {kind}" for name in kept) + "\n" * bool(kept)
@@ -319,7 +319,7 @@ def of_the_top():
         ):
             names = [each.name for each in node.names if not (each.asname or "").startswith("_")]
             eager.setdefault(node.module, []).extend(names)
-    files = {file: " ".join(names) for file, names in eager.items() if names} | handed_out("")
+    files = {file: " ".join(names) for file, names in eager.items() if names} | lazy_exports("")
     files["graph.derive"] = files["graph.derive"].replace("gradients ", "").replace(" tangents", "")
     files["views"] = "draw step"
     del files["views.drawing.draw"]

@@ -42,11 +42,11 @@ def enter_every_room(seed):
 
 
 HANDED_OUT = """
-def handed_out(room):
+def lazy_exports(room):
     return {name: repr(getattr(room, name)) for name in dir(room)}
 
 rooms = [naive_graph, *(getattr(naive_graph, name) for name in naive_graph._ROOMS)]
-told = {room.__name__: handed_out(room) for room in rooms}
+told = {room.__name__: lazy_exports(room) for room in rooms}
 print(json.dumps({room: {name: re.sub(" at 0x\\w+", "", what) for name, what in told[room].items()} for room in told}))
 """
 

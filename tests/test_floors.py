@@ -13,11 +13,11 @@ FLOORS = [
     "classroom", "site", "cli", "__main__",
 ]  # fmt: skip
 # Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
-DOORS = {"__init__", "core/rooms", "engines/choice", "tensor/evaluation/arrays"}
+DOORS = {"__init__", "core/lazy_exports", "engines/choice", "tensor/evaluation/arrays"}
 BY_NAME = ("import_module", "__import__")
 COMMANDS = "cli/main"  # imports what its table names, and nothing else by name; that counts as any import
 TABLE = (HOUSE / "cli" / "commands.toml").read_text(encoding="utf-8")
-HANDED_OUT = ("handed_out", "_handed_out")  # by a package, from its files
+LAZY_EXPORTS = ("lazy_exports", "_lazy_exports")  # by a package, from its files
 FILES = {
     file.relative_to(HOUSE).with_suffix("").as_posix().removesuffix("/__init__"): file for file in HOUSE.rglob("*.py")
 }
@@ -43,7 +43,7 @@ def imported(name):
                     yield "/".join(alias.name.split(".")[1:]) or "__init__"
         elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in by_name:
             yield from named(node.args[0], folder)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in HANDED_OUT and len(node.args) > 1:
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in LAZY_EXPORTS and len(node.args) > 1:
             yield from ("/".join([*folder, *key.value.split(".")]) for key in node.args[1].keys)
         elif getattr(node, "id", getattr(node, "attr", "")) in by_name:
             yield "import_module"
@@ -89,7 +89,9 @@ def test_imports_by_name_are_followed():
 
 def test_nobody_inside_asks_a_package_for_what_it_hands_out():
     packages = {
-        name for name, file in FILES.items() if file.name == "__init__.py" and " handed_out(" in file.read_text("utf-8")
+        name
+        for name, file in FILES.items()
+        if file.name == "__init__.py" and " lazy_exports(" in file.read_text("utf-8")
     }
     assert [name for name, targets in USES.items() if name not in packages and targets & packages] == []
 

@@ -37,9 +37,9 @@ gradescope        a lesson as Gradescope grades it
 pages             what is told of it, to each student and to the teacher
 """
 
-from ..core.rooms import handed_out
+from ..core.lazy_exports import lazy_exports
 
-__getattr__, __dir__, __all__ = handed_out(
+__getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "judging": "Verdict judge",

@@ -42,8 +42,8 @@ LIBRARY = (HOUSE, os.path.join(os.path.dirname(os.__file__), ""), "<frozen")
 # What computes what exercises ask for. Where answers are graded it is not there (`sandbox`).
 REFUSED_ROOMS = ("engines", "program", "tensor", "training", "sequential", "interop")
 REFUSED_FILES = (
-    "core/plan", "core/sweep", "core/culprit", "core/arithmetics/dual", "graph/derive",
-    "graph/running", "graph/check", "graph/jit", "graph/simplify",
+    "core/plan", "core/sweep", "core/nan_trace", "core/arithmetics/dual", "graph/derive",
+    "graph/run_checks", "graph/check", "graph/jit", "graph/simplify",
 )  # fmt: skip
 REFUSED = tuple(HOUSE + part.replace("/", os.sep) for part in (*REFUSED_FILES, *(f"{each}/" for each in REFUSED_ROOMS)))
 

@@ -21,7 +21,7 @@ Beside these, each when you ask what its line says:
         lock           who may ask and change the graph, and when
         records        marks, blocks and scopes that the tables speak of
         origin         the line of Python that made a node
-        culprit        which node went wrong first
+        nan_trace      which node went wrong first
     more operators
         compositions   functions that are made of the catalogue's: activations and the like
         own_operators  a learner's own
@@ -31,11 +31,11 @@ Beside these, each when you ask what its line says:
         arithmetics    the same rules compute other things than floats: dual numbers, formulas, code
     nobody needs to read first
         imports        optional tools: imported whole, or not there, which is said in words
-        rooms          what packages hand out
+        lazy_exports   what packages hand out
         guesses        what is said of wrong names and calls
         files          files that are written whole
         progress       bars
-        beside         what a thread makes while a loop runs
+        background     what a thread makes while a loop runs
         fork_safety    a fork waits for locks
         version
 """

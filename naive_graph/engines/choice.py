@@ -9,7 +9,7 @@ when the reference engine has spent as long as getting it ready will take. A
 small graph that is run again and again moves on to code of its own in the same
 way (`graph/jit.py`): whatever comes next, the choice costs at most about twice
 what the better engine would have cost from the start. No run waits for that: a thread
-gets ready what comes next (`core/beside.py`), and a later run goes there.
+gets ready what comes next (`core/background.py`), and a later run goes there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..core import sweep
-from ..core.beside import Beside
+from ..core.background import BackgroundTask
 from ..core.imports import Uncollected, door, uninterrupted
 from ..core.origin import learners_level
 from ..core.plan import Plan
@@ -131,7 +131,7 @@ def _direct() -> Engine:
 
 def _is_ready() -> bool:
     """Whether the direct engine can be called without waiting for it. If not, it is made ready beside the runs."""
-    return AHEAD.is_there() and AHEAD.result() is not None
+    return AHEAD.is_done() and AHEAD.result() is not None
 
 
 @once
@@ -146,4 +146,4 @@ def _can_compile() -> bool:
     return find_spec("numpy") is not None
 
 
-AHEAD = Beside(lambda: _direct() if _can_compile() else None)
+AHEAD = BackgroundTask(lambda: _direct() if _can_compile() else None)

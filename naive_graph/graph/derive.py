@@ -21,9 +21,9 @@ from ..core.progress import many
 from ..core.sweep import differentiate, evaluate
 from ..core.tables import NEVER, Tables
 from ..errors import NodeError, PlaceHolderError
-from .expressions import Expressions
 from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT
+from .symbolic import Expressions
 
 NOTHING: Mapping[int, float] = {}
 

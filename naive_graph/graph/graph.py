@@ -19,8 +19,8 @@ from ..core.rules import RULES, Arithmetic
 from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
-from . import nodes, running
-from .by_name import ByName, method_of
+from . import nodes, run_checks
+from .named_operators import ByName, method_of
 from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT, handle
 
@@ -137,7 +137,7 @@ class Graph(ByName, metaclass=GraphType):
         if unknown:
             raise misfit(cls.forward, targets, unknown)
         if tensors := [each for each in targets if is_tensor(each)]:  # they evaluate themselves, a floor above
-            running.check_plain(feed=feed, engine=engine)
+            run_checks.check_plain(feed=feed, engine=engine)
             if nodes := [each for each in targets if not is_tensor(each)]:
                 cls.forward(*nodes)
             for each in tensors:
@@ -150,8 +150,8 @@ class Graph(ByName, metaclass=GraphType):
             if plain and quick.serves(targets) and quick.forward():
                 return
             rows = rows_of(targets, "Graph.forward")
-            fed = running.checked_feed({} if feed is None else feed)
-            direct, tell = without_plan(engine, tables), running.teller(cls.on_invalid)
+            fed = run_checks.checked_feed({} if feed is None else feed)
+            direct, tell = without_plan(engine, tables), run_checks.teller(cls.on_invalid)
             if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
                 cls._forward(tables, rows, fed, engine)
 
@@ -159,7 +159,7 @@ class Graph(ByName, metaclass=GraphType):
     def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
         """By the reference engine."""
         plan = plan_for(tables, rows)
-        running.check_ready(tables, plan, fed)
+        run_checks.check_ready(tables, plan, fed)
         now = tables.clock
         tables.clock = now + 1
         column = tables.values
@@ -167,8 +167,8 @@ class Graph(ByName, metaclass=GraphType):
         if fed:
             values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
         engine_with_plan(engine).evaluate(plan, values)
-        running.check_values(tables, plan, values, cls.on_invalid)
-        running.commit_values(tables, plan, values, fed, now)
+        run_checks.check_values(tables, plan, values, cls.on_invalid)
+        run_checks.commit_values(tables, plan, values, fed, now)
 
     @classmethod
     def backward(
@@ -195,7 +195,7 @@ class Graph(ByName, metaclass=GraphType):
         if unknown:
             raise misfit(cls.backward, (y,), unknown)
         if is_tensor(y):  # it differentiates itself, a floor above
-            running.check_plain(accumulate=accumulate, engine=engine)
+            run_checks.check_plain(accumulate=accumulate, engine=engine)
             y.backward()
             return
         accumulate = accumulate is not False and switch(accumulate, "accumulate")
@@ -214,10 +214,10 @@ class Graph(ByName, metaclass=GraphType):
         results = None if direct is None else rows or direct.results(tables)
         if direct is not None and results is not None:
             if not rows:
-                running.check_results(tables, results)
-            grads = direct.backward(tables, results, engine is not None, running.teller(cls.on_invalid))
+                run_checks.check_results(tables, results)
+            grads = direct.backward(tables, results, engine is not None, run_checks.teller(cls.on_invalid))
             if grads is not None:
-                running.show_grads(tables, grads, accumulate)
+                run_checks.show_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):
                     from .jit import arm  # which brings the compiler along
 
@@ -225,14 +225,14 @@ class Graph(ByName, metaclass=GraphType):
                 return
         plan = plan_for(tables, rows)
         if not rows and results is None:
-            running.check_results(tables, [plan.rows[step] for step in plan.targets])
-        running.check_fresh(tables, plan)
+            run_checks.check_results(tables, [plan.rows[step] for step in plan.targets])
+        run_checks.check_fresh(tables, plan)
         column = tables.values
         values = [column[row] for row in plan.rows]
         seeds = dict.fromkeys(plan.targets, 1.0)
         adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
-        running.check_grads(tables, plan, values, adjoints, cls.on_invalid)
-        running.commit_grads(tables, plan, adjoints, accumulate)
+        run_checks.check_grads(tables, plan, values, adjoints, cls.on_invalid)
+        run_checks.commit_grads(tables, plan, adjoints, accumulate)
 
     @classmethod
     def kill_grad(cls) -> None:

@@ -9,7 +9,7 @@
 In such a loop the graph stays as it is, so all checks come out as they did the
 last time. Once a small graph has run often enough, one piece of machine code
 does both sweeps, right in the tables: `forward` calls it, and `backward` finds
-the gradients done. LLVM makes it beside the loop (`core/beside.py`). Any change to
+the gradients done. LLVM makes it beside the loop (`core/background.py`). Any change to
 the graph takes the short way away again, because it is kept among what was derived
 from the tables.
 """
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..core.beside import Beside
+from ..core.background import BackgroundTask
 from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
@@ -49,7 +49,7 @@ class Quick:
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = written(tables, whole, plan)
-        self.code = Beside(partial(compiled, f"{code}\n{committing(_computed(tables, whole), len(tables))}"))
+        self.code = BackgroundTask(partial(compiled, f"{code}\n{committing(_computed(tables, whole), len(tables))}"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
@@ -64,7 +64,7 @@ class Quick:
 
     def opens(self) -> bool:
         """Whether its code is there; with "compiled" as the default it is waited for."""
-        if engine_named(Setting.default) != "compiled" and not self.code.is_there():
+        if engine_named(Setting.default) != "compiled" and not self.code.is_done():
             return False
         address = self.code.result().address("quick")
         self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
@@ -158,7 +158,7 @@ def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
 
 
 def _absorbed_values(tables: Tables, whole: Plan, code: Straight, value_of: dict[int, Any]) -> None:
-    """Rows that merged ones took over have values too, as `running.commit_values` gives them."""
+    """Rows that merged ones took over have values too, as `run_checks.commit_values` gives them."""
     made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in whole.absorbed}
     for _, row, operands, count in reversed(whole.absorbed):
         if row not in value_of:
@@ -171,7 +171,7 @@ def _absorbed_values(tables: Tables, whole: Plan, code: Straight, value_of: dict
 def _absorbed_adjoints(
     tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any], adjoints: dict[int, Any]
 ) -> None:
-    """And gradients, as `running.commit_grads` gives them: as if they still were their absorbers' first operands."""
+    """And gradients, as `run_checks.commit_grads` gives them: as if they still were their absorbers' first operands."""
     for absorber, row, operands, count in plan.absorbed:
         xs = [value_of[each] for each in (row, *operands[count:])]
         wanted = [True] + [False] * (len(xs) - 1)

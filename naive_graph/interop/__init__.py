@@ -13,9 +13,9 @@ validate_args    check arguments that are names
 onnx/, tensorflow/  the two formats
 """
 
-from ..core.rooms import handed_out
+from ..core.lazy_exports import lazy_exports
 
-__getattr__, __dir__, __all__ = handed_out(
+__getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "onnx.import_layers": "sequential_from_onnx",

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import culprit, sweep
-from ..core.beside import Beside
+from ..core import nan_trace, sweep
+from ..core.background import BackgroundTask
 from ..core.origin import learners_level
 from ..core.plan import Plan, plan_for
 from ..core.tables import Tables
@@ -154,13 +154,13 @@ class ReferenceBackend:
             if step is not None:
                 of = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
-                return of + culprit.explain_value(self.tables, plan, values, step, over)
+                return of + nan_trace.explain_value(self.tables, plan, values, step, over)
             for row in asked if self.wrt and None not in values else ():
                 seeds = {row: 1.0}
                 adjoints = sweep.differentiate(plan, values, seeds, wanted)
                 if not all(isfinite(adjoints[leaf]) for leaf in wrt):
                     of = f"Sample {sample}. " if batched else ""
-                    return of + culprit.explain_backward(self.tables, plan, values, seeds, wanted)
+                    return of + nan_trace.explain_backward(self.tables, plan, values, seeds, wanted)
         return "Backward: a sum over the samples is infinite or NaN; each sample is finite. Scale the values down."
 
     def explain(self, times: bool = True) -> str:
@@ -210,7 +210,7 @@ class CompiledBackend(CodeBackend):
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         self.tape, self._later = choose(self.ir, [at.row for at in self.asked], engine=engine)
         self.idle = self.tape
-        self._coming: Beside | None = None
+        self._coming: BackgroundTask | None = None
         self.patience = PATIENCE if self._later is not None else 0
         fed = [row in self.batched for row in self.wrt]
         self.picks = picks(self.ir, self.tape, self.asked, len(self.rows), fed)
@@ -237,8 +237,8 @@ class CompiledBackend(CodeBackend):
             self.patience -= 1
             return
         if self._later is not None:
-            coming = self._coming = self._coming or Beside(self._later)
-            if not coming.is_there():
+            coming = self._coming = self._coming or BackgroundTask(self._later)
+            if not coming.is_done():
                 self.patience = SOON
                 return
             self._coming = None

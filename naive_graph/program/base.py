@@ -9,10 +9,10 @@ from threading import RLock
 from typing import Any, NamedTuple, Never, NoReturn, Self
 
 from ..core.guesses import Suggesting, misfit
+from ..core.lazy_exports import higher_floors
 from ..core.lock import GUARD
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
-from ..core.rooms import higher_floors
 from ..core.tables import NEVER
 from ..engines.choice import engine_named
 from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
@@ -20,7 +20,7 @@ from ..graph.graph import GraphType
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.printed import html_table, wrapped
 from ..graph.registry import CURRENT
-from ..graph.running import complain
+from ..graph.run_checks import complain
 from .backends import Backend, Query
 from .dispatch import dispatch
 from .fast_path import AGE, Again, FastPath, fast_path, form_of, never

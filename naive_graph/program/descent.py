@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..core.beside import Beside
+from ..core.background import BackgroundTask
 from ..core.number import number
 from ..core.plan import ancestors
 from ..core.progress import ProgressBar
@@ -30,7 +30,7 @@ from ..engines.passes.lowering import Lowering
 from ..engines.passes.tracer import Rows, Stand
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
-from ..graph.running import complain
+from ..graph.run_checks import complain
 from .backends import CompiledBackend, ReferenceBackend
 from .inputs import Inputs, feed
 from .update import FORMULA, beside, called, formula_of, made_by, memories_of
@@ -310,7 +310,7 @@ class _CompiledDescent:
         self.step, self.rate, self.patience = step, rate, PATIENCE
         wanted = [step.output, *step.results]
         self.code, later = choose(step.ir, wanted, step.leaves, machine.question.engine)
-        self.coming = None if later is None else Beside(later)
+        self.coming = None if later is None else BackgroundTask(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
         """Stand at the start of a walk of so many steps."""
@@ -324,13 +324,13 @@ class _CompiledDescent:
 
     def run(self, history: Any) -> None:
         """Run as many steps as the history has places for."""
-        if self.coming is not None and self.patience <= 0 and self.coming.is_there():
+        if self.coming is not None and self.patience <= 0 and self.coming.is_done():
             self._move(self.coming)
         tables = self.inputs.tables
         with tables.lock, memoryview(tables.values) as view:
             self.code.repeat(view, history)
 
-    def _move(self, coming: Beside) -> None:
+    def _move(self, coming: BackgroundTask) -> None:
         """Go on in compiled code, from where the level runs stand."""
         with suppress(Opaque):  # then level runs go on
             code = coming.result()

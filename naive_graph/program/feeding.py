@@ -15,7 +15,7 @@ from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, is_tensor, rows_of
 from ..graph.registry import CURRENT
-from ..graph.running import fed_rows
+from ..graph.run_checks import fed_rows
 from .inputs import Batch, Inputs, InputSlot
 
 

@@ -18,9 +18,9 @@ compile             the networks that a text describes
 notebook, cell.js   `%%sequential` in a notebook, and the colours of its cell
 """
 
-from ..core.rooms import handed_out
+from ..core.lazy_exports import lazy_exports
 
-__getattr__, __dir__, __all__ = handed_out(
+__getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "compile": "parse",

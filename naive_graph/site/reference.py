@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..core.guesses import OWNERS, guesses
-from ..core.rooms import public
+from ..core.lazy_exports import public
 from ..core.rules import Rule
 from .entry import HOUSE, TABLE, PublicName
 from .words import Links

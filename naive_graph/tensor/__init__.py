@@ -21,7 +21,7 @@ function, a learner's own among them, and what tensors have as methods.
 """
 
 from ..core.imports import door
-from ..core.rooms import handed_out
+from ..core.lazy_exports import lazy_exports
 
 with door("Tensors need", "tensor"):
     import numpy as _numpy  # noqa: F401
@@ -35,7 +35,7 @@ from .operators import every  # noqa: F401
 from .operators.methods import FUNCTIONS
 from .operators.table import TABLE
 
-__getattr__, __dir__, __all__ = handed_out(__name__, {
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {
     "base": "TensorNode",
     "build": "linear nonlinear transform",
     "differentiate": "gradients tangents",

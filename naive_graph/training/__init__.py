@@ -12,9 +12,9 @@ recurrent     recurrent layers one step after another
 surfaces, race    several trainers from one start
 """
 
-from ..core.rooms import handed_out
+from ..core.lazy_exports import lazy_exports
 
-__getattr__, __dir__, __all__ = handed_out(
+__getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "loop": "fit",

@@ -12,9 +12,9 @@ playground/   a page in which one writes Python
 tensorboard/  a history, and a graph, in TensorBoard
 """
 
-from ..core.rooms import handed_out
+from ..core.lazy_exports import lazy_exports
 
-__getattr__, __dir__, __all__ = handed_out(
+__getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "heights.altitudes": "altitudes",

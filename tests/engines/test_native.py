@@ -15,7 +15,7 @@ from running import check_same, on_compiled_engines, run
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, Program, Variable
-from naive_graph.core.beside import Beside
+from naive_graph.core.background import BackgroundTask
 from naive_graph.engines import choice
 from naive_graph.engines.choice import Setting
 from naive_graph.engines.direct.engine import KEY
@@ -180,7 +180,7 @@ def test_numbers_stay_while_a_loop_moves_from_engine_to_engine(recipe):
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
         Graph.on_invalid = "ignore"
         patch.setattr(choice, "PATIENCE", 0)
-        patch.setattr(choice, "AHEAD", Beside(choice.AHEAD.result))
+        patch.setattr(choice, "AHEAD", BackgroundTask(choice.AHEAD.result))
         patch.setattr(Setting, "default", None)
         nodes = build(recipe)
         if isinstance(nodes[-1], Constant):
@@ -191,7 +191,7 @@ def test_numbers_stay_while_a_loop_moves_from_engine_to_engine(recipe):
             Graph.backward(nodes[-1])
             seen.append([number for node in nodes for number in (node.value, node.grad)])
             finish()
-        assert choice.AHEAD.is_there()
+        assert choice.AHEAD.is_done()
         for later in seen[1:]:
             check_same(later, seen[0], most=1e-9)
 
@@ -199,7 +199,7 @@ def test_numbers_stay_while_a_loop_moves_from_engine_to_engine(recipe):
 def test_a_loop_goes_on_while_the_next_engine_is_made_ready(monkeypatch):
     held = Event()
     monkeypatch.setattr(choice, "PATIENCE", 0)
-    monkeypatch.setattr(choice, "AHEAD", Beside(lambda: held.wait(60) and choice._direct()))
+    monkeypatch.setattr(choice, "AHEAD", BackgroundTask(lambda: held.wait(60) and choice._direct()))
     monkeypatch.setattr(Setting, "default", None)
     x = Variable(3.0)
     y = x * x + x

@@ -17,7 +17,7 @@ from making import finish
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
-from naive_graph.core.beside import Beside
+from naive_graph.core.background import BackgroundTask
 from naive_graph.engines.compiled import choose
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.compiled.runs import LevelRuns
@@ -356,11 +356,11 @@ def test_what_goes_wrong_beside_the_calls_is_raised_in_one_of_them_and_tried_aga
 
 
 @pytest.mark.parametrize("calls", [1, 4], ids=["the long way", "the short way"])
-@pytest.mark.parametrize("when", ["is_there", "result"])
+@pytest.mark.parametrize("when", ["is_done", "result"])
 def test_a_move_that_was_interrupted_is_made_by_a_later_call(when, calls, patience, monkeypatch):
     patience(calls)
     output, weights = recurrence()
-    program, asked, tries = Program(output, wrt=weights), getattr(Beside, when), []
+    program, asked, tries = Program(output, wrt=weights), getattr(BackgroundTask, when), []
     law = repr(Program(output, wrt=weights, engine="runs")())
 
     def interrupted_once(self):
@@ -369,7 +369,7 @@ def test_a_move_that_was_interrupted_is_made_by_a_later_call(when, calls, patien
             raise KeyboardInterrupt
         return asked(self)
 
-    monkeypatch.setattr(Beside, when, interrupted_once)
+    monkeypatch.setattr(BackgroundTask, when, interrupted_once)
     interrupted = 0
     for _ in range(calls + 4):
         try:
@@ -384,7 +384,7 @@ def test_a_move_that_was_interrupted_is_made_by_a_later_call(when, calls, patien
 IN_THE_MIDDLE = """
 import os, signal, sys
 from naive_graph import Program, Variable
-from naive_graph.core.beside import Beside
+from naive_graph.core.background import BackgroundTask
 from naive_graph.program import backends
 backends.PATIENCE, backends.SOON = 3, 1
 x = y = Variable(0.5)
@@ -393,11 +393,11 @@ for k in range(250):
 program = Program(y, [x])
 answers = {repr(program()) for _ in range(4)}
 (backend,) = program._backends.values()
-assert Beside.busy.is_alive() and not hasattr(backend.tape, "generator")
+assert BackgroundTask.busy.is_alive() and not hasattr(backend.tape, "generator")
 
 def moves():
     while not hasattr(backend.tape, "generator"):
-        Beside.busy.join(0.001)
+        BackgroundTask.busy.join(0.001)
         answers.add(repr(program()))
     assert len(answers) == 1, answers
 

@@ -11,8 +11,8 @@ from naive_graph.core.records import ClearedColumn
 from naive_graph.core.storage import EDGE_COLUMNS, NODE_COLUMNS
 from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError
-from naive_graph.graph.expressions import Expression
 from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.symbolic import Expression
 
 
 def chain(operators):

@@ -18,8 +18,8 @@ from functools import cache as once
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ...core.culprit import explain_call, explain_leaf, explain_share
 from ...core.imports import uninterrupted
+from ...core.nan_trace import explain_call, explain_leaf, explain_share
 from ...core.origin import learners_level
 from ...core.rules import BY_NUMBER
 from ...core.sweep import REFERENCE_ONLY, Contributed

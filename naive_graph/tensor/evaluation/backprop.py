@@ -14,7 +14,7 @@ from ...core.sweep import differentiate
 from ...core.tables import Tables
 from ...errors import NoGradientError, ShapeError, StaleGraphError
 from ...graph.nodes import Constant
-from ...graph.running import commit_grads
+from ...graph.run_checks import commit_grads
 from ..base import TensorNode, check_tensors, method
 from ..calculus import GUARD, Calculus, Nodes
 from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse

@@ -20,7 +20,7 @@ from ...core.plan import plan_for
 from ...errors import PlaceError, PlaceHolderError, StaleGraphError
 from ...graph.graph import Graph
 from ...graph.registry import CURRENT
-from ...graph.running import check_fresh
+from ...graph.run_checks import check_fresh
 from ..base import Call, TensorNode, check_tensors, method
 from ..calculus import Algebra, Calculus, Nodes
 from ..differentiate import ancestors, reverse

@@ -26,7 +26,7 @@ from ...core.tables import RowBlock, Tables
 from ...errors import BudgetError, NodeError, PlaceHolderError, ShapeError, StaleGraphError
 from ...graph.nodes import Node
 from ...graph.registry import handle, let_go
-from ...graph.running import check_fresh
+from ...graph.run_checks import check_fresh
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
 from ..evaluation.arrays import Array, as_array

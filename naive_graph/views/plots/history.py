@@ -23,7 +23,7 @@ from ...core.origin import learners_level
 from ...errors import HistoryError, StaleValueWarning
 from ...graph.nodes import Node
 from ...graph.printed import aligned, html_table
-from ...graph.running import why_stale
+from ...graph.run_checks import why_stale
 from ..drawing.picture import write_whole
 
 if TYPE_CHECKING:

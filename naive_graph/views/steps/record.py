@@ -21,7 +21,7 @@ from ...errors import NodeError
 from ...graph.derive import leaf_values
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
-from ...graph.running import checked_feed
+from ...graph.run_checks import checked_feed
 from ..drawing.lettering import visible
 from .naming import LONG
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of

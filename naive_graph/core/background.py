@@ -11,7 +11,7 @@ from threading import Thread, main_thread
 from typing import Any, ClassVar
 
 
-class Beside:
+class BackgroundTask:
     """What a thread makes, asked for from time to time until it is there.
 
     make: makes it. It knows nothing that changes meanwhile, and takes no lock that the one who asks may hold.
@@ -23,20 +23,20 @@ class Beside:
         self._make = make
         self._made: list[tuple[Any, Exception | None]] = []
 
-    def is_there(self) -> bool:
+    def is_done(self) -> bool:
         """Whether it is made. If not, and nobody is at work, a thread begins.
 
         So the child of a fork, which has none of its parent's threads, begins again.
         """
         if self._made:
             return True
-        nobody = not Beside.busy.is_alive() and main_thread().is_alive()
+        nobody = not BackgroundTask.busy.is_alive() and main_thread().is_alive()
         if nobody and not self._made:  # asked again: who has just ended has made it
-            Beside.busy = Thread(target=self._run, name="naive_graph compiler")
+            BackgroundTask.busy = Thread(target=self._run, name="naive_graph compiler")
             try:
-                Beside.busy.start()
+                BackgroundTask.busy.start()
             except RuntimeError:  # there are no threads here, as in a browser, and nobody tries again
-                Beside.busy = main_thread()
+                BackgroundTask.busy = main_thread()
         return False
 
     def _run(self) -> None:

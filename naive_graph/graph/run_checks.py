@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import isfinite
 from typing import Any
 
-from ..core import culprit
+from ..core import nan_trace
 from ..core.number import number, shortened
 from ..core.origin import learners_level
 from ..core.plan import Plan, check_set, plan_for
@@ -157,7 +157,7 @@ def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
 def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:
     """Complain if a result is infinite or NaN. Only then is the culprit searched for."""
     if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
-        complain(culprit.explain_forward(tables, plan, values), on_invalid)
+        complain(nan_trace.explain_forward(tables, plan, values), on_invalid)
 
 
 def check_grads(
@@ -169,7 +169,7 @@ def check_grads(
     wanted = plan.varies()
     if not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
         seeds = dict.fromkeys(plan.targets, 1.0)
-        complain(culprit.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
+        complain(nan_trace.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
 
 
 def teller(on_invalid: str) -> Callable[[Callable[[], str]], None]:

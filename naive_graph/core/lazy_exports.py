@@ -1,6 +1,6 @@
 """What a package hands out: names of its files, which are imported when somebody asks for one.
 
-    __getattr__, __dir__, __all__ = handed_out(__name__, {"loop": "fit", "model": "Model parameter"})
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, {"loop": "fit", "model": "Model parameter"})
 
 So a package names everything in one place, and whoever lacks a tool loses
 nothing but what needs it. No file has the name of what its package hands out:
@@ -29,7 +29,7 @@ Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 higher_floors: dict[str, Callable[..., Any]] = {}
 
 
-def handed_out(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> Found:
+def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> Found:
     """A package's `__getattr__`, `__dir__` and `__all__`.
 
     files: what each file hands out. more: what the package hands out besides, by name.

@@ -11,7 +11,7 @@ import pytest
 from making import finish
 
 from naive_graph.core import beside
-from naive_graph.core.beside import Beside
+from naive_graph.core.background import BackgroundTask
 from naive_graph.core.imports import Uncollected
 from naive_graph.graph.derive import collected_later
 
@@ -19,7 +19,7 @@ from naive_graph.graph.derive import collected_later
 def made(job):
     """Ask for it until it is there."""
     end = monotonic() + 60
-    while not job.is_there():
+    while not job.is_done():
         assert monotonic() < end
         finish()
     return job.result()
@@ -27,16 +27,16 @@ def made(job):
 
 def test_it_is_made_once_and_by_another_thread():
     makers = []
-    job = Beside(lambda: makers.append(current_thread()) or len(makers))
-    assert made(job) == 1 and made(job) == 1 and job.is_there()
+    job = BackgroundTask(lambda: makers.append(current_thread()) or len(makers))
+    assert made(job) == 1 and made(job) == 1 and job.is_done()
     assert main_thread() not in makers
 
 
 def test_nobody_waits_for_it():
     held = Event()
-    job = Beside(held.wait)
+    job = BackgroundTask(held.wait)
     try:
-        assert not any(job.is_there() for _ in range(100))
+        assert not any(job.is_done() for _ in range(100))
     finally:
         held.set()
     assert made(job) is True
@@ -44,10 +44,10 @@ def test_nobody_waits_for_it():
 
 def test_one_thing_is_made_at_a_time():
     held, is_made, begun = Event(), Event(), []
-    jobs = [Beside(lambda k=k: begun.append(k) or is_made.set() or held.wait()) for k in range(3)]
+    jobs = [BackgroundTask(lambda k=k: begun.append(k) or is_made.set() or held.wait()) for k in range(3)]
     try:
         for job in jobs * 2:
-            assert not job.is_there()
+            assert not job.is_done()
         assert is_made.wait(60) and begun == [0]
     finally:
         held.set()
@@ -58,7 +58,7 @@ def test_an_error_is_raised_where_the_result_is_asked_for():
     def fail():
         raise ValueError("too long")
 
-    job = Beside(fail)
+    job = BackgroundTask(fail)
     for _ in range(2):
         with pytest.raises(ValueError, match="too long"):
             made(job)
@@ -71,18 +71,18 @@ def test_where_no_thread_can_begin_nothing_is_made_and_no_other_is_tried(monkeyp
         tries.append(self)
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(Beside, "busy", Thread())
+    monkeypatch.setattr(BackgroundTask, "busy", Thread())
     monkeypatch.setattr(Thread, "start", start)
-    job = Beside(int)
-    assert not any(job.is_there() or Beside(int).is_there() for _ in range(3))
+    job = BackgroundTask(int)
+    assert not any(job.is_done() or BackgroundTask(int).is_done() for _ in range(3))
     assert len(tries) == 1 and job.result() == 0
 
 
 def test_while_python_ends_nothing_is_begun(monkeypatch):
-    job = Beside(int)
+    job = BackgroundTask(int)
     with monkeypatch.context() as patch:
         patch.setattr(beside, "main_thread", Thread)  # one that is not alive
-        assert not job.is_there()
+        assert not job.is_done()
     assert made(job) == 0
 
 
@@ -116,8 +116,8 @@ def test_a_gradient_that_begins_while_code_is_made_leaves_collection_on():
             is_made.set()
             held.wait()
 
-    job = Beside(make)
-    assert not job.is_there() and is_made.wait(60)
+    job = BackgroundTask(make)
+    assert not job.is_done() and is_made.wait(60)
     with collected_later():
         held.set()
         made(job)
@@ -157,16 +157,16 @@ def test_the_child_of_a_fork_collects_though_a_thread_it_lacks_had_put_that_off(
 FORKING = """
 import os
 from threading import Event
-from naive_graph.core.beside import Beside
+from naive_graph.core.background import BackgroundTask
 held = Event()
-job = Beside(held.wait)
-assert not job.is_there()
+job = BackgroundTask(held.wait)
+assert not job.is_done()
 child = os.fork()
 held.set()
 if child:
     assert os.waitpid(child, 0)[1] == 0
-while not job.is_there():
-    Beside.busy.join()
+while not job.is_done():
+    BackgroundTask.busy.join()
 """
 
 
