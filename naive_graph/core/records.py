@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import StaleNodeError
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """A place to cut back to: how many rows, edges and scopes there were."""
 
     rows: int
@@ -15,7 +15,7 @@ class Mark(NamedTuple):
     scopes: int
 
 
-class RowBlock(NamedTuple):
+class NodeRange(NamedTuple):
     """Rows that were appended together, as the elements of one tensor were."""
 
     first: int

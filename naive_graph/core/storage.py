@@ -20,7 +20,7 @@ from weakref import ref
 
 from .lock import GUARD, LOCK
 from .origin import Origin
-from .records import ClearedColumn, Mark, RowBlock, Scope
+from .records import Checkpoint, ClearedColumn, NodeRange, Scope
 from .waiting import CUT, NOTHING, WIDTH, NewRows, WaitingNodes, array_of, codes_of, columns_of
 
 NEVER = 0  # the stamp of a value that was not computed
@@ -80,7 +80,7 @@ class Storage:
         self.unset: set[int] = set()  # Variables that were made without a value and have none yet
         self.counters: dict[tuple[str, int], int] = {}  # a learner's own, of a sort
         self.names: dict[int, str] = {}  # given one by one; a block names its rows itself
-        self.blocks: list[RowBlock] = []  # by row
+        self.blocks: list[NodeRange] = []  # by row
         self.unfolded: dict[Any, Any] = {}  # tensor -> the rows of its elements; each knows its `end`
         self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
         self.scope_now: Scope | None = None
@@ -93,7 +93,7 @@ class Storage:
         self.closed: str | None = None  # why the graph is gone, if it is
         self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
         self.most_handles = 1000  # at which the dead ones are swept out
-        self.checkpoints: list[Mark] = []
+        self.checkpoints: list[Checkpoint] = []
 
     def __len__(self) -> int:
         if self.waiting or self.torn:
@@ -272,10 +272,10 @@ class Storage:
 
     # --- shrinking ---
 
-    def mark(self) -> Mark:
-        return Mark(len(self), self.size[1], len(self.scopes))
+    def mark(self) -> Checkpoint:
+        return Checkpoint(len(self), self.size[1], len(self.scopes))
 
-    def cut(self, mark: Mark, reason: str) -> None:
+    def cut(self, mark: Checkpoint, reason: str) -> None:
         """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done."""
         with LOCK, GUARD:
             self.flush()
@@ -289,7 +289,7 @@ class Storage:
                 self._cut(mark, degrees, gone)  # twice is once
                 raise
 
-    def _cut(self, mark: Mark, degrees: dict[int, int], gone: Storage) -> None:
+    def _cut(self, mark: Checkpoint, degrees: dict[int, int], gone: Storage) -> None:
         """degrees: of rows that lose edges drawn by hand. gone: what nodes that are cut away belong to from now on."""
         rows = mark.rows
         for row in [row for row in self.handles if row >= rows]:

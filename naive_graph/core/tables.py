@@ -22,7 +22,7 @@ from typing import Any
 
 from .lock import GUARD, LOCK
 from .origin import Origin
-from .records import RowBlock as RowBlock
+from .records import NodeRange as NodeRange
 from .records import Scope as Scope
 from .rules import BY_NUMBER
 from .storage import NEVER as NEVER
@@ -133,7 +133,7 @@ class Tables(Storage):
         block = self.block(row) if name is None and self.blocks else None
         return name if block is None else block.name(row)
 
-    def block(self, row: int) -> RowBlock | None:
+    def block(self, row: int) -> NodeRange | None:
         """The block that the row was appended with, if it was."""
         place = bisect_right(self.blocks, row, key=itemgetter(0)) - 1
         found = self.blocks[place] if place >= 0 else None

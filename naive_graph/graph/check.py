@@ -26,7 +26,7 @@ from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values
 from .graph import Graph
 from .nodes import Variable, is_tensor, rows_of
-from .registry import CURRENT, handle, let_go
+from .registry import CURRENT, handle, truncate_if_unreferenced
 from .report import KINK_REACH, CheckOptions, Report, require_finite
 
 
@@ -225,5 +225,5 @@ class _Question:
                 sums = [total + values[step] for total, step in zip(sums, plan.targets)]
         finally:
             built, plan = [], self.plan  # which held them
-            let_go(self.tables, mark)
+            truncate_if_unreferenced(self.tables, mark)
         return sums

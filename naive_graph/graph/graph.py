@@ -147,11 +147,11 @@ class Graph(ByName, metaclass=GraphType):
             tables = CURRENT.tables
             quick = tables.kept("quick")
             plain = quick is not None and feed is None and engine is None and not WATCHERS
-            if plain and quick.serves(targets) and quick.forward():
+            if plain and quick.matches(targets) and quick.forward():
                 return
             rows = rows_of(targets, "Graph.forward")
             fed = run_checks.checked_feed({} if feed is None else feed)
-            direct, tell = without_plan(engine, tables), run_checks.teller(cls.on_invalid)
+            direct, tell = without_plan(engine, tables), run_checks.warning_callback(cls.on_invalid)
             if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
                 cls._forward(tables, rows, fed, engine)
 
@@ -215,13 +215,13 @@ class Graph(ByName, metaclass=GraphType):
         if direct is not None and results is not None:
             if not rows:
                 run_checks.check_results(tables, results)
-            grads = direct.backward(tables, results, engine is not None, run_checks.teller(cls.on_invalid))
+            grads = direct.backward(tables, results, engine is not None, run_checks.warning_callback(cls.on_invalid))
             if grads is not None:
                 run_checks.show_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):
-                    from .jit import arm  # which brings the compiler along
+                    from .jit import enable  # which brings the compiler along
 
-                    arm(tables, rows)
+                    enable(tables, rows)
                 return
         plan = plan_for(tables, rows)
         if not rows and results is None:

@@ -37,7 +37,7 @@ KEY, COMING = "quick", "quick, when its code is there"
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch, ptr %staged"
 
 
-class Quick:
+class CompiledStep:
     """Both sweeps over some tables, as one call.
 
     row: whose gradients are computed. They go into the one of two columns that
@@ -48,7 +48,7 @@ class Quick:
     __slots__ = ("code", "columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
-        code = written(tables, whole, plan)
+        code = emit_sweeps(tables, whole, plan)
         self.code = BackgroundTask(partial(compiled, f"{code}\n{committing(_computed(tables, whole), len(tables))}"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
@@ -62,7 +62,7 @@ class Quick:
         self.packed = [*map(place, words)]
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
-    def opens(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether its code is there; with "compiled" as the default it is waited for."""
         if engine_named(Setting.default) != "compiled" and not self.code.is_done():
             return False
@@ -81,7 +81,7 @@ class Quick:
         self.pending, self.fresh = column, now
         return True
 
-    def serves(self, targets: Any) -> bool:
+    def matches(self, targets: Any) -> bool:
         """Whether all that the targets of a forward run need is the whole graph."""
         if not targets:
             return True
@@ -100,20 +100,20 @@ class Quick:
         return True
 
 
-def arm(tables: Tables, rows: Sequence[int]) -> None:
+def enable(tables: Tables, rows: Sequence[int]) -> None:
     """Take the short way as soon as its code is there, if the graph is such that it can be taken. rows: targets."""
     cache = tables.cache
     try:
         if COMING not in cache:
-            cache[COMING] = _quick(tables, rows)
+            cache[COMING] = _compiled_step(tables, rows)
         quick = cache[COMING]
-        if quick is None or quick.opens():
+        if quick is None or quick.is_ready():
             cache[KEY] = quick
     except Opaque:
         cache[KEY] = None
 
 
-def _quick(tables: Tables, rows: Sequence[int]) -> Quick | None:
+def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
     """The short way, without its code."""
     plan, whole = plan_for(tables, rows), plan_for(tables)
     simple = (
@@ -124,23 +124,23 @@ def _quick(tables: Tables, rows: Sequence[int]) -> Quick | None:
         and not whole.placeholders()
         and len(tables.values) == len(tables.stamps) == len(tables)
     )
-    return Quick(tables, whole, plan) if simple else None
+    return CompiledStep(tables, whole, plan) if simple else None
 
 
-def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
+def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
     """The code: values go to the staged ones; behind them comes a 0 if all is finite."""
     code = Straight(Module(), "sweeps", PARAMETERS)
     registers: list[Any] = [code.leaf("values", row) for row in whole.rows]
     for step, row in enumerate(whole.rows):
         if whole.kinds[step] == CONSTANT:
             registers[step] = tables.values[row]  # which will never change
-    amiss: Any = 0.0
+    nonfinite: Any = 0.0
     steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
     for event in forward_sweep(whole, registers):
         if isinstance(event, Evaluated):
             code.store("staged", event.row, event.value)
             if next(steps) in whole.targets:
-                amiss = _beside(amiss, event.value)
+                nonfinite = _add_nonfinite(nonfinite, event.value)
             code.breathe()
     value_of = dict(zip(whole.rows, registers, strict=True))
     _absorbed_values(tables, whole, code, value_of)
@@ -150,10 +150,10 @@ def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
         if isinstance(each, Finished):
             code.store("adjoints", each.row, each.adjoint)
             adjoints[each.row] = each.adjoint
-            amiss = _beside(amiss, each.adjoint)
+            nonfinite = _add_nonfinite(nonfinite, each.adjoint)
             code.breathe()
     _absorbed_adjoints(tables, plan, code, value_of, adjoints)
-    code.store("staged", len(tables), amiss)
+    code.store("staged", len(tables), nonfinite)
     return code
 
 
@@ -181,9 +181,9 @@ def _absorbed_adjoints(
         code.breathe()
 
 
-def _beside(amiss: Any, x: Any) -> Any:
+def _add_nonfinite(nonfinite: Any, x: Any) -> Any:
     """What the finiteness check has added up so far, and x: x - x is 0 for a finite x, else NaN."""
-    return amiss if isinstance(x, float) else amiss + (x - x)
+    return nonfinite if isinstance(x, float) else nonfinite + (x - x)
 
 
 def _computed(tables: Tables, whole: Plan) -> list[int]:
@@ -212,8 +212,8 @@ def committing(rows: list[int], size: int) -> str:
         *unpacked,
         f'call void @"sweeps"({PARAMETERS})',
         f"%place = getelementptr double, ptr %staged, i64 {size}",
-        "%amiss = load double, ptr %place",
-        "%fine = fcmp oeq double %amiss, 0.0",
+        "%nonfinite = load double, ptr %place",
+        "%fine = fcmp oeq double %nonfinite, 0.0",
         "br i1 %fine, label %commit, label %leave",
         "commit:",
     ]

@@ -35,14 +35,14 @@ from ..errors import (
     UpdateWarning,
 )
 from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
-from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, register
+from .registry import CURRENT, KINDS, OPERATOR, append_operator, check_name, handle, register, user_frame
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _getframe, _new = sys._getframe, object.__new__  # found quickly
 
 
-def _steady(question: Callable[P, R]) -> Callable[P, R]:
+def _locked(question: Callable[P, R]) -> Callable[P, R]:
     """A question of a node in which nobody else cuts the graph back or clears it: another thread waits."""
 
     question = explains(question)
@@ -194,7 +194,7 @@ class Node(_Methods):
             self._home.grads[self._row] = checked
 
     @property
-    @_steady
+    @_locked
     def name(self) -> str | None:
         """What the learner calls the node; None if it was not named."""
         return self.tables.name(self._row)
@@ -209,25 +209,25 @@ class Node(_Methods):
                 self.tables.names[self._row] = name
 
     @property
-    @_steady
+    @_locked
     def last(self) -> list[Node]:
         """The operands in order, one entry for each operand position."""
         return [handle(self._home, row) for row in self.tables.operands(self._row)]
 
     @property
-    @_steady
+    @_locked
     def next(self) -> list[Node]:
         """The consumers, one entry for each operand position that this node fills."""
         return [handle(self._home, row) for row in self.tables.consumers(self._row)]
 
     @property
-    @_steady
+    @_locked
     def in_deg(self) -> int:
         """How many operand positions the node has filled."""
         return self.tables.in_degrees[self.row]
 
     @property
-    @_steady
+    @_locked
     def out_deg(self) -> int:
         """How many operand positions the node fills."""
         return len(self.tables.consumers(self._row))
@@ -236,26 +236,26 @@ class Node(_Methods):
     out_deg_com = _Counter("out_deg")
 
     @property
-    @_steady
+    @_locked
     def absorbed(self) -> bool:
         """Whether a merged node took this one's operands and nobody else uses it."""
         return self.tables.is_absorbed(self._row)
 
     @property
-    @_steady
+    @_locked
     def scope(self) -> Scope | None:
         """The innermost `with scope(...)` that the node was made in."""
         return self.tables.scope(self._row)
 
     @property
-    @_steady
+    @_locked
     def origin(self) -> Origin:
         """The line of Python that made the node."""
         return self.tables.origin(self._row)
 
     # --- reading ---
 
-    @_steady
+    @_locked
     def formula(self, style: str = "text") -> str:
         """The node as a formula over its leaves, in "text" (Python) or "tex".
 
@@ -269,7 +269,7 @@ class Node(_Methods):
         """
         return write_formula(self.tables, plan_for(self._home, [self._row]), style)
 
-    @_steady
+    @_locked
     def code(self, language: str = "c", wrt: Iterable[Node] | None = None, name: str = "f") -> Printed:
         """The node's value and gradient as a function in "c" or "javascript", with the reference engine's bits.
 
@@ -299,12 +299,12 @@ class Node(_Methods):
         rows = None if wrt is None else rows_of(wrt, "code")
         return written_code(self.tables, self.row, language, rows, name)
 
-    @_steady
+    @_locked
     def table(self) -> Printed:
         """The node and all that it depends on as two tables, of nodes and of edges."""
         return printed_tables(self.tables, plan_for(self._home, [self._row]))
 
-    @_steady
+    @_locked
     def _repr_html_(self) -> str:
         return node_html(self.tables, plan_for(self._home, [self._row]))
 
@@ -492,7 +492,7 @@ def _infix(rule: Rule) -> Any:
         frame = _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
-            frame = learner(home, frame)
+            frame = user_frame(home, frame)
             code = frame.f_code
         node, at = _new(Operator), frame.f_lasti
         node._home, node._row = home, None
@@ -524,7 +524,7 @@ def _method(rule: Rule) -> Any:
             return rule(self)
         code = frame.f_code
         if code is not home.code_now:
-            frame = learner(home, frame)
+            frame = user_frame(home, frame)
             code = frame.f_code
         node = _new(Operator)
         node._home, node._row = home, None
@@ -581,7 +581,7 @@ class Variable(Node):
         home, frame = CURRENT.tables, _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
-            frame = learner(home, frame)
+            frame = user_frame(home, frame)
             code = frame.f_code
         self._home, self._row = home, None
         waiting = home.waiting
@@ -706,11 +706,11 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
     rule.check_arity(len(checked))
     node: Operator
     if not home.computes_at_once:
-        node = grow(home, rule, checked)
+        node = append_operator(home, rule, checked)
         return node
     with home.lock, GUARD:  # to build is a run then
         value = _value_now(home, rule, checked)
-        node = grow(home, rule, checked)
+        node = append_operator(home, rule, checked)
         if value is not None:
             home.keep_computed(node.row, value)
     return node

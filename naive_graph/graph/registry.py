@@ -15,7 +15,7 @@ from weakref import ref
 from ..core.lock import GUARD, LOCK
 from ..core.number import shortened
 from ..core.origin import is_ours, learners_frame
-from ..core.records import Mark
+from ..core.records import Checkpoint
 from ..core.rules import Rule
 from ..core.tables import CONSTANT, Tables
 from ..core.waiting import BEFORE, FULL, NOTHING
@@ -55,7 +55,7 @@ def handle(home: Tables, row: int) -> Any:
         return node
 
 
-def let_go(home: Tables, mark: Mark) -> None:
+def truncate_if_unreferenced(home: Tables, mark: Checkpoint) -> None:
     """Forget what came after the mark if nobody holds a node of it: a thread or a handler may have built there, too."""
     with LOCK, GUARD:
         home.flush()
@@ -72,7 +72,7 @@ def register(node: Any, kind: int, value: Any, name: str | None) -> None:
     frame = _getframe(2)
     code = frame.f_code
     if code is not home.code_now:
-        frame = learner(home, frame)
+        frame = user_frame(home, frame)
         code = frame.f_code
     node._home, node._row = home, None
     if name is not None:
@@ -80,7 +80,7 @@ def register(node: Any, kind: int, value: Any, name: str | None) -> None:
     append(home, (kind, NOTHING, NOTHING, value, code, frame.f_lasti, node))
 
 
-def learner(home: Tables, frame: FrameType) -> FrameType:
+def user_frame(home: Tables, frame: FrameType) -> FrameType:
     """The frame of the learner's who called us, from one that may be ours; its code is the last that was seen."""
     if is_ours.get(frame.f_code.co_filename, True):
         frame = learners_frame(2)
@@ -88,7 +88,7 @@ def learner(home: Tables, frame: FrameType) -> FrameType:
     return frame
 
 
-def grow(home: Tables, rule: Rule, operands: Sequence[Any]) -> Any:
+def append_operator(home: Tables, rule: Rule, operands: Sequence[Any]) -> Any:
     """A new operator over operands that were checked: nodes, and floats, each a Constant before it."""
     frame = learners_frame()
     code, instruction = frame.f_code, frame.f_lasti

@@ -172,7 +172,7 @@ def check_grads(
         complain(nan_trace.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
 
 
-def teller(on_invalid: str) -> Callable[[Callable[[], str]], None]:
+def warning_callback(on_invalid: str) -> Callable[[Callable[[], str]], None]:
     """What complains of a message that is only written where somebody wants it."""
     return lambda message: None if on_invalid == "ignore" else complain(message(), on_invalid)
 

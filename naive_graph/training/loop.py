@@ -22,7 +22,7 @@ from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Node
-from ..graph.registry import CURRENT, let_go
+from ..graph.registry import CURRENT, truncate_if_unreferenced
 from .scalars import LARGEST, between
 from .trainers import Trainer
 
@@ -163,7 +163,7 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
     trainer.update()
     del loss
     if not WATCHERS and tables is CURRENT.tables:
-        let_go(tables, mark)
+        truncate_if_unreferenced(tables, mark)
     return float(value)
 
 

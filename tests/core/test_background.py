@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 from making import finish
 
-from naive_graph.core import beside
+from naive_graph.core import background
 from naive_graph.core.background import BackgroundTask
 from naive_graph.core.imports import Uncollected
 from naive_graph.graph.derive import collected_later
@@ -81,7 +81,7 @@ def test_where_no_thread_can_begin_nothing_is_made_and_no_other_is_tried(monkeyp
 def test_while_python_ends_nothing_is_begun(monkeypatch):
     job = BackgroundTask(int)
     with monkeypatch.context() as patch:
-        patch.setattr(beside, "main_thread", Thread)  # one that is not alive
+        patch.setattr(background, "main_thread", Thread)  # one that is not alive
         assert not job.is_done()
     assert made(job) == 0
 

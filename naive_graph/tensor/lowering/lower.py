@@ -22,10 +22,10 @@ from ...core.lock import GUARD
 from ...core.number import number, shortened
 from ...core.plan import plan_for
 from ...core.progress import progress
-from ...core.tables import RowBlock, Tables
+from ...core.tables import NodeRange, Tables
 from ...errors import BudgetError, NodeError, PlaceHolderError, ShapeError, StaleGraphError
 from ...graph.nodes import Node
-from ...graph.registry import handle, let_go
+from ...graph.registry import handle, truncate_if_unreferenced
 from ...graph.run_checks import check_fresh
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
@@ -179,7 +179,7 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
                 writer.ink()
         _keep(tables, drafts)
     except BaseException:
-        let_go(tables, mark)
+        truncate_if_unreferenced(tables, mark)
         raise
 
 
@@ -187,7 +187,7 @@ def _keep(tables: Tables, drafts: dict[Any, Unfolding]) -> None:
     """Note whose elements the new rows are."""
     for key, found in drafts.items():
         if found.size and isinstance(key, TensorNode):
-            insort(tables.blocks, RowBlock(found.first, found.size, found), key=lambda block: block.first)
+            insort(tables.blocks, NodeRange(found.first, found.size, found), key=lambda block: block.first)
     tables.unfolded.update(drafts)
 
 
