@@ -2,7 +2,7 @@
 
 arrays       what an array is, and what may become one
 recipes      what has to be computed, and in which order
-ways         how one array is summed, or the product of two
+einsum_kernels   how one array is summed, or the product of two
 picking      selections at work: gathering and scattering
 holes        which entries are zeros by structure
 contraction  a product of arrays and selections

@@ -13,8 +13,8 @@ import opt_einsum
 from ..index import Ids, Shape
 from ..selection import Picker, SelectionNode
 from .arrays import Array, like, namespace, together
+from .einsum_kernels import find_kernel
 from .picking import gather, gather_along, permuted, scatter, scatter_along
-from .ways import way
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
@@ -204,7 +204,7 @@ def contracted(arrays: list[Factor], dst: Ids) -> Array:
         return arrays[0][0]
     ids = tuple(each for _, each in arrays)
     if all(type(array) is np.ndarray for array, _ in arrays) and len(arrays) <= 2:
-        found = way(ids, dst)
+        found = find_kernel(ids, dst)
         if found is not None:
             return found(*[array for array, _ in arrays])
     equation = _equation(ids, dst)
