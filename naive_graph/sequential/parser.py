@@ -214,8 +214,8 @@ class Reading:
         elif same[0] in self.guesses and found.code != "SyntaxError":
             if found.code == "ARG_TYPE":  # no word is meant, but a number
                 says = f"no number has this name. Declare one before: int {same[0].about} = 3;"
-                place = found.line, found.column, found.source
-                found = SequentialError("UNDECLARED_NAME", says, same[0].about, None, *place)
+                missing = SequentialError("UNDECLARED_NAME", says, same[0].about)
+                found = missing.at(found.line, found.column, found.source)
             self.mistakes[self.mistakes.index(same[0])] = found
 
     @contextmanager
