@@ -108,7 +108,7 @@ def test_batch_size_and_epochs_mean_what_they_mean_in_keras():
 
 @pytest.mark.parametrize("wrong, error, says", [
     ({"batch_size": 0}, SequentialError, "batch_size"), ({"batch_size": "a"}, SequentialError, "batch_size"),
-    ({"batch_size": 1, "workers": "threads"}, SequentialError, "BATCH_TOO_SMALL: 1 must exceed 1 stages"),
+    ({"batch_size": 1, "workers": "threads"}, SequentialError, "BATCH_TOO_SMALL: 1 must exceed 8 stages"),
     ({"batch_size": 2, "workers": "threads", "partition": HALVES}, SequentialError, "BATCH_TOO_SMALL: 2 must exceed 2"),
     ({"epochs": "a"}, TrainingError, "epochs"), ({"validation_data": 3}, SequentialError, "validation_data"),
     ({"trainer": "adam"}, TrainingError, "AdamTrainer(network)"), ({"workers": [3]}, SequentialError, "workers"),
