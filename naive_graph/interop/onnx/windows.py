@@ -135,7 +135,8 @@ def _argmax_places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNo
     if columns_first:
         numbers = numbers.reshape(*lead, columns, rows).swapaxes(-1, -2)
     calculus = Calculus(Nodes(), (), lambda node: node)
-    return forward(calculus, ancestors([y], x.serial), x, LeafNode.constant(numbers))[y]  # type: ignore[no-any-return]
+    moves = forward(calculus, ancestors([y], x.serial), {x: LeafNode.constant(numbers)})
+    return moves[y]  # type: ignore[no-any-return]
 
 
 @import_rule("Col2Im")
