@@ -468,7 +468,7 @@ def test_a_loop_shows_the_numbers_of_the_step_that_is_chosen(seen: Any, step: in
     page = seen(draw(newton(30)))
     page.page.get_by_role("slider", name="step of the loop").fill(str(step))
     frame = "the last" if step == 30 else f"step {step}"
-    assert page.page.locator(".cluster text").inner_text() == f"30 times: {frame} is shown"
+    assert page.page.locator(".cluster title").text_content() == f"30 times: {frame} is shown"
     x = 3.0
     for _ in range(step):
         x = x - (x * x - 2.0) / (2 * x)
