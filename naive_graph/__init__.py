@@ -71,7 +71,7 @@ _given, _, _lazily = _lazy_exports(__name__, {
     "training.model": "Model",
     "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
-    "views.heights.altitudes": "altitudes",
+    "views.altitude_view.altitudes": "altitudes",
     "views.drawing.draw": "draw",
     "views.plots.history": "History",
     "views.steps.record": "record step",

@@ -27,7 +27,7 @@ from .training.loop import fit as fit
 from .training.model import Model as Model
 from .training.trainers import AdadeltaTrainer as AdadeltaTrainer, AdagradTrainer as AdagradTrainer, AdamTrainer as AdamTrainer, CyclicalSGDTrainer as CyclicalSGDTrainer, MomentumSGDTrainer as MomentumSGDTrainer, RMSPropTrainer as RMSPropTrainer, SimpleSGDTrainer as SimpleSGDTrainer
 from .views import draw as draw, step as step
-from .views.heights.altitudes import altitudes as altitudes
+from .views.altitude_view.altitudes import altitudes as altitudes
 from .views.plots.history import History as History
 from .views.steps.record import record as record
 

@@ -90,7 +90,7 @@ PLOTS = [
     "views.plots.plot",
     "views.plots.walk",
     "views.plots.animate",
-    "views.plots.moments",
+    "views.plots.decision_boundary_film",
     "views.plots.figure",
     "views.plots.gantt",
 ]

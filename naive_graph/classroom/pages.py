@@ -12,9 +12,9 @@ from statistics import fmean, median
 from typing import Any
 from urllib.parse import quote
 
+from ..views.csp import policy
 from ..views.drawing.picture import script
-from ..views.look import page_style
-from ..views.policy import policy
+from ..views.theme import page_style
 from .exercises import EXERCISES
 from .grading import Result, untimed, waiting_marks
 from .handed_in import printable_name

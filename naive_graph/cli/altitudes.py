@@ -22,7 +22,7 @@ def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: P
     """
     check_suffix(output, (".html", ".htm"))
     with door("Altitudes need", "tensor"):
-        from ..views.heights.altitudes import altitudes
+        from ..views.altitude_view.altitudes import altitudes
     page = altitudes(_model(file, size), *(_samples(data) if data is not None else ()))
     print(page.told)
     page.save(output)

@@ -12,9 +12,9 @@ from ..graph.graph import Graph
 from ..graph.nodes import Constant
 from ..graph.printed import wrapped_to_terminal
 from ..views.steps.record import step
-from ..views.steps.run import Cast
-from ..views.steps.shown import Steps
+from ..views.steps.recording import Cast
 from ..views.steps.step import Step
+from ..views.steps.widgets import Steps
 from .draw import check_suffix, numbers, written
 from .expression import read
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..errors import SequentialError
-from ..views.look import LIGHT, page_style
+from ..views.theme import LIGHT, page_style
 from .compile import ParsedProgram, parse
 from .layer_args import METHODS
 from .layers import LAYERS

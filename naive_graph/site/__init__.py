@@ -1,11 +1,11 @@
 """The course as a folder of static files, which any web server or file share can serve: `naive-graph site -o public`.
 
-words      texts as HTML: markdown with formulas, docstrings, code
-frame      a page around what it shows: where to go from there, how it looks, what its scripts may do
+markdown   texts as HTML: markdown with formulas, docstrings, code
+page       the frame of every page: navigation, style, and what its scripts may do
 lessons    a notebook as a page to read
 slides     a notebook as slides to talk about
 messages   what errors say, read from the source
-entry      a public name, and what its page says
+api_entry  a public name, and its page in the reference
 reference  all of them in groups, and what a search finds
 languages  the course in other languages
 gallery    programs.md, run and drawn

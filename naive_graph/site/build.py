@@ -11,18 +11,18 @@ from typing import Any
 from ..classroom.language import in_language, messages
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
-from ..views.pieces import piece
+from ..views.assets import piece
 from ..views.playground.folder import known, makers_host
 from ..views.stepper.page import page
-from .entry import PublicName
-from .frame import framed, with_a_way_home
+from .api_entry import PublicName
 from .gallery import GalleryProgram, examples, lenet, shown
 from .languages import pages
 from .lessons import LessonPage, glossary, lesson, sections
+from .markdown import HERE, formula, markdown, place
+from .page import framed, with_a_way_home
 from .reference import findings, groups
 from .slides import slides
 from .wheel import wheel
-from .words import HERE, formula, markdown, place
 
 
 def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..graph.graph import Graph
 from ..views.playground.running import html
-from .words import played
+from .markdown import played
 
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..classroom.language import has, languages, messages, translated
 from .lessons import LessonPage, page
-from .words import markdown
+from .markdown import markdown
 
 WAY = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..classroom.exercise import texts
 from ..classroom.exercises.tiny import TINY
 from ..classroom.tiny import LAST
-from .words import markdown, place, templates
+from .markdown import markdown, place, templates
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python

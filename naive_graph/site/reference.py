@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ..core.guesses import OWNERS, guesses
 from ..core.lazy_exports import public
 from ..core.rules import Rule
-from .entry import HOUSE, TABLE, PublicName
-from .words import Links
+from .api_entry import HOUSE, TABLE, PublicName
+from .markdown import Links
 
 
 def groups() -> dict[str, list[PublicName]]:

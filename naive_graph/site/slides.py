@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.lessons import TERM
-from .words import code, markdown
+from .markdown import code, markdown
 
 BOLD = re.compile(r"\A\*\*.*?\*\*", re.DOTALL)
 SENTENCE = re.compile(r"\A.*?[.:?](?=\s|\Z)", re.DOTALL)

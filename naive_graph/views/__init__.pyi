@@ -1,12 +1,12 @@
 # Written by tests/stubs.py.
 # mypy: disable-error-code="override,overload-overlap"
-from .heights.altitudes import altitudes as altitudes
+from .altitude_view.altitudes import altitudes as altitudes
 from .plots.compare import compare as compare
 from .plots.cycles import cycles as cycles
 from .plots.gantt import gantt as gantt
 from .plots.history import History as History
 from .steps.record import record as record
-from .steps.shown import Steps as Steps
+from .steps.widgets import Steps as Steps
 from collections.abc import Iterable
 from typing import Any, overload
 

@@ -18,7 +18,7 @@ from naive_graph.classroom.lessons import as_bytes, lessons_of_the_package, with
 from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError, NaiveGraphError
-from naive_graph.views.pieces import PAGE, texts_of
+from naive_graph.views.assets import PAGE, texts_of
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import COUNT, HOW
 from naive_graph.views.steps.columns import SPEAKING
@@ -256,7 +256,7 @@ def test_a_language_that_there_is_not_is_refused_with_those_that_there_are(tmp_p
 def of_the_stepper() -> list[str]:
     views = Path(language.__file__).parents[1] / "views"
     written = "\n".join(file.read_text("utf-8") for file in views.rglob("*.py"))
-    scripts = texts_of("drawing/steer.js", *(f"stepper/{name}.js" for name in SPEAKING))
+    scripts = texts_of("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
     return [*WORDS.values(), *scripts, *re.findall(r"""in_words\(["'](.+?)["']\)""", written), COUNT, HOW]
 
 

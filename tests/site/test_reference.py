@@ -14,10 +14,10 @@ from naive_graph import Graph, LeafNode, PlaceHolder, Program, Variable
 from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.rules import RULES, Rule
 from naive_graph.errors import NaiveGraphError
-from naive_graph.site.entry import TABLE
-from naive_graph.site.frame import framed
+from naive_graph.site.api_entry import TABLE
+from naive_graph.site.markdown import signed
+from naive_graph.site.page import framed
 from naive_graph.site.reference import findings, groups
-from naive_graph.site.words import signed
 from naive_graph.tensor.operators import table
 from naive_graph.tensor.operators.describe import facts
 from naive_graph.tensor.operators.kinds import Elementwise

@@ -19,9 +19,9 @@ from naive_graph.cli.main import main
 from naive_graph.site.build import build
 from naive_graph.site.gallery import examples
 from naive_graph.site.lessons import lesson
+from naive_graph.site.markdown import docstring, markdown
 from naive_graph.site.messages import messages
 from naive_graph.site.reference import groups
-from naive_graph.site.words import docstring, markdown
 from naive_graph.views.playground.folder import packed_package
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from pictures import SVG
 
-from naive_graph.views.drawing.lettering import text_width
+from naive_graph.views.drawing.text_metrics import text_width
 
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 

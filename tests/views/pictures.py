@@ -3,8 +3,8 @@
 import xml.etree.ElementTree as ElementTree
 
 from naive_graph import Variable
-from naive_graph.views.drawing.ink import inked
 from naive_graph.views.drawing.layout import laid_out
+from naive_graph.views.drawing.svg import inked
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = [

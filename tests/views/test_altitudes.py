@@ -15,7 +15,7 @@ from stepping import offline_page
 from naive_graph import Graph, LeafNode, Sequential, altitudes, lower, operator, scope
 from naive_graph.errors import DrawingError, ShapeError
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D
-from naive_graph.views.heights.subject import MOST_SAMPLES
+from naive_graph.views.altitude_view.subject import MOST_SAMPLES
 
 SIZES = {"wide": (1280, 800), "tablet": (768, 1024), "phone": (390, 844)}
 NUMBERS = (

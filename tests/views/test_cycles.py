@@ -10,7 +10,7 @@ from naive_graph.sequential import Dense, expand, schedule
 from naive_graph.sequential.weight_staleness import doubled
 from naive_graph.sequential.workers import FiringTime, in_threads
 from naive_graph.views import cycles, gantt
-from naive_graph.views.look import TEXT
+from naive_graph.views.theme import TEXT
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=0.5)
 PIPELINE = schedule(expand(NETWORK))

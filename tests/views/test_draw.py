@@ -14,7 +14,7 @@ from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, operator, 
 from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
 from naive_graph.graph.registry import CURRENT
-from naive_graph.views import look
+from naive_graph.views import theme
 from naive_graph.views.drawing.scene import _first_zeros
 
 
@@ -132,7 +132,7 @@ def test_an_operator_of_ones_own_is_drawn_by_its_symbol():
 
 
 def test_kinds_differ_in_more_than_colour():
-    looks = [(kind.shape, kind.outline, kind.thickness) for kind in look.LOOKS.values()]
+    looks = [(kind.shape, kind.outline, kind.thickness) for kind in theme.LOOKS.values()]
     assert len(set(looks)) == len(looks)
 
 

@@ -12,8 +12,8 @@ from pictures import SVG, drawn_in, groups
 
 from naive_graph import Graph, Variable, draw, scope
 from naive_graph.views.drawing.layout import WINDOW, laid_out
-from naive_graph.views.drawing.lettering import text_width, visible
-from naive_graph.views.look import SMALL
+from naive_graph.views.drawing.text_metrics import text_width, visible
+from naive_graph.views.theme import SMALL
 
 DIRECTIONS = ["LR", "RL", "TB", "BT"]
 

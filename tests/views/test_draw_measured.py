@@ -6,7 +6,7 @@ from pictures import both
 from twelve import ALL, mlp_open, tasks
 
 from naive_graph import Graph
-from naive_graph.views.look import LEAST
+from naive_graph.views.theme import LEAST
 
 
 @pytest.fixture(scope="module", params=ALL, ids=lambda graph: graph.__name__)

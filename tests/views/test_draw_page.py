@@ -17,7 +17,7 @@ from naive_graph import Constant, Graph, LeafNode, Sequential, Variable, draw, s
 from naive_graph.core.plan import absorbed_by
 from naive_graph.graph.registry import CURRENT
 from naive_graph.sequential import Dense
-from naive_graph.views import look
+from naive_graph.views import theme
 from naive_graph.views.drawing import picture
 
 pytestmark = pytest.mark.browser
@@ -97,7 +97,7 @@ def test_a_picture_fits_its_place_and_its_text_can_be_read(saved, shown, size):
         && getComputedStyle(text).display !== 'none' && getComputedStyle(text).visibility !== 'hidden')
         .map((text) => Number(text.getAttribute('font-size')) * text.getScreenCTM().a)"""
     )
-    assert heights and min(heights) >= look.LEAST - 0.2
+    assert heights and min(heights) >= theme.LEAST - 0.2
 
 
 def test_on_dark_ground_a_picture_is_dark(opened):
@@ -106,14 +106,14 @@ def test_on_dark_ground_a_picture_is_dark(opened):
         page.evaluate(f"getComputedStyle(document.querySelector('svg {part}')).fill")
         for part in ("rect.ground", ".node text")
     )
-    assert [ground, ink] == [rgb(look.DARK["ground"]), rgb(look.DARK["ink"])]
+    assert [ground, ink] == [rgb(theme.DARK["ground"]), rgb(theme.DARK["ink"])]
 
 
 def test_a_theme_that_a_notebook_declares_is_followed_whatever_the_system_shows(opened):
     page = opened(twelve.seed, scheme="light")
     page.evaluate("document.body.setAttribute('data-jp-theme-light', 'false')")
     ground = page.evaluate("getComputedStyle(document.querySelector('svg rect.ground')).fill")
-    assert ground == rgb(look.DARK["ground"])
+    assert ground == rgb(theme.DARK["ground"])
 
 
 def rgb(colour):
@@ -298,7 +298,7 @@ def test_a_large_box_opens_by_keyboard_at_a_size_that_can_be_read_and_escape_lea
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "close layer2"
     assert 100 < page.evaluate(VISIBLE) < 200
-    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert page.evaluate(LEAST_TEXT) >= theme.LEAST
     assert len(page.evaluate(f"{SEEN}.filter((node) => node.dataset.scope).map((node) => node.id)")) >= 6
     assert page.evaluate("(view => view.scrollHeight + view.scrollWidth)(document.querySelector('.ng-view'))") > 3000
     assert said(page).startswith("A part is shown") and serious(page) == []
@@ -356,7 +356,7 @@ def test_a_folded_box_opens_alone_and_its_nodes_are_on_the_screen(opened, layer,
     assert page.evaluate(VISIBLE) == 2 + size
     inside = page.evaluate(f"{SEEN}.filter((node) => node.dataset.scope).map((node) => node.dataset.scope)")
     assert len(inside) == size and len(set(inside)) == 1
-    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert page.evaluate(LEAST_TEXT) >= theme.LEAST
 
 
 def without_scopes():
@@ -379,7 +379,7 @@ def test_what_cannot_be_read_as_a_whole_begins_at_the_upper_left(opened, size):
     page.get_by_role("button", name="show every node").click()
     assert page.evaluate(VISIBLE) > 400
     assert page.evaluate(FIRST) in page.evaluate(f"{SEEN}.map((node) => node.id)")
-    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert page.evaluate(LEAST_TEXT) >= theme.LEAST
 
 
 def chain():
@@ -429,7 +429,7 @@ def test_a_picture_is_shown_whole_where_that_can_be_read_and_else_its_beginning(
     larger = "(view => view.scrollWidth > view.clientWidth || view.scrollHeight > view.clientHeight)"
     assert page.evaluate(f"{larger}(document.querySelector('.ng-view'))") == said(page).startswith("A part is shown")
     assert page.evaluate(FIRST) in page.evaluate(f"{SEEN}.map((node) => node.id)")
-    assert page.evaluate(LEAST_TEXT) >= look.LEAST - 0.01
+    assert page.evaluate(LEAST_TEXT) >= theme.LEAST - 0.01
 
 
 @pytest.mark.parametrize("make", [twelve.convolution, titled])
@@ -449,7 +449,7 @@ def test_every_scope_of_a_large_graph_opens_at_a_size_that_can_be_read(opened):
     page = opened(five_hundred)
     page.get_by_role("button", name="show every node").click()
     page.get_by_role("button", name="open every scope").click()
-    assert page.evaluate(f"{SEEN}.length") > 5 and page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert page.evaluate(f"{SEEN}.length") > 5 and page.evaluate(LEAST_TEXT) >= theme.LEAST
 
 
 def test_a_page_that_shows_the_other_drawing_says_no_error(opened):
@@ -480,7 +480,7 @@ def test_fit_names_every_box_even_where_the_name_is_larger_than_the_box(opened, 
     page.get_by_role("button", name="the whole picture").click()
     unnamed = """[...document.querySelectorAll('.node')].map((node) => [...node.querySelectorAll('text')])
         .filter((texts) => texts.every((text) => !text.getBoundingClientRect().width)).length"""
-    assert page.evaluate(unnamed) == 0 and page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert page.evaluate(unnamed) == 0 and page.evaluate(LEAST_TEXT) >= theme.LEAST
 
 
 PLACES = """(selector) => [...document.querySelectorAll(selector)].filter((each) => each.getBoundingClientRect().width)
@@ -561,7 +561,7 @@ def test_a_picture_that_is_made_out_of_sight_is_fitted_when_it_comes_into_sight(
     page = shown((tmp_path / "hidden.html").as_uri())
     page.evaluate("document.querySelector('main').hidden = false")
     page.wait_for_function(f"{VISIBLE} === 2")  # all scopes are closed
-    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert page.evaluate(LEAST_TEXT) >= theme.LEAST
 
 
 def test_what_comes_to_lie_under_a_resting_pointer_is_not_followed(opened):

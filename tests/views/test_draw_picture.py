@@ -15,9 +15,9 @@ from PIL import Image
 
 from naive_graph import Graph, Variable, draw
 from naive_graph.errors import DrawingError
-from naive_graph.views import look
+from naive_graph.views import theme
 from naive_graph.views.drawing import engine, raster
-from naive_graph.views.drawing.lettering import text_width
+from naive_graph.views.drawing.text_metrics import text_width
 
 
 @pytest.fixture(autouse=True)
@@ -198,7 +198,7 @@ def test_a_png_has_a_face_without_serifs_by_its_pixels():
         '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="60"><rect width="60" height="60" fill="white"/>'
         '<text y="50" x="20" font-size="50" font-family="{}">I</text></svg>'
     )
-    own = raster.png_of(page.format(look.FONT))
+    own = raster.png_of(page.format(theme.FONT))
     rows = {tuple(np.flatnonzero(row < 100)) for row in pixels(own).mean(axis=2) if (row < 100).any()}
     assert len(rows) == 1  # an I is a bar, as wide at its ends as in the middle
 
@@ -221,12 +221,12 @@ def test_a_png_has_the_colours_of_the_svg_and_no_line_on_a_number():
     picture = draw(y, partials=True)
     found = pixels(picture.png)
     for name in ("gradient", "variable", "constant", "operator"):
-        colour = [int(look.LIGHT[name][at : at + 2], 16) for at in (1, 3, 5)]
+        colour = [int(theme.LIGHT[name][at : at + 2], 16) for at in (1, 3, 5)]
         assert (abs(found - colour).sum(axis=2) < 8).sum() > 5, name
     x0, y0 = picture.laid.labels["edge-0-2-1"]  # of −1: within its room there is its own colour and the ground
     wide = text_width("−1") / 2
     box = [round(raster.ZOOM * side) for side in (y0 - 7, y0 + 7, x0 - wide, x0 + wide)]
-    soft = [int(look.LIGHT["soft"][at : at + 2], 16) for at in (1, 3, 5)]
+    soft = [int(theme.LIGHT["soft"][at : at + 2], 16) for at in (1, 3, 5)]
     plate = found[box[0] : box[1], box[2] : box[3]]
     assert (abs(plate - soft).sum(axis=2) < 40).sum() == 0 and (plate.sum(axis=2) < 600).sum() > 10
 
@@ -248,14 +248,16 @@ def test_a_wide_picture_scrolls_before_its_text_is_too_small():
         y = y.sin()
     html = draw(y)._repr_mimebundle_()["text/html"]
     wide, least = (int(size) for size in re.search(r"width:(\d+)px;max-width:100%;min-width:(\d+)px", html).groups())
-    assert "overflow-x:auto" in html and least / wide == pytest.approx(look.LEAST / look.SMALL, abs=0.01)
+    assert "overflow-x:auto" in html and least / wide == pytest.approx(theme.LEAST / theme.SMALL, abs=0.01)
 
 
 def test_texts_are_measured_in_a_wide_font_and_fall_back_on_chinese_ones():
     drawn = draw(Variable(1.0, name="x") * 2)
     assert 'fontname="DejaVu Sans"' in drawn.dot
     page = ElementTree.fromstring(drawn.svg)
-    assert page.get("font-family") == look.FONT and not any(text.get("font-family") for text in page.iter(f"{SVG}text"))
+    assert page.get("font-family") == theme.FONT and not any(
+        text.get("font-family") for text in page.iter(f"{SVG}text")
+    )
 
 
 def test_two_processes_draw_the_same_bytes():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pictures import NASTY, both, groups, texts
 
 from naive_graph import Graph, Variable, draw, scope
-from naive_graph.views.drawing.lettering import visible
+from naive_graph.views.drawing.text_metrics import visible
 
 
 @pytest.fixture(autouse=True)

@@ -17,10 +17,10 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable, less, record, step, where
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
-from naive_graph.views.drawing.alive import TRAINERS
-from naive_graph.views.look import shown
+from naive_graph.views.drawing.live_graph import TRAINERS
 from naive_graph.views.stepper.page import script
-from naive_graph.views.steps.live import live_script
+from naive_graph.views.steps.live_bundle import live_script
+from naive_graph.views.theme import shown
 
 NAMES = ["SGD", "cyclical SGD", "momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"]
 

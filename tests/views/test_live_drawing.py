@@ -19,10 +19,10 @@ from naive_graph import Graph, PlaceHolder, Variable, draw, scope
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.errors import HistoryError
-from naive_graph.views.drawing.alive import MOST_ALIVE, TRAINERS
+from naive_graph.views.assets import packed
+from naive_graph.views.drawing.live_graph import MOST_ALIVE, TRAINERS
 from naive_graph.views.drawing.picture import Picture
-from naive_graph.views.look import shown
-from naive_graph.views.pieces import packed
+from naive_graph.views.theme import shown
 
 
 def said_of(picture: Picture) -> dict[str, str]:
@@ -399,7 +399,7 @@ def test_a_walk_that_a_page_cannot_compute_is_a_picture(tmp_path: Path) -> None:
 
 # --- the code alone, in node ----------------------------------------------------
 
-CODE = "".join(packed(f"drawing/{name}.js") for name in ("stage", "compute", "alive"))
+CODE = "".join(packed(f"drawing/{name}.js") for name in ("viewport", "compute", "live_graph"))
 NODE = (
     CODE
     + """

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_graph import Graph, Variable, draw, log, scope, step
+from naive_graph.views.assets import packed
 from naive_graph.views.drawing.names import SHORT
-from naive_graph.views.look import shown
-from naive_graph.views.pieces import packed
+from naive_graph.views.theme import shown
 
 
 def called(steps):
@@ -83,7 +83,7 @@ TIES = st.integers(1, 4096).map(lambda count: count / 4096)  # half way between 
 @given(numbers=st.lists(FINITE | TIES | st.integers(-(10**7), 10**7).map(float), min_size=200, max_size=400))
 def test_a_browser_writes_a_number_as_python_does(browser, numbers):
     view, numbers = browser.new_page(), [*numbers, -0.0, 12344.5, 0.00390625]
-    source = re.search(r"function figure.*?\n}\n", packed("drawing/stage.js"), re.DOTALL)[0]
+    source = re.search(r"function figure.*?\n}\n", packed("drawing/viewport.js"), re.DOTALL)[0]
     texts = ", ".join(map(repr, numbers)).replace("inf", "Infinity").replace("nan", "NaN")
     assert view.evaluate(f"() => {{ {source} return [{texts}].map(figure); }}") == list(map(shown, numbers))
     view.close()

@@ -96,7 +96,7 @@ WRITERS = [film, walk, path, plane, firings, of_a_model, picture, of_a_student, 
 every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
 # Where the text of a page begins. Whoever adds one adds its writer above.
 FRAMES = {
-    "views/heights/altitudes.html",
+    "views/altitude_view/altitudes.html",
     "views/stepper/page.html",
     "views/playground/running.py",
     "views/plots/film.html",

@@ -17,7 +17,7 @@ from walks import recorded, walk_downhill, walk_in_the_plane
 from naive_graph import Graph, History, PlaceHolder, SimpleSGDTrainer, Variable, draw, gradcheck
 from naive_graph.errors import HistoryError, NodeError
 from naive_graph.views import compare
-from naive_graph.views.look import OTHER_FONTS, shown
+from naive_graph.views.theme import OTHER_FONTS, shown
 
 
 @pytest.fixture(autouse=True)

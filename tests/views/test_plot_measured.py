@@ -13,7 +13,7 @@ from walks import walk_downhill, walk_in_the_plane
 from naive_graph import Graph, History, LeafNode, Sequential, SimpleSGDTrainer, Variable, draw, gradcheck
 from naive_graph.sequential import Dense, expand, schedule
 from naive_graph.tensor import DAGExecutionEngine
-from naive_graph.views import compare, cycles, gantt, look  # fmt: skip
+from naive_graph.views import compare, cycles, gantt, theme  # fmt: skip
 from naive_graph.views.plots.figure import least_width
 
 LONG = "the_loss_of_the_second_half_of_sentence_{}"
@@ -96,7 +96,7 @@ def texts_of(figure):
 def test_no_text_is_smaller_than_can_be_read(drawn):
     figure, _ = drawn
     shrunk = least_width(520) / 520
-    assert min(text.get_fontsize() * 100 / 72 for text, _ in texts_of(figure)) * shrunk >= look.LEAST
+    assert min(text.get_fontsize() * 100 / 72 for text, _ in texts_of(figure)) * shrunk >= theme.LEAST
 
 
 def test_every_text_is_inside_the_picture(drawn):
@@ -171,8 +171,8 @@ def test_ticks_tell_the_truth_with_a_true_minus():
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("system", "jupyter", "theme"), [
-    ("light", "", look.LIGHT), ("dark", "", look.DARK), ("light", 'data-jp-theme-light="false"', look.DARK),
-    ("dark", 'data-jp-theme-light="true"', look.LIGHT),
+    ("light", "", theme.LIGHT), ("dark", "", theme.DARK), ("light", 'data-jp-theme-light="false"', theme.DARK),
+    ("dark", 'data-jp-theme-light="true"', theme.LIGHT),
 ])  # fmt: skip
 def test_a_notebooks_theme_is_that_of_its_plots(browser, system, jupyter, theme):
     bundle, _ = many(2).plot()._repr_mimebundle_()
@@ -251,9 +251,9 @@ def test_a_film_fits_every_screen_and_follows_its_theme(tmp_path, browser, size,
         scale = view.evaluate("() => here.ownerSVGElement.getScreenCTM().a") * 72 / 100
         ground = view.evaluate("() => getComputedStyle(document.body).backgroundColor")
         colours = view.evaluate("() => [way, here].map(each => getComputedStyle(each)).map(s => [s.stroke, s.fill])")
-    theme = look.LIGHT if scheme == "light" else look.DARK
-    walked = look.SERIES[1][scheme == "dark"]
-    assert shown and scale * look.TEXT >= look.LEAST and hexed(ground) == theme["ground"]
+    colours_due = theme.LIGHT if scheme == "light" else theme.DARK
+    walked = theme.SERIES[1][scheme == "dark"]
+    assert shown and scale * theme.TEXT >= theme.LEAST and hexed(ground) == colours_due["ground"]
     assert [hexed(colours[0][0]), hexed(colours[1][1])] == [walked, walked]
 
 
@@ -286,5 +286,5 @@ def test_what_stands_still_in_a_gif_keeps_its_exact_colours(tmp_path):
         for at in range(film.n_frames):
             film.seek(at)
             frames.append({colour for count, colour in film.convert("RGB").getcolors(1 << 20) if count > 1500})
-    known = {tuple(bytes.fromhex(look.shade(at / look.TONES)[0][1:])) for at in range(look.TONES + 1)}
+    known = {tuple(bytes.fromhex(theme.shade(at / theme.TONES)[0][1:])) for at in range(theme.TONES + 1)}
     assert all(frame and frame <= known for frame in frames)

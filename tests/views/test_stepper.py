@@ -12,10 +12,10 @@ import pytest
 from naive_graph import Graph, Variable, record, scope, step
 from naive_graph.core.tables import CONSTANT
 from naive_graph.views import Steps
-from naive_graph.views.look import shown
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import in_frame
 from naive_graph.views.steps.packing import unpacked
+from naive_graph.views.theme import shown
 
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
 

@@ -11,7 +11,7 @@ from test_stepper import CONTRAST, layers, small
 
 from naive_graph import Graph, Sequential, Variable, record, step
 from naive_graph.sequential import Activation, Conv2D, Dense
-from naive_graph.views.look import shown
+from naive_graph.views.theme import shown
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]
 

@@ -1,16 +1,17 @@
 """Drawings of graphs.
 
-scene                    boxes and arrows
-folding                  scopes that open and close
-summarize, summary       a large graph in few boxes: what is alike as one, a loop once; its scene
-tensors, matrices        tensors as what they hold
-tasks, flows, plans      the scenes of other things
-lettering, names         what a label may hold; what a node is called everywhere
+scene                    what a picture shows: boxes and arrows
+folding                  scopes that fold into one box, and open
+summarize, summary       a large graph in few boxes: equal nodes share one, a loop is drawn once; its scene
+tensors, matrices        the scene of tensors, and a tensor as a matrix of cells
+tasks, flows, plans      the scenes of task graphs, dataflows and compiled plans
+text_metrics, names      how wide a text is; what a node is called everywhere
 shapes                   how large a box is, and its outline
-dot, engine              the text that dot lays out, and dot itself; engine.js runs it in a page
-layout                   the page: where dot put everything
-ink, raster              the page as SVG; PNG and PDF made from that
-alive                    a graph that computes in a page: by compute.js, steered by steer.js over the charts of axes.js
-picture                  a picture that shows itself; in a page stage.js lays out anew, picture.js follows paths
+dot, engine              the scene as DOT text, and Graphviz's dot that lays it out; engine.js runs it in a page
+layout                   the laid-out page: where dot put everything
+svg, raster              the page as SVG; PNG and PDF rendered from that
+live_graph               a graph that computes in a page: compute.js evaluates it, live_graph.js writes the numbers,
+                         controls.js has its sliders and trainers, axes.js its charts
+picture                  what `draw` returns; in a page viewport.js lays out and scrolls, picture.js follows paths
 draw                     the function
 """

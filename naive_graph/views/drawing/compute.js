@@ -1,4 +1,4 @@
-// The numbers of a graph from those of its leaves, by the code of the rules (see alive.py): forwards, backwards.
+// The numbers of a graph from those of its leaves, by the code of the rules (see live_graph.py): forwards, backwards.
 
 /** fed: the steps that feed each step, all before it; rule: each one's rule; targets: the steps whose sum is the result. */
 function computing(fed, rule, targets, varies) {

@@ -12,11 +12,11 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..look import LIGHT, LINE, SMALL, TEXT, TITLE
+from ..theme import LIGHT, LINE, SMALL, TEXT, TITLE
 from .folding import by_scope, shared
-from .lettering import text_width
 from .scene import KIND_NAMES, Arrow, Box, Scene
 from .shapes import box_size
+from .text_metrics import text_width
 
 MEASURED = "DejaVu Sans"  # a font that graphviz has the measures of
 INCH = 72.0

@@ -19,10 +19,9 @@ from ...graph.graph import Graph
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
 from ...graph.report import Report
-from .alive import alive
 from .flows import flow_scene, layer_scene, layers_of
 from .folding import Folder
-from .lettering import visible
+from .live_graph import alive
 from .picture import Picture
 from .scene import (
     FOLLOWED,
@@ -37,6 +36,7 @@ from .scene import (
     scene,
 )
 from .summary import summary_scene
+from .text_metrics import visible
 
 MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
 MOST_TRIED = 300  # boxes of a graph whose leaves may bring them down to a screenful
@@ -107,7 +107,7 @@ def draw(
         raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
     check_wishes(direction, title, most)
     if isinstance(what, Report):
-        from ..plots.checked import plot_check  # brings matplotlib
+        from ..plots.gradcheck_plot import plot_check  # brings matplotlib
 
         return plot_check(what, title)
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program

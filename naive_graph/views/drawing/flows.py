@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from ...errors import DrawingError
-from .lettering import visible
 from .scene import READABLE, Arrow, Box, Scene, Wishes, bundled
+from .text_metrics import visible
 
 TINTS = ("variable", "placeholder", "scope", "constant")  # of workers, in turns; their numbers are written, too
 SPLITS = {"duplicate": "duplicate", "roundrobin": "roundrobin", "join": "roundrobin"}  # in COStream's words

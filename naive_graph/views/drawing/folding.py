@@ -9,7 +9,7 @@ from typing import Protocol
 from ...core.number import shortened
 from ...core.records import Scope, around
 from ...errors import DrawingError
-from .lettering import visible
+from .text_metrics import visible
 
 
 class Scoped(Protocol):

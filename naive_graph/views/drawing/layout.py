@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from math import hypot
 from typing import Any
 
-from ..look import HEAD, LINE, MARGIN, PAD, READ, SMALL, TEXT, TITLE, WAYS
+from ..theme import HEAD, LINE, MARGIN, PAD, READ, SMALL, TEXT, TITLE, WAYS
 from .dot import MANY, ON, dot_text, heading, without_frames
 from .engine import TooMuch, places
-from .lettering import text_width
 from .scene import Scene
 from .shapes import Point, box_size
+from .text_metrics import text_width
 
 Frame = tuple[float, float, float, float]  # left, top, width, height
 WINDOW = 1280.0, 720.0  # pixels, of a screen that a picture without a page is made for

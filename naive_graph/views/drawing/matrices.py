@@ -17,7 +17,7 @@ from ...tensor.lowering.bulk import ONE
 from ...tensor.lowering.lower import is_lowered_now
 from ...tensor.nodes import LeafNode, LeafType, NonlinearNode
 from ...tensor.selection import SelectionNode
-from ..look import shown
+from ..theme import shown
 from .scene import Cell, Grid
 
 MOST_CELLS, LONGEST = 1024, 64  # of a tensor that is drawn entry by entry; rows or columns of it

@@ -10,8 +10,8 @@ from typing import Any
 from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
-from ..look import shown
-from .lettering import rounded, visible
+from ..theme import shown
+from .text_metrics import rounded, visible
 
 SHORT = 24  # letters of a formula that serves as a name
 NOUNS = {"add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power"}

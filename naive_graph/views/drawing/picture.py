@@ -18,16 +18,16 @@ from ...core import files
 from ...core.files import path_of
 from ...core.guesses import Suggesting
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
-from ..look import LEAST, SMALL, page_style
-from ..pieces import packed, page_of_its_own
-from ..policy import policy
-from .alive import Alive
+from ..assets import packed, page_of_its_own
+from ..csp import policy
+from ..theme import LEAST, SMALL, page_style
 from .dot import dot_text
 from .engine import TooMuch, packed_code, places
-from .ink import inked, unplaced
 from .layout import Page, paged
+from .live_graph import Alive
 from .raster import pdf_of, png_of
 from .scene import Scene, with_room
+from .svg import inked, unplaced
 
 NARROW = 700  # pixels, of a notebook's column
 FORMS = (".svg", ".png", ".pdf", ".dot", ".html")
@@ -121,7 +121,7 @@ class Picture(Suggesting):
         wide = self.laid.wide
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        looks = [f"drawing/{name}.css" for name in ("stage", "picture", *["steer"] * bool(self.living))]
+        looks = [f"drawing/{name}.css" for name in ("viewport", "picture", *["controls"] * bool(self.living))]
         copy = f'<script type="application/gzip" class="ng-dot">{code}</script>' if code else ""
         facts = f'data-wish="{self.wished or ""}" data-dot="{escape(dot_text(self.scene, "LR"))}"{self._facts(code)}'
         return (
@@ -191,8 +191,8 @@ def script(living: Alive | None = None) -> str:
 
 @cache
 def _files(computes: bool) -> str:
-    more = ("axes", "compute", "steer", "alive") if computes else ()
-    return "".join(packed(f"drawing/{name}.js") for name in ("engine", "stage", *more, "picture"))
+    more = ("axes", "compute", "controls", "live_graph") if computes else ()
+    return "".join(packed(f"drawing/{name}.js") for name in ("engine", "viewport", *more, "picture"))
 
 
 _carrier: list[Any] = []  # the cell of this session whose output holds dot for all drawings

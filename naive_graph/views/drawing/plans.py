@@ -11,10 +11,10 @@ from ...engines.passes.ir import DOT, IR, NAMES, NONE, REDUCE, TOTAL, Lanes
 from ...engines.passes.lowering import PassResult
 from ...engines.passes.reverse_symbolic import Count
 from ...program.backends import CompiledBackend
-from ..look import shown
-from .lettering import visible
+from ..theme import shown
 from .picture import Picture
 from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, sign, stubs
+from .text_metrics import visible
 
 BOX_KINDS = {**KIND_NAMES, DOT: "dot", TOTAL: "total", REDUCE: "total"}
 MOST_TERMS = 4  # of a sum that are written in its box

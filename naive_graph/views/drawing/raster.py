@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from ...errors import DrawingError, MissingToolError
-from ..look import OTHER_FONTS, OWN_FONT
+from ..theme import OTHER_FONTS, OWN_FONT
 
 ZOOM = 4 / 3  # pixels of a PNG for one of the drawing
 FONT_FILE = Path(__file__).parent.parent / "fonts" / "NaiveGraphSans.ttf"

@@ -13,10 +13,10 @@ from ...core.plan import absorbed_by, taken_over
 from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
-from ..look import LOOKS, SMALL, Look, shown
+from ..theme import LOOKS, SMALL, Look, shown
 from .folding import Folder, short
-from .lettering import text_width, visible
 from .names import names_of
+from .text_metrics import text_width, visible
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}

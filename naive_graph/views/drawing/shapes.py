@@ -1,12 +1,12 @@
-"""How large a box is, where its texts stand, and its outline; stage.js does the same by the letters' true width."""
+"""How large a box is, where its texts stand, and its outline; viewport.js does the same by the letters' true width."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..look import APART, BASE, BEHIND, LINE, RADIUS, ROOMS, ROUND, THIN, USUAL_ROOM
-from .lettering import text_width
+from ..theme import APART, BASE, BEHIND, LINE, RADIUS, ROOMS, ROUND, THIN, USUAL_ROOM
 from .scene import Box
+from .text_metrics import text_width
 
 Point = tuple[float, float]
 

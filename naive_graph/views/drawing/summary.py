@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
-from ..look import shown
-from .alive import MOST_ALIVE
+from ..theme import shown
 from .folding import Folder
-from .lettering import visible
+from .live_graph import MOST_ALIVE
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
 from .summarize import Summary, SummaryPart, summarize
+from .text_metrics import visible
 
 NEXT = " (to the next step)"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...errors import DrawingError
 from ...tensor.tasks.graph import TaskGraph
-from .lettering import visible
 from .scene import READABLE, Arrow, Box, Scene, Wishes
+from .text_metrics import visible
 
 
 def task_scene(graph: TaskGraph, wishes: Wishes) -> Scene:

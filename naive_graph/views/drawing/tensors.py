@@ -22,9 +22,8 @@ from ...tensor.evaluation.evaluate import refresh
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
-from ..look import shown
+from ..theme import shown
 from .folding import Folder, short
-from .lettering import rounded, visible
 from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel, value_of
 from .scene import (
     FOLLOWED,
@@ -42,6 +41,7 @@ from .scene import (
     scope_box,
 )
 from .summary import stem, summarized
+from .text_metrics import rounded, visible
 
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
 MOST_LETTERS = 60  # of an equation in a box

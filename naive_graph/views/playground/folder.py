@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from ...core.files import write_into
+from ..assets import packed, piece
 from ..drawing.engine import packed_code
-from ..look import page_style
-from ..pieces import packed, piece
+from ..theme import page_style
 from .parts import PARTS, parts
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...core.files import users_folder, write_whole
 from ...errors import FolderError, MissingToolError
-from ..pieces import piece
+from ..assets import piece
 
 PARTS: Mapping[str, Mapping[str, str]] = tomllib.loads(piece("playground/parts.toml"))
 PATIENCE = 300  # seconds for npm

@@ -18,11 +18,11 @@ from typing import Any
 from ...errors import MissingToolError
 from ...graph.graph import Graph
 from ...graph.nodes import Node, is_leaf_variable
+from ..csp import policy
 from ..drawing.draw import draw
 from ..drawing.picture import Picture, script
-from ..look import page_style, shown
-from ..policy import policy
 from ..steps.record import step
+from ..theme import page_style, shown
 
 NAME = "program"  # of the file that the learner's lines are of
 ELSEWHERE = (

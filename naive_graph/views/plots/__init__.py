@@ -1,12 +1,13 @@
 """Plots of optimisations, and of who works when.
 
-figure          our style of plot
-history         what was recorded
-plot            its series
-surface, walk   the function that was walked on, and the walk; `trail` makes it alive in a page, by trail.js
-animate         the walk as a film, with film.html for a page
-moments         what parameters make of a plane, as a film, by moments.js
-compare         trainers beside each other
-gantt, cycles   workers over time, and over cycles
-checked         the worst entries of a gradcheck
+figure                  our matplotlib style, and a figure that saves and shows itself
+history                 the recorded series
+plot                    a plot of the series
+surface, walk           a function of one or two leaves, and the walk on it
+interactive_path        the walk in a page: interactive_path.js moves its point
+animate                 the walk as a GIF, or with film.html as a page
+decision_boundary_film  what a model answers over a plane, step after step; decision_boundary_film.js plays it
+compare                 several trainers on one surface
+gantt, cycles           workers over time, and over cycles
+gradcheck_plot          the worst entries of a gradient check
 """

@@ -26,10 +26,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from ...core.progress import progress
 from ...errors import HistoryError
 from ...graph.nodes import Node
+from ..assets import piece
+from ..csp import policy
 from ..drawing.picture import file_of, write_whole
-from ..look import LIGHT, TEXT, page_style, shown, svg_style
-from ..pieces import piece
-from ..policy import policy
+from ..theme import LIGHT, TEXT, page_style, shown, svg_style
 from .walk import WALK, Stage, set_stage
 
 DPI = 100

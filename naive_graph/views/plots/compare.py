@@ -15,7 +15,7 @@ from ...graph.printed import aligned
 from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
 from ..drawing.picture import file_of, write_whole
-from ..look import LIGHT, LINE, SERIES, shown
+from ..theme import LIGHT, LINE, SERIES, shown
 from .animate import chosen, film
 from .figure import (
     KEY,

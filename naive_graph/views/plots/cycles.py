@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from ...errors import DrawingError
-from ..look import LIGHT
+from ..theme import LIGHT
 
 EVEN, ODD, MIXED, NONE = "variable", "placeholder", "wrong", "constant"  # which buffer is read: a colour of `look`
 TEXTURES = ("", "//", "..", "\\\\")  # of versions, in turns: colour is never the only sign

@@ -25,10 +25,10 @@ from typing import Any, NoReturn, Protocol
 
 from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
-from ..drawing.lettering import text_width
 from ..drawing.picture import file_of, write_whole
-from ..look import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, shown, svg_style
-from .trail import Living
+from ..drawing.text_metrics import text_width
+from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, shown, svg_style
+from .interactive_path import Living
 
 try:
     import matplotlib.style

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import DrawingError
 from ...tensor.tasks.engine import DAGExecutionEngine, TaskBar, TaskRun
-from ..look import LIGHT
+from ..theme import LIGHT
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
 LOOKS = {

@@ -285,7 +285,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         In a notebook, and saved as .html, a slider or arrow keys lead through the
         steps. Saved as .png, .svg or .pdf, four of them stand side by side.
         """
-        from .moments import film_of
+        from .decision_boundary_film import film_of
 
         return film_of(self, answer, points, series, frames, title, save)
 

@@ -18,9 +18,9 @@ from matplotlib.ticker import FuncFormatter
 
 from ...errors import HistoryError
 from ...graph.nodes import Node
-from ..look import LIGHT, SERIES, shade, shown
+from ..theme import LIGHT, SERIES, shade, shown
+from .interactive_path import trail_of
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
-from .trail import trail_of
 
 CURVE_POINTS, GRID_POINTS = 400, 70
 SIZE = WIDE, 3.4  # inches

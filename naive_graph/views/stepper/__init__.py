@@ -10,7 +10,7 @@ marks.js       numbers, signs and values on their way, which are put on a drawin
 picture.js     the drawing: which is shown, what of it is lit, and what part is seen
 charts.js      the loss curve and the way over the surface beside a training loop
 panel.js       beside the drawing: the step in figures, the queue, the program
-live.js        the walk computed anew from other values of the leaves; drawing/steer.js has the fields
+live.js        the walk computed anew from other values of the leaves; drawing/controls.js has the fields
 stepper.js     the page around them: moving, finding, keys; stepper.css is its look
 page.html      the frame of a page
 page           a walk as one HTML page

@@ -6,13 +6,13 @@ import base64
 from functools import cache
 from html import escape
 
+from ..assets import in_words, packed, piece, root_style
+from ..csp import policy
 from ..drawing.engine import packed_code
-from ..look import page_style
-from ..pieces import in_words, packed, piece, root_style
-from ..policy import policy
 from ..steps.packing import PackedWalk
+from ..theme import page_style
 
-DRAWN = ("engine", "stage", "axes", "compute", "steer")  # shared with pictures
+DRAWN = ("engine", "viewport", "axes", "compute", "controls")  # shared with pictures
 SCRIPTS = (
     "figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "live",
     "stepper",
@@ -29,7 +29,7 @@ def script() -> str:
 @cache
 def style() -> str:
     """How it looks, in the colours of all views."""
-    drawn = packed("drawing/stage.css") + packed("drawing/steer.css")
+    drawn = packed("drawing/viewport.css") + packed("drawing/controls.css")
     return page_style(".ng-stepper") + drawn + piece("stepper/stepper.css")
 
 

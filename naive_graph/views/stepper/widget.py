@@ -9,8 +9,8 @@ from html import escape
 from typing import Any
 
 from ...errors import DrawingError, MissingToolError
+from ..assets import in_words
 from ..drawing.picture import copy_for_this_cell
-from ..pieces import in_words
 from ..steps.packing import PackedWalk
 from .page import page, script, style
 

@@ -19,20 +19,20 @@ from typing import Any
 
 from ...core.progress import many
 from ...core.rules import RULES
+from ..assets import in_words, texts_of
 from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
-from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
 from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, Wishes, sign, with_numbers
 from ..drawing.summary import summary_scene
-from ..pieces import in_words, texts_of
+from ..drawing.svg import unplaced
 from . import describe
 from .landscape import VALUED, surface_of
-from .live import live_script
+from .live_bundle import live_script
 from .mathml import mathml
 from .naming import heading_of, title_of
 from .packing import Packed, PackedWalk, undressed
-from .run import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Cast, Run
+from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Cast, Run
 from .steps import StepLog
 
 SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that say something
@@ -43,7 +43,9 @@ LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, a
 
 def said() -> dict[str, dict[str, str]]:
     """The words of the sentences, and what the page's own texts are in another language."""
-    own = {text: in_words(text) for text in texts_of("drawing/steer.js", *(f"stepper/{name}.js" for name in SPEAKING))}
+    own = {
+        text: in_words(text) for text in texts_of("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
+    }
     words = {name: in_words(text) for name, text in describe.WORDS.items()}
     return {"words": words, "tongue": {text: there for text, there in own.items() if there != text}}
 

@@ -6,10 +6,23 @@ from collections.abc import Sequence
 
 from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
+from ..assets import in_words
 from ..drawing.names import ordinal
-from ..look import MINUS, shown
-from ..pieces import in_words
-from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, KINDS, MOVED, READ, STARTED, Cast, Entry, Run
+from ..theme import MINUS, shown
+from .recording import (
+    BACKWARD,
+    CONTRIBUTED,
+    ENQUEUED,
+    EVALUATED,
+    FINISHED,
+    KINDS,
+    MOVED,
+    READ,
+    STARTED,
+    Cast,
+    Entry,
+    Run,
+)
 
 MOST_TERMS = 6  # of a running sum
 PLACES = {1: ("",), 2: ("left", "right")}

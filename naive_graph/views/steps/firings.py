@@ -12,9 +12,9 @@ from ...errors import NodeError
 from ..drawing.dot import dot_text
 from ..drawing.draw import draw
 from ..drawing.flows import layers_of
-from ..drawing.ink import unplaced
 from ..drawing.names import ordinal
-from ..look import shown
+from ..drawing.svg import unplaced
+from ..theme import shown
 from .naming import LONG
 from .packing import Packed, PackedWalk, undressed
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import NaiveGraphError
 from ...graph.registry import handle
 from ..plots.surface import Surface, contour_levels, spread, window
-from .run import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
+from .recording import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
 from .steps import StepLog
 
 GRID = 40  # points along each side

@@ -8,11 +8,11 @@ from itertools import accumulate
 
 from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number, tex_name
 from ...graph.registry import handle
-from ..drawing.lettering import visible
+from ..assets import in_words
 from ..drawing.scene import READABLE
-from ..pieces import in_words
+from ..drawing.text_metrics import visible
 from .mathml import mathml
-from .run import Cast
+from .recording import Cast
 
 OMITTED = "…"
 LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets

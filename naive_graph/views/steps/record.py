@@ -22,10 +22,10 @@ from ...graph.derive import leaf_values
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
 from ...graph.run_checks import checked_feed
-from ..drawing.lettering import visible
+from ..drawing.text_metrics import visible
 from .naming import LONG
-from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
-from .shown import Firings, Steps
+from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
+from .widgets import Firings, Steps
 
 LARGE = 100_000  # nodes that take more than a second
 MODES = ("both", "forward", "backward", "tangent")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Cast, Run
+from .recording import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Cast, Run
 
 COMPUTED = (READ, EVALUATED)
 

@@ -10,7 +10,7 @@ from ...core.origin import Origin
 from ...graph.nodes import Node
 from ...graph.registry import CURRENT, handle
 from . import describe
-from .run import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
+from .recording import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
 from .state import State
 
 SHARED = ("consumer", "position", "partial", "incoming", "contribution")  # what a contribution has, and nothing else

@@ -9,7 +9,7 @@ from typing import Any
 from ...core.number import whole
 from ...errors import NodeError
 from ...graph.nodes import Node, rows_of
-from .run import KINDS, UPDATE, Run
+from .recording import KINDS, UPDATE, Run
 from .state import State
 from .step import Step, make_step
 

@@ -1,7 +1,7 @@
 // A drawing that dot lays out and a view that scrolls over it: for pictures and for the stepper.
 // Opening and closing a scope, or another window, lays out anew; what is looked at stays where it was.
 
-const { TEXT, SMALL, LEAST, READ, LINE, APART, THIN, BASE, BEHIND, ROUND, ROOMS, USUAL_ROOM, MARGIN, PAD, HEAD, WAYS } = "LAYOUT";  // which Python puts here: views/look.py
+const { TEXT, SMALL, LEAST, READ, LINE, APART, THIN, BASE, BEHIND, ROUND, ROOMS, USUAL_ROOM, MARGIN, PAD, HEAD, WAYS } = "LAYOUT";  // which Python puts here: views/theme.py
 const MOST_LAID = 600;  // boxes that dot lays out while somebody waits
 const MOTION = 200;  // milliseconds
 const NARROW = 600;  // pixels: there arrows lead down
@@ -20,7 +20,7 @@ const spoken = (text) => tongue[text] ?? text;
 function button(text, label, act, more = {}) {
   return make("button", { type: "button", title: spoken(label), "aria-label": spoken(label), onclick: act, ...more }, text);
 }
-/** A number as Python writes it (views/look.py), whose ties go to the even digit. */
+/** A number as Python writes it (views/theme.py), whose ties go to the even digit. */
 function figure(value) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from ..errors import NaiveGraphError
-from .look import LAYOUT, page_style
+from .theme import LAYOUT, page_style
 
 HERE = Path(__file__).parent
 SPOKEN = re.compile(

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from ..look import DIGITS, TEXT
+from ..theme import DIGITS, TEXT
 
 JOINERS = "\u200c\u200d"  # they shape the letters around them, and show nothing of their own
 MOST_LETTERS = 40

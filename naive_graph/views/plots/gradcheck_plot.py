@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import DrawingError
 from ...graph.report import Report
-from ..look import LIGHT, SERIES, shown
+from ..theme import LIGHT, SERIES, shown
 from .figure import Plot, finished, fitted, label_axes, new_plot, our_style
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens

@@ -14,12 +14,12 @@ from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.lowering.lower import lower
 from ...tensor.nodes import LeafNode, LeafType
-from ..drawing.alive import rules_code
-from ..drawing.lettering import visible
+from ..drawing.live_graph import rules_code
 from ..drawing.matrices import axes_of
 from ..drawing.tensors import formula_of, printed_names
-from ..look import svg_style
+from ..drawing.text_metrics import visible
 from ..steps.packing import Packed
+from ..theme import svg_style
 from .machine import machine_floor
 from .pictures import flow_picture, tensors_picture
 from .subject import END, INPUT, Subject

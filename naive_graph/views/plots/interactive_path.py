@@ -10,13 +10,13 @@ from typing import Any
 
 from ...graph.nodes import Node
 from ...graph.registry import CURRENT
-from ..drawing.alive import Alive, alive
-from ..look import page_style
-from ..pieces import packed, page_of_its_own
-from ..policy import policy
+from ..assets import packed, page_of_its_own
+from ..csp import policy
+from ..drawing.live_graph import Alive, alive
+from ..theme import page_style
 
 MOST_POINTS = 400  # of the walk, that a page is given
-FILES = ("stage", "axes", "compute", "steer", "alive")
+FILES = ("viewport", "axes", "compute", "controls", "live_graph")
 
 
 class Living:
@@ -56,12 +56,12 @@ class Trail(Living):
         return (
             f'<div class="ng-trail" data-code="{self.living.key}" data-trail="{escape(json.dumps(facts))}">'
             f'<div class="ng-plotted">{image}</div></div>'
-            f"<style>{page_style('.ng-trail')}{packed('drawing/steer.css')}{packed('plots/trail.css')}</style>"
+            f"<style>{page_style('.ng-trail')}{packed('drawing/controls.css')}{packed('plots/interactive_path.css')}</style>"
             f"<script>{self.script()}</script>"
         )
 
     def script(self) -> str:
-        files = [*(packed(f"drawing/{name}.js") for name in FILES), packed("plots/trail.js")]
+        files = [*(packed(f"drawing/{name}.js") for name in FILES), packed("plots/interactive_path.js")]
         return f'{{{"".join(files)}trails("{self.living.key}", {self.living.code});}}'
 
 

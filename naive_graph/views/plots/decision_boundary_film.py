@@ -23,11 +23,11 @@ import numpy as np
 from ...core.number import listed, number
 from ...core.progress import progress
 from ...errors import HistoryError
-from ..look import COLD, LIGHT, SERIES, WARM, heat, page_style, shown
-from ..pieces import in_words, packed
+from ..assets import in_words, packed
+from ..theme import COLD, LIGHT, SERIES, WARM, heat, page_style, shown
 from .animate import chosen
+from .interactive_path import Living
 from .surface import LARGEST
-from .trail import Living
 
 ACROSS, UP = 41, 27  # places of the plane where the answer is asked for
 TINT = 0.75  # of the colour where the answer is farthest from 0, so that points stand out on it
@@ -115,11 +115,11 @@ class Film(Living):
         return (
             f'<div class="ng-film" data-film="{escape(json.dumps(facts))}"><div class="ng-stills">{image}</div>'
             f'<div class="ng-plotted">{ground}{over}</div></div>'
-            f"<style>{page_style('.ng-film')}{packed('plots/moments.css')}</style><script>{self.script()}</script>"
+            f"<style>{page_style('.ng-film')}{packed('plots/decision_boundary_film.css')}</style><script>{self.script()}</script>"
         )
 
     def script(self) -> str:
-        code = packed("plots/moments.js")
+        code = packed("plots/decision_boundary_film.js")
         for text in ("play", "pause", "step"):
             code = code.replace(f'"{text}"', json.dumps(in_words(text)))
         return f"{{{code}}}"

@@ -13,14 +13,14 @@ from typing import Any
 from ...core.guesses import Suggesting
 from ...errors import DrawingError, MissingToolError
 from ...graph.graph import Graph
+from ..assets import packed, piece, root_style
+from ..csp import policy
 from ..drawing.engine import packed_code
 from ..drawing.flows import layer_scene
 from ..drawing.picture import Picture, file_of, write_whole
 from ..drawing.scene import Wishes
 from ..drawing.tensors import tensor_scene
-from ..look import COLD, WARM, page_style
-from ..pieces import packed, piece, root_style
-from ..policy import policy
+from ..theme import COLD, WARM, page_style
 from .packed import Altitudes
 from .subject import subject_of
 
@@ -71,7 +71,7 @@ class AltitudesPage(Suggesting):
         """The page as text. It loads nothing, and runs no script but its own."""
         whole = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
         look = root_style() + style() + self._styles
-        return piece("heights/altitudes.html").format(
+        return piece("altitude_view/altitudes.html").format(
             title=escape(self.title),
             blob=base64.b64encode(self._blob).decode(),
             dot=packed_code(),
@@ -110,17 +110,17 @@ class AltitudesPage(Suggesting):
 @cache
 def script() -> str:
     """All that a page runs, but for its rules."""
-    drawn = [packed(f"drawing/{name}.js") for name in ("engine", "stage", "compute")]
+    drawn = [packed(f"drawing/{name}.js") for name in ("engine", "viewport", "compute")]
     shared = [piece(f"stepper/{name}.js") for name in SHARED]
-    return "\n".join([*drawn, *shared, *(piece(f"heights/{name}.js") for name in SCRIPTS)])
+    return "\n".join([*drawn, *shared, *(piece(f"altitude_view/{name}.js") for name in SCRIPTS)])
 
 
 @cache
 def style() -> str:
     """How it looks, in the colours of all views; cold and warm are those of heat maps."""
     heats = " ".join(f"--ng-{name}: {colour};" for name, colour in HEATS.items())
-    shared = packed("drawing/stage.css") + piece("stepper/stepper.css")
-    return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{piece('heights/altitudes.css')}"
+    shared = packed("drawing/viewport.css") + piece("stepper/stepper.css")
+    return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{piece('altitude_view/altitudes.css')}"
 
 
 HEATS = {"cold": COLD[0], "warm": WARM[0]}  # also on dark ground: nothing is written on most cells

@@ -1,6 +1,6 @@
 // A walk on a plotted curve or contour, alive: the point goes along the walk, or from wherever it is put.
 
-/** Numbers that a plot's frame and walk are told by: see trail.py. */
+/** Numbers that a plot's frame and walk are told by: see interactive_path.py. */
 function trailing(root, code) {
   const { graph, ends, frame: [left, top, wide, high], shape: [across, tall], walk } = JSON.parse(root.dataset.trail);
   const live = graphOf(graph, code), { leaves } = live, isPlane = leaves.length === 2;

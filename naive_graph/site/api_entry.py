@@ -26,8 +26,8 @@ from ..tensor.operators.describe import facts
 from ..tensor.operators.row import Row
 from ..training.trainers import Trainer
 from ..views.drawing.draw import draw
+from .markdown import Links, missing, templates
 from .messages import messages
-from .words import Links, missing, templates
 
 try:
     from pdoc import doc
@@ -142,7 +142,7 @@ class PublicName:
 
     def text(self, links: Links) -> str:
         """What its page says, as HTML."""
-        return str(templates().get_template("said.html").render(entry=self, links=links, facts=facts))
+        return str(templates().get_template("message.html").render(entry=self, links=links, facts=facts))
 
     def picture(self) -> str:
         """An operator drawn: of numbers with letters for operands, of tensors with its example."""

@@ -2,7 +2,7 @@
 
 const CALM = 200;  // milliseconds without a change, after which the address follows, and what is said
 
-/** What a picture's graph computes, as `steering` asks for it. (See alive.py for what it is told.) */
+/** What a picture's graph computes, as `steering` asks for it. (See live_graph.py for what it is told.) */
 function graphOf({ gaps, counts, backs, kinds, types, given, targets, absorbed, called, free }, { rules, trainers }) {
   let row = 0, at = 0;
   const rows = gaps.map((gap) => (row += gap)), size = rows.length, kind = (step) => types[kinds[step]];

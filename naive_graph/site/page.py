@@ -8,9 +8,9 @@ from typing import Any
 
 from ..classroom.language import languages, messages
 from ..core.version import __version__
-from ..views.look import page_style
-from ..views.policy import digest, policy
-from .words import HERE, templates
+from ..views.csp import digest, policy
+from ..views.theme import page_style
+from .markdown import HERE, templates
 
 NAME = "This course in English"  # whose translation names the language
 ABOUT = "Ordinary Python becomes a graph of single numbers: drawn, stepped through, differentiated, compiled."

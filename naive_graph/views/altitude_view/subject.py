@@ -15,7 +15,7 @@ from ...tensor.base import TensorNode
 from ...tensor.differentiate import ancestors
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.selection import SelectionNode
-from ..drawing.lettering import visible
+from ..drawing.text_metrics import visible
 
 MOST_SAMPLES = 50  # that a page holds
 FEW_PARTS = 26  # operators of a layer's dataflow, with its workers

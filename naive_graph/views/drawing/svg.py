@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..look import BASE, COLOURS, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heat, svg_style
+from ..theme import BASE, COLOURS, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heat, svg_style
 from .dot import heading
 from .layout import Page
-from .lettering import text_width
 from .names import ordinal
 from .scene import Arrow, Box, Cell, Scene
 from .shapes import box_size, outline, placed
+from .text_metrics import text_width
 
 DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"', "solid": ""}
 

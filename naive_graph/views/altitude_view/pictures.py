@@ -8,8 +8,8 @@ from typing import Any
 from ...tensor.base import TensorNode
 from ..drawing.dot import dot_text
 from ..drawing.flows import flow_scene
-from ..drawing.ink import unplaced
 from ..drawing.scene import Scene, Wishes
+from ..drawing.svg import unplaced
 from ..drawing.tensors import Drawn
 from ..steps.packing import undressed
 

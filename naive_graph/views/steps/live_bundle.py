@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..drawing.alive import rules_code
-from .run import UPDATE, Run
+from ..drawing.live_graph import rules_code
+from .recording import UPDATE, Run
 
 
 def live_script(runs: Sequence[Run]) -> str:

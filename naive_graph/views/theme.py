@@ -17,7 +17,7 @@ from typing import NamedTuple
 TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and what nobody reads below
 READ = 10  # of a text that is read at ease
 LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
-# Of boxes, frames and the page around them; a page lays them out by the same numbers, as `LAYOUT` in drawing/stage.js.
+# Of boxes, frames and the page around them; a page lays out by the same numbers, `LAYOUT` in drawing/viewport.js.
 APART, THIN = 10, 20  # between texts in one line; the height of a box whose texts stand in one line
 BASE = 4.5  # from the middle of a line down to its base
 BEHIND, ROUND = 4, 14  # how far a folded box's second sheet looks out; of the corners of what varies

@@ -1,0 +1,56 @@
+"""One look: whatever is shown can be read, on light ground and on dark."""
+
+import pytest
+
+from naive_graph import Variable, draw
+from naive_graph.views import theme
+
+THEMES = [theme.LIGHT, theme.DARK]
+TEXTS = ["ink", "soft", "gradient", "now", "queued", "wrong", "right"]
+GROUNDS = ["ground", "panel", "mark", *(name for name in theme.COLOURS if name.endswith("-ground"))]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_every_text_can_be_read_on_every_ground(theme, ground):
+    assert min(theme.contrast(theme[text], theme[ground]) for text in TEXTS) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_an_outline_can_be_seen_on_both_its_sides(theme):
+    for kind in theme.LOOKS.values():
+        if kind.colour in theme:
+            assert theme.contrast(theme[kind.colour], theme["ground"]) >= 3
+            assert theme.contrast(theme[kind.colour], theme[f"{kind.colour}-ground"]) >= 3
+
+
+@pytest.mark.parametrize(("theme", "place"), [(theme.LIGHT, 0), (theme.DARK, 1)])
+def test_numbers_can_be_read_in_every_cell_of_a_heat_map(theme, place):
+    cells = [theme.heat(step / theme.HEATS)[place] for step in range(-theme.HEATS, theme.HEATS + 1)]
+    assert min(theme.contrast(theme["ink"], cell) for cell in cells) >= 4.5
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_every_line_of_a_plot_is_seen_on_every_shade_of_a_surface(place):
+    shades = [theme.shade(step / theme.TONES) for step in range(theme.TONES + 1)]
+    pairs = [(line[place], shade[place]) for line in theme.SERIES for shade in shades]
+    assert min(theme.contrast(*pair) for pair in pairs) >= 3
+
+
+def test_no_light_colour_has_two_dark_ones():
+    heats = (theme.heat(step / theme.HEATS) for step in range(1, theme.HEATS + 1))
+    shades = (theme.shade(step / theme.TONES) for step in range(theme.TONES + 1))
+    pairs = [*theme.COLOURS.values(), *theme.SERIES, *heats, *shades]
+    assert len(dict(pairs)) == len(set(pairs))
+
+
+def test_nothing_is_written_smaller_than_can_be_read():
+    assert min(theme.TITLE, theme.TEXT, theme.SMALL) >= theme.LEAST == 9
+
+
+def test_every_colour_of_a_picture_is_one_of_ours():
+    import re
+
+    known = {*theme.LIGHT.values(), "none", "transparent"}
+    svg = draw((Variable(2.0, name="x") * 3).sin()).svg
+    assert set(re.findall(r'(?:fill|stroke)="([^"]*)"', svg)) <= known
