@@ -12,7 +12,7 @@ from ..graph.graph import Graph
 from ..graph.nodes import Constant
 from ..graph.printed import wrapped_to_terminal
 from ..views.steps.record import step
-from ..views.steps.recording import Cast
+from ..views.steps.recording import Participants
 from ..views.steps.step import Step
 from ..views.steps.widgets import Steps
 from .draw import check_suffix, numbers, written
@@ -105,7 +105,7 @@ def _sentence(step: Step) -> str:
     return f"{step.sentence} So far {step.running}." if step.running else step.sentence
 
 
-def _cast(steps: Steps, row: int) -> Cast:
+def _cast(steps: Steps, row: int) -> Participants:
     return next(run.cast for run in steps.runs if row in run.cast.step_of)
 
 

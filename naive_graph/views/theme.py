@@ -46,10 +46,10 @@ DIGITS = 5
 MINUS = "−"
 
 
-def shown(value: float, digits: int = DIGITS) -> str:
+def format_number(value: float, digits: int = DIGITS) -> str:
     """So many significant digits, a true minus sign, and words for what is no number.
 
-    >>> shown(-0.181818182), shown(-2.5e-7), shown(float("inf")), shown(float("nan"))
+    >>> format_number(-0.181818182), format_number(-2.5e-7), format_number(float("inf")), format_number(float("nan"))
     ('−0.18182', '−2.5e−7', 'infinite', 'not a number')
     """
     if math.isnan(value):
@@ -135,20 +135,20 @@ LOOKS = {
 }
 
 
-def heat(share: float) -> tuple[str, str]:
+def heatmap_color(share: float) -> tuple[str, str]:
     """The ground of a heat map's cell, light and dark; share: from -1, far below zero, to 1.
 
-    >>> heat(0.0) == COLOURS["ground"], heat(1.0)[0], heat(-1.0)[0]
+    >>> heatmap_color(0.0) == COLOURS["ground"], heatmap_color(1.0)[0], heatmap_color(-1.0)[0]
     (True, '#eda04e', '#5aa2d8')
     """
     step = round(min(1.0, abs(share)) * HEATS) / HEATS
     return tuple(_mixed(*pair, step) for pair in zip(COLOURS["ground"], WARM if share > 0 else COLD))  # type: ignore[return-value]
 
 
-def shade(share: float) -> tuple[str, str]:
+def surface_color(share: float) -> tuple[str, str]:
     """The ground of a surface, light and dark; share: from 0, its lowest, to 1.
 
-    >>> shade(0.0) == COLOURS["ground"], shade(1.0)[0]
+    >>> surface_color(0.0) == COLOURS["ground"], surface_color(1.0)[0]
     (True, '#c3d5e8')
     """
     step = round(share * TONES) / TONES * (len(SHADES) - 1)
@@ -203,8 +203,8 @@ def page_style(selector: str = ":root", *names: str) -> str:
 
 def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
     """CSS that turns the light colours of an SVG text into the dark ones, by the reader's theme."""
-    heats = (heat(at / HEATS) for at in range(-HEATS, HEATS + 1))
-    pairs = dict([*COLOURS.values(), *SERIES, *heats, *(shade(at / TONES) for at in range(TONES + 1))])
+    heats = (heatmap_color(at / HEATS) for at in range(-HEATS, HEATS + 1))
+    pairs = dict([*COLOURS.values(), *SERIES, *heats, *(surface_color(at / TONES) for at in range(TONES + 1))])
     rules = [
         f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n'
         for light, dark in pairs.items()

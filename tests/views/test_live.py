@@ -20,7 +20,7 @@ from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.views.drawing.live_graph import TRAINERS
 from naive_graph.views.stepper.page import script
 from naive_graph.views.steps.live_bundle import live_script
-from naive_graph.views.theme import shown
+from naive_graph.views.theme import format_number
 
 NAMES = ["SGD", "cyclical SGD", "momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"]
 
@@ -48,7 +48,9 @@ def expected(make: Any, x: float, y: float, mode: str = "both") -> dict[str, dic
         (_, state), *_ = steps.states([len(steps) - 1])
         varying = [node.row for node in Graph.node_list if not isinstance(node, ng.Constant)]
         known = {"value": state.values, "grad": state.grads}
-        return {what: {row: shown(found[row]) for row in varying if row in found} for what, found in known.items()}
+        return {
+            what: {row: format_number(found[row]) for row in varying if row in found} for what, found in known.items()
+        }
 
 
 def seen_numbers(seen: Any) -> dict[str, dict[int, str]]:

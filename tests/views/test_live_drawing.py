@@ -22,7 +22,7 @@ from naive_graph.errors import HistoryError
 from naive_graph.views.assets import packed
 from naive_graph.views.drawing.live_graph import MOST_ALIVE, TRAINERS
 from naive_graph.views.drawing.picture import Picture
-from naive_graph.views.theme import shown
+from naive_graph.views.theme import format_number
 
 
 def said_of(picture: Picture) -> dict[str, str]:
@@ -320,7 +320,7 @@ def test_hovering_says_the_derivative_of_now_where_a_product_took_another_over(s
             for node in (s, t):
                 page.page.mouse.move(2, 2)
                 page.page.locator(f"#row-{node.row}").hover(force=True)
-                said = re.compile(rf"^d.* = +{re.escape(shown(node.grad))}$")
+                said = re.compile(rf"^d.* = +{re.escape(format_number(node.grad))}$")
                 page.page.locator(".ng-said", has_text=said).wait_for()
 
 
@@ -349,8 +349,10 @@ def told(point: list[float]) -> str:
         Graph.forward(f)
         Graph.backward(f)
         leaves = [x, y][: len(point)]
-        each = "; ".join(f"{leaf.name} = {shown(leaf.value)}, grad {shown(leaf.grad)}" for leaf in leaves)
-        return f"f = {shown(f.value)} at {each}"
+        each = "; ".join(
+            f"{leaf.name} = {format_number(leaf.value)}, grad {format_number(leaf.grad)}" for leaf in leaves
+        )
+        return f"f = {format_number(f.value)} at {each}"
 
 
 @pytest.mark.browser
@@ -472,7 +474,7 @@ def test_a_loop_shows_the_numbers_of_the_step_that_is_chosen(seen: Any, step: in
     x = 3.0
     for _ in range(step):
         x = x - (x * x - 2.0) / (2 * x)
-    assert any(said.startswith("−") and f"value {shown(x)}," in said for said in page.said.values())
+    assert any(said.startswith("−") and f"value {format_number(x)}," in said for said in page.said.values())
 
 
 @pytest.mark.browser
@@ -489,7 +491,7 @@ def test_the_steps_of_a_loop_in_a_loop_are_chosen_apart(seen: Any) -> None:
     outer, inner = page.page.locator(".ng-loops input").all()
     assert (outer.get_attribute("max"), inner.get_attribute("max")) == ("6", "20")
     outer.fill("3")
-    assert any(f"value {shown(heights[2].value)}" in each for each in page.said.values())
+    assert any(f"value {format_number(heights[2].value)}" in each for each in page.said.values())
 
 
 @pytest.mark.browser

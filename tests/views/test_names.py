@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive_graph import Graph, Variable, draw, log, scope, step
 from naive_graph.views.assets import packed
 from naive_graph.views.drawing.names import SHORT
-from naive_graph.views.theme import shown
+from naive_graph.views.theme import format_number
 
 
 def called(steps):
@@ -85,5 +85,5 @@ def test_a_browser_writes_a_number_as_python_does(browser, numbers):
     view, numbers = browser.new_page(), [*numbers, -0.0, 12344.5, 0.00390625]
     source = re.search(r"function figure.*?\n}\n", packed("drawing/viewport.js"), re.DOTALL)[0]
     texts = ", ".join(map(repr, numbers)).replace("inf", "Infinity").replace("nan", "NaN")
-    assert view.evaluate(f"() => {{ {source} return [{texts}].map(figure); }}") == list(map(shown, numbers))
+    assert view.evaluate(f"() => {{ {source} return [{texts}].map(figure); }}") == list(map(format_number, numbers))
     view.close()

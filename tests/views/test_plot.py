@@ -17,7 +17,7 @@ from walks import recorded, walk_downhill, walk_in_the_plane
 from naive_graph import Graph, History, PlaceHolder, SimpleSGDTrainer, Variable, draw, gradcheck
 from naive_graph.errors import HistoryError, NodeError
 from naive_graph.views import compare
-from naive_graph.views.theme import OTHER_FONTS, shown
+from naive_graph.views.theme import OTHER_FONTS, format_number
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_logarithmic_axes_are_of_one_kind_and_write_numbers_as_everything_does()
         axis.figure.drawn("png")
         ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
         texts = {tick.label1.get_text(): tick.get_loc() for tick in ticks if tick.label1.get_text()}
-        assert texts and all(text == shown(value) for text, value in texts.items())
+        assert texts and all(text == format_number(value) for text, value in texts.items())
 
 
 def test_a_gradient_check_that_passed_says_that_the_derivatives_are_equal():

@@ -286,5 +286,5 @@ def test_what_stands_still_in_a_gif_keeps_its_exact_colours(tmp_path):
         for at in range(film.n_frames):
             film.seek(at)
             frames.append({colour for count, colour in film.convert("RGB").getcolors(1 << 20) if count > 1500})
-    known = {tuple(bytes.fromhex(theme.shade(at / theme.TONES)[0][1:])) for at in range(theme.TONES + 1)}
+    known = {tuple(bytes.fromhex(theme.surface_color(at / theme.TONES)[0][1:])) for at in range(theme.TONES + 1)}
     assert all(frame and frame <= known for frame in frames)

@@ -15,7 +15,7 @@ from naive_graph.views import Steps
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import in_frame
 from naive_graph.views.steps.packing import unpacked
-from naive_graph.views.theme import shown
+from naive_graph.views.theme import format_number
 
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
 
@@ -100,8 +100,8 @@ def expected(steps: Any, index: int) -> tuple[dict[int, str], dict[int, str]]:
     given = {each.row: each.value for each in steps if each.kind == "read"} if step.phase == "forward" else {}
     plans = [run.cast.plan for run in steps.runs]
     constants = {row for plan in plans for row, kind in zip(plan.rows, plan.kinds) if kind == CONSTANT}
-    values = {row: shown(value) for row, value in (given | state.values).items() if row not in constants}
-    return values, {row: f"grad {shown(grad)}" for row, grad in state.grads.items() if row not in constants}
+    values = {row: format_number(value) for row, value in (given | state.values).items() if row not in constants}
+    return values, {row: f"grad {format_number(grad)}" for row, grad in state.grads.items() if row not in constants}
 
 
 def still_to_come(steps: Any, index: int) -> str:
@@ -244,7 +244,7 @@ def test_slopes_stand_on_the_nodes_of_a_tangent_walk(opened: Any) -> None:
     seen.click("last step")
     seen.at(len(steps) - 1)
     slopes = steps.runs[0].slopes
-    assert seen.texts("grad") == {row: f"slope {shown(slope)}" for row, slope in slopes.items()}
+    assert seen.texts("grad") == {row: f"slope {format_number(slope)}" for row, slope in slopes.items()}
     seen.root.get_by_text("all values as a table", exact=True).click()
     assert seen.root.locator(".ng-all thead").inner_text().split() == ["node", "value", "slope"]
 

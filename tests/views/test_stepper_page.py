@@ -11,7 +11,7 @@ from test_stepper import CONTRAST, layers, small
 
 from naive_graph import Graph, Sequential, Variable, record, step
 from naive_graph.sequential import Activation, Conv2D, Dense
-from naive_graph.views.theme import shown
+from naive_graph.views.theme import format_number
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]
 
@@ -303,8 +303,10 @@ def test_a_gradient_travels_to_who_receives_it_and_is_added(opened: Any) -> None
     watched = seen.view.evaluate("watched")
     way = [x for x, _, _ in watched if x is not None]
     assert len(way) > 2 and way == sorted(way, reverse=True) and way[-1] < way[0]  # to the left, against the arrow
-    assert {text for _, text, _ in watched} - {None} == {shown(last.contribution)}
-    before, share, total = (shown(each) for each in (last.total - last.contribution, last.contribution, last.total))
+    assert {text for _, text, _ in watched} - {None} == {format_number(last.contribution)}
+    before, share, total = (
+        format_number(each) for each in (last.total - last.contribution, last.contribution, last.total)
+    )
     grads = list(dict.fromkeys(grad for _, _, grad in watched))
     assert grads[-3:] == [f"grad {before}", f"{before} + {share}", f"grad {total}"]
 
@@ -359,7 +361,7 @@ def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
         "all => all.map((svg) => [...svg.querySelectorAll('.ng-scale')].map((each) => each.textContent))"
     )
     losses = [each.value for each in steps.find(operator="add", kind="evaluated") if each.label == "f"]
-    assert scales[0] == [shown(each) for each in (max(losses), min(losses), 0, len(losses) - 1)]
+    assert scales[0] == [format_number(each) for each in (max(losses), min(losses), 0, len(losses) - 1)]
     assert len(set(scales[1])) == 4  # the ends of both weights
     places = []
     for start in steps.iterations:
@@ -368,7 +370,7 @@ def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
     assert len({tuple(place) for place in places}) == len(steps.iterations)
     value = steps.find(iteration=2, operator="add", kind="evaluated")[-1].value
     seen.go(steps.iterations[2])
-    assert seen.root.locator(".ng-charts > span").inner_text() == f"iteration 2: {shown(value)}"
+    assert seen.root.locator(".ng-charts > span").inner_text() == f"iteration 2: {format_number(value)}"
 
 
 @pytest.mark.browser

@@ -26,20 +26,20 @@ def test_an_outline_can_be_seen_on_both_its_sides(theme):
 
 @pytest.mark.parametrize(("theme", "place"), [(theme.LIGHT, 0), (theme.DARK, 1)])
 def test_numbers_can_be_read_in_every_cell_of_a_heat_map(theme, place):
-    cells = [theme.heat(step / theme.HEATS)[place] for step in range(-theme.HEATS, theme.HEATS + 1)]
+    cells = [theme.heatmap_color(step / theme.HEATS)[place] for step in range(-theme.HEATS, theme.HEATS + 1)]
     assert min(theme.contrast(theme["ink"], cell) for cell in cells) >= 4.5
 
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_every_line_of_a_plot_is_seen_on_every_shade_of_a_surface(place):
-    shades = [theme.shade(step / theme.TONES) for step in range(theme.TONES + 1)]
+    shades = [theme.surface_color(step / theme.TONES) for step in range(theme.TONES + 1)]
     pairs = [(line[place], shade[place]) for line in theme.SERIES for shade in shades]
     assert min(theme.contrast(*pair) for pair in pairs) >= 3
 
 
 def test_no_light_colour_has_two_dark_ones():
-    heats = (theme.heat(step / theme.HEATS) for step in range(1, theme.HEATS + 1))
-    shades = (theme.shade(step / theme.TONES) for step in range(theme.TONES + 1))
+    heats = (theme.heatmap_color(step / theme.HEATS) for step in range(1, theme.HEATS + 1))
+    shades = (theme.surface_color(step / theme.TONES) for step in range(theme.TONES + 1))
     pairs = [*theme.COLOURS.values(), *theme.SERIES, *heats, *shades]
     assert len(dict(pairs)) == len(set(pairs))
 

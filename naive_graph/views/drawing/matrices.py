@@ -17,7 +17,7 @@ from ...tensor.lowering.bulk import ONE
 from ...tensor.lowering.lower import is_lowered_now
 from ...tensor.nodes import LeafNode, LeafType, NonlinearNode
 from ...tensor.selection import SelectionNode
-from ..theme import shown
+from ..theme import format_number
 from .scene import Cell, Grid
 
 MOST_CELLS, LONGEST = 1024, 64  # of a tensor that is drawn entry by entry; rows or columns of it
@@ -53,7 +53,7 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
         block, row = divmod(int(at) // wide, high)
         spot = block // beside * (high + APART) + row, block % beside * (wide + APART) + int(at) % wide
         number = None if numbers is None else float(numbers[place])
-        said = entry_name(name, node.shape, place) + ("" if number is None else f" = {shown(number, 6)}")
+        said = entry_name(name, node.shape, place) + ("" if number is None else f" = {format_number(number, 6)}")
         text = _short(number) if written and number is not None else ""
         share = None if number is None or not np.isfinite(number) else number / largest if largest else 0.0
         cells.append(Cell(*spot, text, said, share, number is not None))
@@ -96,7 +96,13 @@ def value_of(node: TensorNode) -> Any:
 
 
 def _short(number: float) -> str:
-    return shown(number, DIGITS) if np.isfinite(number) else "NaN" if number != number else shown(number)[:4]
+    return (
+        format_number(number, DIGITS)
+        if np.isfinite(number)
+        else "NaN"
+        if number != number
+        else format_number(number)[:4]
+    )
 
 
 def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
-from ..theme import shown
+from ..theme import format_number
 from .text_metrics import rounded, visible
 
 SHORT = 24  # letters of a formula that serves as a name
@@ -29,7 +29,7 @@ def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
         if own:
             found[row] = visible(own)
         elif tables.operators[row] == CONSTANT:
-            found[row] = shown(tables.values[row])
+            found[row] = format_number(tables.values[row])
         else:
             found[row] = formula if counts[formula] == 1 and formula else by_line(tables, row, alike)
     return found

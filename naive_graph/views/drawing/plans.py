@@ -11,7 +11,7 @@ from ...engines.passes.ir import DOT, IR, NAMES, NONE, REDUCE, TOTAL, Lanes
 from ...engines.passes.lowering import PassResult
 from ...engines.passes.reverse_symbolic import Count
 from ...program.backends import CompiledBackend
-from ..theme import shown
+from ..theme import format_number
 from .picture import Picture
 from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, sign, stubs
 from .text_metrics import visible
@@ -89,7 +89,7 @@ def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
     """What a leaf is called in a sum: by its number, or by its node's name."""
     source = ir.sources.get(row)
     if row in ir.constants:
-        return shown(ir.constants[row])
+        return format_number(ir.constants[row])
     if isinstance(source, Count):
         return "samples"
     if source is None or isinstance(source, Lanes):
@@ -101,7 +101,7 @@ def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
 def _held(tables: Tables, lanes: Lanes) -> str:
     """What the samples hold at a leaf: their numbers, or their nodes' names."""
     some = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
-    texts = [shown(number) if source is None else _each(tables, source) for number, source in some]
+    texts = [format_number(number) if source is None else _each(tables, source) for number, source in some]
     return ", ".join([*texts, "..."] if len(lanes.numbers) > MOST_LANES else texts)
 
 

@@ -13,7 +13,7 @@ from ...core.plan import absorbed_by, taken_over
 from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
-from ..theme import LOOKS, SMALL, Look, shown
+from ..theme import LOOKS, SMALL, Look, format_number
 from .folding import Folder, short
 from .names import names_of
 from .text_metrics import text_width, visible
@@ -280,8 +280,8 @@ def with_numbers(described: Scene, values: Mapping[int, float], grads: Mapping[i
         is_node = box.id.startswith("row-") and not {"leaves", "alike"} & box.facts.keys()
         if is_node and box.kind != "constant":
             row = int(box.id.removeprefix("row-"))
-            numbers = [shown(values[row])] if row in values else []
-            numbers += [f"grad {shown(grads[row])}"] if row in grads else []
+            numbers = [format_number(values[row])] if row in values else []
+            numbers += [f"grad {format_number(grads[row])}"] if row in grads else []
             box = replace(box, lines=[*_titles(box), *numbers], numbers=len(numbers))
         boxes.append(box)
     return replace(described, boxes=boxes)
@@ -325,10 +325,14 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
         lines = [(f"{visible(name)}: " if name else "") + sign(BY_NUMBER[tables.operators[row]])]
     value = value if wishes.values or kind == "constant" else None  # a Constant is its value
     grad = grad if wishes.grads and not tables.grads_are_blank else None
-    numbers = [shown(value)] if value is not None else []
-    numbers += [f"grad {shown(grad)}"] if grad is not None else []
+    numbers = [format_number(value)] if value is not None else []
+    numbers += [f"grad {format_number(grad)}"] if grad is not None else []
     said = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
-    said += [f"{what} {shown(number)}" for what, number in (("value", value), ("gradient", grad)) if number is not None]
+    said += [
+        f"{what} {format_number(number)}"
+        for what, number in (("value", value), ("gradient", grad))
+        if number is not None
+    ]
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and not name and tables.is_absorbed(row):
         kind = "absorbed"
@@ -361,7 +365,7 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
                 source = _source(folder, taken, target, boxes)
                 if source.startswith("row-") and target.startswith("row-"):
                     partial = _partials(tables, row, [taken, *operands[count:]])[0]
-                    label = shown(partial) if wishes.partials and partial is not None else ""
+                    label = format_number(partial) if wishes.partials and partial is not None else ""
                     arrows.append(Arrow(f"taken-{taken}-{row}", source, target, label, None, partial))
                 elif source and source != target:
                     bundles[source, target] += 1
@@ -411,7 +415,7 @@ def node_arrows(
     for place, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
             partial = partials[place]
-            label = shown(partial) if wishes.partials and partial is not None else ""
+            label = format_number(partial) if wishes.partials and partial is not None else ""
             at = place if ordered else None
             yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", label, at, partial)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
-from ..theme import shown
+from ..theme import format_number
 from .folding import Folder
 from .live_graph import MOST_ALIVE
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
@@ -205,7 +205,7 @@ def _called(tables: Tables, folder: Folder, rows: Sequence[int]) -> str:
         return f"{name}: {sign(BY_NUMBER[number])}" if name else sign(BY_NUMBER[number])
     values = {tables.value(row) for row in rows} if number == CONSTANT else set()
     value = next(iter(values)) if len(values) == 1 else None
-    return name or (shown(value) if value is not None else f"{KIND_NAMES[number]}s")
+    return name or (format_number(value) if value is not None else f"{KIND_NAMES[number]}s")
 
 
 def stem(name: str) -> str:

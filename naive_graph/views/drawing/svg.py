@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..theme import BASE, COLOURS, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heat, svg_style
+from ..theme import BASE, COLOURS, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heatmap_color, svg_style
 from .dot import heading
 from .layout import Page
 from .names import ordinal
@@ -90,7 +90,7 @@ def _cells(box: Box, high: float) -> Iterator[str]:
 
 def ground(cell: Cell) -> tuple[str, str]:
     """The colour of a cell whose value is known, light and dark."""
-    return COLOURS["wrong-ground"] if cell.share is None else heat(cell.share)
+    return COLOURS["wrong-ground"] if cell.share is None else heatmap_color(cell.share)
 
 
 def _arrow(arrow: Arrow, page: Page, boxes: dict[str, Box]) -> str:

@@ -22,7 +22,7 @@ from ...tensor.evaluation.evaluate import refresh
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
-from ..theme import shown
+from ..theme import format_number
 from .folding import Folder, short
 from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel, value_of
 from .scene import (
@@ -154,9 +154,9 @@ class Drawn:
         if value is None and self.wishes.values and node not in self.reached and not self.is_brief:
             lines.append("not fed" if kind == "placeholder" else "not computed")
         elif value is not None and not node.rank:
-            lines.append(shown(float(value)))
+            lines.append(format_number(float(value)))
         elif value is not None and grid is None:
-            lines.append(f"from {shown(float(value.min()))} to {shown(float(value.max()))}")
+            lines.append(f"from {format_number(float(value.min()))} to {format_number(float(value.max()))}")
         known = {each: f"tensor-{place}" for each, place in self.place.items()}
         known |= {each: known[source] for each, source in self.passed_on.items() if source in known}
         facts = {

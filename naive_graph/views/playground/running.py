@@ -22,7 +22,7 @@ from ..csp import policy
 from ..drawing.draw import draw
 from ..drawing.picture import Picture, script
 from ..steps.record import step
-from ..theme import page_style, shown
+from ..theme import format_number, page_style
 
 NAME = "program"  # of the file that the learner's lines are of
 ELSEWHERE = (
@@ -159,9 +159,9 @@ def display(thing: Any, show: Show, whose: str = "") -> None:
 def formula(node: Node) -> str:
     """A node's formula and value, and its derivatives as far as they are known."""
     own, value = node.name or "f", node.value
-    lines = [f"{own} = {node.formula()}", *([f"{own} = {shown(value)}"] if value is not None else [])]
+    lines = [f"{own} = {node.formula()}", *([f"{own} = {format_number(value)}"] if value is not None else [])]
     leaves = [each for each in Graph.node_list if is_leaf_variable(each) and each.grad is not None]
-    return "\n".join([*lines, *(f"d{own}/d{each.name or '?'} = {shown(each.grad)}" for each in leaves)])
+    return "\n".join([*lines, *(f"d{own}/d{each.name or '?'} = {format_number(each.grad)}" for each in leaves)])
 
 
 def told(error: BaseException, cell: str = "") -> str:

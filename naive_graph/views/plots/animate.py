@@ -29,7 +29,7 @@ from ...graph.nodes import Node
 from ..assets import piece
 from ..csp import policy
 from ..drawing.picture import file_of, write_whole
-from ..theme import LIGHT, TEXT, page_style, shown, svg_style
+from ..theme import LIGHT, TEXT, format_number, page_style, svg_style
 from .walk import WALK, Stage, set_stage
 
 DPI = 100
@@ -64,7 +64,9 @@ def chosen(steps: int, frames: int) -> list[int]:
 def _said(stage: Stage, name: str, at: int) -> str:
     point = stage.walk.points[at]
     said = zip([*stage.walk.names, name], [*point, stage.surface.at(*point)])
-    return ",  ".join([f"step {stage.walk.steps[at]:,}", *(f"{each} = {shown(value, 6)}" for each, value in said)])
+    return ",  ".join(
+        [f"step {stage.walk.steps[at]:,}", *(f"{each} = {format_number(value, 6)}" for each, value in said)]
+    )
 
 
 # --- a gif --------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ...graph.printed import aligned
 from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
 from ..drawing.picture import file_of, write_whole
-from ..theme import LIGHT, LINE, SERIES, shown
+from ..theme import LIGHT, LINE, SERIES, format_number
 from .animate import chosen, film
 from .figure import (
     KEY,
@@ -240,7 +240,7 @@ def _end(path: Path) -> float:
 
 def _rate(path: Path) -> str:
     """The learning rate, or its span."""
-    return "-" if path.rates is None else " to ".join(dict.fromkeys(shown(rate) for rate in path.rates))
+    return "-" if path.rates is None else " to ".join(dict.fromkeys(format_number(rate) for rate in path.rates))
 
 
 def _name(panel: Any, path: Path, wide: float) -> None:

@@ -24,7 +24,7 @@ from ...core.number import listed, number
 from ...core.progress import progress
 from ...errors import HistoryError
 from ..assets import in_words, packed
-from ..theme import COLD, LIGHT, SERIES, WARM, heat, page_style, shown
+from ..theme import COLD, LIGHT, SERIES, WARM, format_number, heatmap_color, page_style
 from .animate import chosen
 from .interactive_path import Living
 from .surface import LARGEST
@@ -69,7 +69,7 @@ class Plane:
     def draw(self, panel: Any, moment: Moment, most: float) -> None:
         """A moment on matplotlib's panel."""
         grid = [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
-        bands = [heat((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
+        bands = [heatmap_color((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
         levels = np.linspace(-most, most, BANDS + 1)
         coarse = [*(places[::2] for places in grid), np.ma.masked_invalid(moment.answers[::2, ::2])]  # a light file
         panel.contourf(*coarse, levels=levels, colors=bands, extend="both")
@@ -222,7 +222,7 @@ def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> M
     count = len(plane.points)
     facts = {"step": f"{at:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
     text = UNTOLD if step.get(name) is None else TOLD
-    facts["value"] = "" if text == UNTOLD else shown(step[name], 4)
+    facts["value"] = "" if text == UNTOLD else format_number(step[name], 4)
     return Moment(at, text.format(**facts), in_words(text).format(**facts), answers, wrong)
 
 

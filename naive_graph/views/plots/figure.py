@@ -27,7 +27,7 @@ from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
 from ..drawing.picture import file_of, write_whole
 from ..drawing.text_metrics import text_width
-from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, shown, svg_style
+from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, format_number, svg_style
 from .interactive_path import Living
 
 try:
@@ -233,17 +233,17 @@ class Ticks(Formatter):
         plain = [0.0 if abs(value) < near else value for value in values]
         true = (n for n in range(5, 17) if all(abs(float(f"{each:.{n}g}") - each) <= near for each in plain))
         digits = next(true, 17)
-        return [shown(each, digits) for each in plain]
+        return [format_number(each, digits) for each in plain]
 
     def __call__(self, value: float, place: int | None = None) -> str:
-        return shown(value)
+        return format_number(value)
 
 
 class Between(LogFormatter):
     """Numbers between the tens of a logarithmic axis, where there are few tens."""
 
     def __call__(self, value: float, place: int | None = None) -> str:
-        return shown(value) if super().__call__(value, place) else ""
+        return format_number(value) if super().__call__(value, place) else ""
 
 
 def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import DrawingError
 from ...graph.report import Report
-from ..theme import LIGHT, SERIES, shown
+from ..theme import LIGHT, SERIES, format_number
 from .figure import Plot, finished, fitted, label_axes, new_plot, our_style
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
@@ -19,8 +19,8 @@ def plot_check(report: Report, title: str = "") -> Plot:
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
     failed = set(report.failures)
     labels = [
-        f"{fitted(each.leaf, 120)}, {each.mode}: {shown(each.derivative)}, "
-        f"{'not' if each in failed else 'equal to'} {shown(each.difference)}"
+        f"{fitted(each.leaf, 120)}, {each.mode}: {format_number(each.derivative)}, "
+        f"{'not' if each in failed else 'equal to'} {format_number(each.difference)}"
         for each in entries
     ]
     with our_style():

@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ...errors import HistoryError
 from ...graph.nodes import Node
-from ..theme import LIGHT, SERIES, shade, shown
+from ..theme import LIGHT, SERIES, format_number, surface_color
 from .interactive_path import trail_of
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
@@ -167,7 +167,9 @@ def _shade(
     panel: Any, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float]
 ) -> Any:  # fmt: skip
     rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
-    tones = [shade(place / len(levels))[0] for place in range(len(levels) + 1)]  # light at the foot, where walks end
+    tones = [
+        surface_color(place / len(levels))[0] for place in range(len(levels) + 1)
+    ]  # light at the foot, where walks end
     shades = panel.contourf(xs, ys, rows, levels=levels, colors=tones, extend="both", antialiased=True)
     shades.set(edgecolor=LIGHT["soft"], linewidth=0.4)
     return shades
@@ -179,7 +181,7 @@ def _explain_shades(stage: Stage, shades: Any, levels: list[float], name: str) -
         return
     bar = stage.figure.colorbar(
         shades, ax=stage.panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
-        format=FuncFormatter(lambda level, _: shown(level, 6)), shrink=0.9,
+        format=FuncFormatter(lambda level, _: format_number(level, 6)), shrink=0.9,
     )  # fmt: skip
     bar.ax.tick_params(length=0)
     bar.ax.set_title(fitted(name, 90), loc="right").set_parse_math(False)

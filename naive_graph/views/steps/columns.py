@@ -32,7 +32,7 @@ from .live_bundle import live_script
 from .mathml import mathml
 from .naming import heading_of, title_of
 from .packing import Packed, PackedWalk, undressed
-from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Cast, Run
+from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Participants, Run
 from .steps import StepLog
 
 SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that say something
@@ -75,7 +75,7 @@ class Columns:
         still = self._still(first) if first and len(first.rows) <= LARGEST else None
         return PackedWalk(self.packed.blob(header), self.title, len(self.log), still, live_script(self.log.runs))
 
-    def _still(self, cast: Cast) -> Picture:
+    def _still(self, cast: Participants) -> Picture:
         """The graph half-way through its way back, or through its only way, with the numbers that are known then."""
         runs = [run for run in self.log.runs if run.cast is cast]
         run = next((run for run in runs if run.phase == BACKWARD), runs[0])
@@ -135,7 +135,7 @@ class Columns:
 
     # --- casts ---
 
-    def _cast(self, cast: Cast) -> dict[str, Any]:
+    def _cast(self, cast: Participants) -> dict[str, Any]:
         """The nodes of a plan, their rules and their drawing."""
         plan, then, names = cast.plan, cast.then, {}
         kinds = array("i", (self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows))
@@ -179,7 +179,7 @@ class Columns:
             found.append({"first": first + 1, "lines": lines[first : first + MOST_LINES]})
         return found
 
-    def _tensors(self, cast: Cast) -> list[list[Any]]:
+    def _tensors(self, cast: Participants) -> list[list[Any]]:
         """Of each tensor that was lowered: its first and last row, and what it is called and computed by."""
         found: dict[Any, list[Any]] = {}
         rows = sorted(cast.rows)
@@ -192,7 +192,7 @@ class Columns:
 
     # --- drawings ---
 
-    def _drawing(self, cast: Cast) -> dict[str, Any] | None:
+    def _drawing(self, cast: Participants) -> dict[str, Any] | None:
         """The graph for dot to lay out in the page; of one that is too large for that what is alike, as a map."""
         scopes = cast.scopes()
         if not cast.is_there():
@@ -239,7 +239,7 @@ def _continues(last: Run | None, run: Run) -> bool:
     return len(known) == len(run.values) and all(repr(run.values[row]) == repr(known[row]) for row in known)
 
 
-def _rules(cast: Cast, letters: str) -> dict[str, dict[str, Any]]:
+def _rules(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
     """Each rule and its partials, by the operator's name and its number of operands."""
     rules: dict[str, dict[str, Any]] = {}
     for (start, end), rule in zip(pairwise(cast.plan.starts), cast.plan.rules):

@@ -8,7 +8,7 @@ from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
 from ..assets import in_words
 from ..drawing.names import ordinal
-from ..theme import MINUS, shown
+from ..theme import MINUS, format_number
 from .recording import (
     BACKWARD,
     CONTRIBUTED,
@@ -19,8 +19,8 @@ from .recording import (
     MOVED,
     READ,
     STARTED,
-    Cast,
     Entry,
+    Participants,
     Run,
 )
 
@@ -44,7 +44,7 @@ WORDS = {
 }
 
 
-def place_of(cast: Cast, consumer: int, position: int) -> str:
+def place_of(cast: Participants, consumer: int, position: int) -> str:
     """Which operand position: left or right of two, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
     return in_words(PLACES[count][position]) if count in PLACES else ordinal(position)
@@ -52,14 +52,14 @@ def place_of(cast: Cast, consumer: int, position: int) -> str:
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
     """`2.0 * 3.0 = 6.0`, or `exp(0.0) = 1.0`."""
-    texts = [shown(operand) for operand in operands]
+    texts = [format_number(operand) for operand in operands]
     if rule.infix is not None and len(texts) > 1:
         inside = [
             f"({text})" if text.startswith(MINUS) and (place or rule.infix == "**") else text
             for place, text in enumerate(texts)
         ]
-        return f"{f' {rule.infix} '.join(_shortened(inside))} = {shown(value)}"
-    return f"{rule.name}({', '.join(_shortened(texts))}) = {shown(value)}"
+        return f"{f' {rule.infix} '.join(_shortened(inside))} = {format_number(value)}"
+    return f"{rule.name}({', '.join(_shortened(texts))}) = {format_number(value)}"
 
 
 def _shortened(texts: list[str]) -> list[str]:
@@ -71,20 +71,20 @@ def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
     cast = run.cast
     if entry.kind in (EVALUATED, READ):
         rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
-        name, value = cast.called(entry.row), shown(entry.value)
+        name, value = cast.called(entry.row), format_number(entry.value)
         text = value if name == value else f"{name} = {value}"  # a Constant is called by its value
         if rule is not None:
             text = computed(rule, run.operands_values(entry.row, known), entry.value)
-        return text if slope is None else f"{text}, slope {shown(slope)}"
+        return text if slope is None else f"{text}, slope {format_number(slope)}"
     if entry.kind == CONTRIBUTED:
         # What the partial of no branch is, even infinite, is not told.
         words = in_words(WORDS["product" if entry.taken else "branch"])
-        incoming, partial, share = map(shown, (entry.incoming, entry.partial, entry.contribution))
+        incoming, partial, share = map(format_number, (entry.incoming, entry.partial, entry.contribution))
         return words.format(incoming=incoming, partial=partial, share=share)
     if entry.kind == FINISHED:
-        return f"{slope_name(run, entry.row)} = {shown(entry.value)}"
+        return f"{slope_name(run, entry.row)} = {format_number(entry.value)}"
     if entry.kind == MOVED:
-        return f"{cast.called(entry.row)}: {shown(run.before[entry.row])} -> {shown(entry.value)}"
+        return f"{cast.called(entry.row)}: {format_number(run.before[entry.row])} -> {format_number(entry.value)}"
     return ""
 
 
@@ -110,10 +110,10 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
         place = place_of(cast, term.consumer, term.position)
         origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
         origin = origin if term.taken else f"{origin}, {in_words('not taken')}".lstrip(", ")
-        texts.append(f"{shown(term.contribution)} ({origin})" if origin else shown(term.contribution))
+        texts.append(f"{format_number(term.contribution)} ({origin})" if origin else format_number(term.contribution))
     if many:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
-    summed = f" = {shown(total)}" if len(places) > 1 else ""
+    summed = f" = {format_number(total)}" if len(places) > 1 else ""
     return f"{slope_name(run, row)} = {' + '.join(texts)}{summed}"
 
 
@@ -160,7 +160,7 @@ def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") ->
     whole = rule(*symbols)
     try:
         partials = rule.partials_at(symbols, result, [True] * count)
-        short = [shown(each) if isinstance(each, float) else each for each in partials]
+        short = [format_number(each) if isinstance(each, float) else each for each in partials]
         written = ["0" if each is None else str(each) for each in short]
     except Exception:  # whatever a learner's function does when it meets letters
         written = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]

@@ -14,7 +14,7 @@ from ..drawing.draw import draw
 from ..drawing.flows import layers_of
 from ..drawing.names import ordinal
 from ..drawing.svg import unplaced
-from ..theme import shown
+from ..theme import format_number
 from .naming import LONG
 from .packing import Packed, PackedWalk, undressed
 
@@ -69,7 +69,7 @@ def brief(array: Array) -> str:
     >>> brief(np.array([1.0, -2.5])), brief(np.zeros((8, 8)))
     ('[1, −2.5]', '[0, 0, 0, 0, 0, 0, ...] (8 x 8)')
     """
-    numbers = [shown(float(each)) for each in array.reshape(-1)[:FEW]]
+    numbers = [format_number(float(each)) for each in array.reshape(-1)[:FEW]]
     short = array.size > FEW
     extents = " x ".join(map(str, array.shape))
     return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
@@ -86,7 +86,7 @@ def told(fired: Fired, flow: Flow) -> str:
         kept = each.peek - each.pop if name in fired.taken else 0
         return f", of which the last {kept if kept > 1 else 'one'} stay{'s' * (kept == 1)}" * (kept > 0)
 
-    loss = "" if fired.loss is None else f" The loss is {shown(fired.loss)}."
+    loss = "" if fired.loss is None else f" The loss is {format_number(fired.loss)}."
     times = f" for the {ordinal(fired.iteration - 1)} time" if fired.iteration > 1 else ""
     return f"{fired.operator} fires{times}. It takes {listed(fired.taken)}, and gives {listed(fired.given)}.{loss}"
 
@@ -195,6 +195,6 @@ def _fired(fired: Fired, flow: Flow) -> dict[str, Any]:
         "put": put,
         "given": {name: brief(sample) for name, sample in fired.given.items()},
         "gradients": {name: brief(each) for name, each in fired.gradients.items()},
-        "loss": None if fired.loss is None else shown(fired.loss),
+        "loss": None if fired.loss is None else format_number(fired.loss),
         "text": told(fired, flow),
     }

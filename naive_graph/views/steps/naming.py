@@ -12,14 +12,14 @@ from ..assets import in_words
 from ..drawing.scene import READABLE
 from ..drawing.text_metrics import visible
 from .mathml import mathml
-from .recording import Cast
+from .recording import Participants
 
 OMITTED = "…"
 LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
 LONG, DEEP, MANY = 60, 6, 4  # letters of a formula in a title, rules within rules, operands of a rule
 
 
-def title_of(casts: Sequence[Cast]) -> str:
+def title_of(casts: Sequence[Participants]) -> str:
     """The result's name, or its formula shortened."""
     if not casts:
         return "An empty walk"
@@ -28,7 +28,7 @@ def title_of(casts: Sequence[Cast]) -> str:
     return f"{in_words('A walk through')} {names}"
 
 
-def _shortened(cast: Cast, row: int) -> str:
+def _shortened(cast: Participants, row: int) -> str:
     """The formula, as deep as it fits a title."""
     texts = (str(_written(cast, row, deep)) for deep in range(DEEP, 0, -1))
     text = next((text for text in texts if len(text) <= LONG), OMITTED)
@@ -36,7 +36,7 @@ def _shortened(cast: Cast, row: int) -> str:
     return visible(text, LONG) if says else _counted(cast, row)
 
 
-def _counted(cast: Cast, row: int) -> str:
+def _counted(cast: Participants, row: int) -> str:
     """What a long formula is at its top: `a sum of 100 terms (601 nodes)`."""
     size = f"{len(cast.rows):,} nodes"
     while len(inner := [each for each in cast.operands(row) if each not in cast.constants]) == 1:
@@ -53,7 +53,7 @@ def _counted(cast: Cast, row: int) -> str:
     return f"{parts[kind]} ({size})" if kind in parts and terms > MANY else f"a graph of {size}"
 
 
-def _written(cast: Cast, row: int, deep: int) -> Text:
+def _written(cast: Participants, row: int, deep: int) -> Text:
     """A row's formula; a part that lies too deep, or between too many others, is a mark of omission."""
     rule, name = cast.rule(row), cast.then.name(row)
     if rule is None or (name and row not in cast.targets):
@@ -68,7 +68,7 @@ def _written(cast: Cast, row: int, deep: int) -> Text:
     return found
 
 
-def heading_of(casts: Sequence[Cast]) -> str:
+def heading_of(casts: Sequence[Participants]) -> str:
     """The formula of the first graph's result as MathML; empty where it is long, or the graph is gone."""
     cast = next(iter(casts), None)
     if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:

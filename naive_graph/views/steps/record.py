@@ -24,7 +24,7 @@ from ...graph.registry import CURRENT
 from ...graph.run_checks import checked_feed
 from ..drawing.text_metrics import visible
 from .naming import LONG
-from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
+from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Participants, Run, number_of
 from .widgets import Firings, Steps
 
 LARGE = 100_000  # nodes that take more than a second
@@ -53,7 +53,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
-        self.casts: dict[int, Cast] = {}  # by plan
+        self.casts: dict[int, Participants] = {}  # by plan
         self.iteration = 0
         self.leaves: dict[int, float] = {}  # the leaves' values in the last forward sweep
         self.differentiated = False
@@ -102,7 +102,7 @@ class Recorder:
 
     # --- what happens between runs ---
 
-    def note_moves(self, cast: Cast, leaves: Mapping[int, Any]) -> None:
+    def note_moves(self, cast: Participants, leaves: Mapping[int, Any]) -> None:
         """An update: which leaves have other values than in the last forward sweep."""
         now, known = {row: number_of(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
         before = {row: old for row, new in now.items() if repr(old := known.get(row, new)) != repr(new)}
@@ -121,15 +121,15 @@ class Recorder:
             values = {row: cast.tables.value(row) for row in [*self.leaves] if row < len(cast.tables)}
             self.note_moves(cast, {row: value for row, value in values.items() if value is not None})
 
-    def _begin(self, phase: str, cast: Cast) -> Run:
+    def _begin(self, phase: str, cast: Participants) -> Run:
         run = Run(phase, cast, self.iteration)
         self.runs.append(run)
         return run
 
-    def _cast(self, plan: Plan) -> Cast:
+    def _cast(self, plan: Plan) -> Participants:
         known = self.casts.get(id(plan))
         if known is None or known.plan is not plan:
-            known = self.casts[id(plan)] = Cast(CURRENT.tables, plan)
+            known = self.casts[id(plan)] = Participants(CURRENT.tables, plan)
             if self.runs and self.runs[-1].cast.tables is not CURRENT.tables:
                 self.leaves = {}  # a new graph: its rows are other nodes
         return known

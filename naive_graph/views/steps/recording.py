@@ -23,7 +23,7 @@ KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", 
 STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KINDS))
 
 
-class Cast:
+class Participants:
     """The nodes of a plan as they were called when it ran; they can be read after the graph is gone."""
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
@@ -166,7 +166,7 @@ def number_of(value: Any) -> float:
 class Run:
     """One sweep, or one update between sweeps."""
 
-    def __init__(self, phase: str, cast: Cast, iteration: int) -> None:
+    def __init__(self, phase: str, cast: Participants, iteration: int) -> None:
         self.phase = phase
         self.cast = cast
         self.iteration = iteration

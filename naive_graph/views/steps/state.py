@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from .recording import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Cast, Run
+from .recording import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Participants, Run
 
 COMPUTED = (READ, EVALUATED)
 
@@ -20,7 +20,7 @@ class State:
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
     handed: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
-    back: Cast | None = None  # whose reverse sweep this is
+    back: Participants | None = None  # whose reverse sweep this is
 
     @property
     def ready(self) -> list[int]:
