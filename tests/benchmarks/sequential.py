@@ -85,7 +85,7 @@ def learn(seeds):
 
 def draw_curves(found, path):
     """Medians as lines; from the worst seed to the best as bands."""
-    from naive_graph.views.plots.figure import Plot, add_legend, finished, label_axes, look_of, our_style
+    from naive_graph.views.plots.figure import Plot, add_legend, finish_figure, label_axes, look_of, our_style
 
     with our_style():
         figure = Plot(figsize=(7.0, 4.2), layout="constrained")
@@ -98,7 +98,7 @@ def draw_curves(found, path):
         panel.axhline(95, color="#666666", linestyle=":", linewidth=1.0)
         label_axes(panel, "epoch", "right on the test, %")
         add_legend(figure, lines, list(found))
-        finished(figure, "", path)
+        finish_figure(figure, "", path)
 
 
 def pipeline(plot=None):
@@ -213,7 +213,7 @@ def write_table(rows):
 
 def draw_scaling(drawn, path):
     """Throughput, as a multiple of one worker's, and memory, by the number of workers."""
-    from naive_graph.views.plots.figure import Plot, add_legend, finished, label_axes, look_of, our_style
+    from naive_graph.views.plots.figure import Plot, add_legend, finish_figure, label_axes, look_of, our_style
 
     with our_style():
         figure = Plot(figsize=(9.0, 4.2), layout="constrained")
@@ -234,7 +234,7 @@ def draw_scaling(drawn, path):
         label_axes(speed, "workers", "speed-up: simulated, and measured")
         label_axes(memory, "workers", "weights in both buffers and sums, MB")
         add_legend(figure, lines, [*drawn, *MARKS])
-        finished(figure, "", path)
+        finish_figure(figure, "", path)
 
 
 def beside_torch():

@@ -3,8 +3,8 @@
 import xml.etree.ElementTree as ElementTree
 
 from naive_graph import Variable
-from naive_graph.views.drawing.layout import laid_out
-from naive_graph.views.drawing.svg import inked
+from naive_graph.views.drawing.layout import lay_out_one_way
+from naive_graph.views.drawing.svg import render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = [
@@ -37,7 +37,7 @@ def both(drawn):
 
 def drawn_in(drawn, direction, flat=False):
     """The picture in one way."""
-    return inked(laid_out(drawn.scene, direction, flat), drawn.alt())
+    return render_svg(lay_out_one_way(drawn.scene, direction, flat), drawn.alt())
 
 
 def minimum_problem():

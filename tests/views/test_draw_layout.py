@@ -11,7 +11,7 @@ from measured import Measured
 from pictures import SVG, drawn_in, groups
 
 from naive_graph import Graph, Variable, draw, scope
-from naive_graph.views.drawing.layout import WINDOW, laid_out
+from naive_graph.views.drawing.layout import WINDOW, lay_out_one_way
 from naive_graph.views.drawing.text_metrics import text_width, visible
 from naive_graph.views.theme import SMALL
 
@@ -152,7 +152,7 @@ def test_operands_whose_order_matters_arrive_in_written_order(order, direction, 
 def test_the_way_that_shows_most_is_taken_unless_one_is_asked_for():
     y = horner()
     picture = draw(y)
-    shown = {way: laid_out(picture.scene, *way).seen() for way in (("LR", False), ("TB", False), ("TB", True))}
+    shown = {way: lay_out_one_way(picture.scene, *way).seen() for way in (("LR", False), ("TB", False), ("TB", True))}
     assert picture.laid.seen() >= max(shown.values()) - 0.05 and (picture.direction, picture.laid.flat) == ("TB", True)
     assert {draw(y, direction=each).direction for each in DIRECTIONS} == set(DIRECTIONS)
     small = draw(Variable(3.0) * 2.0).laid

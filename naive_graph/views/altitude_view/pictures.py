@@ -9,7 +9,7 @@ from ...tensor.base import TensorNode
 from ..drawing.dot import dot_text
 from ..drawing.flows import flow_scene
 from ..drawing.scene import Scene, Wishes
-from ..drawing.svg import unplaced
+from ..drawing.svg import render_unplaced_svg
 from ..drawing.tensors import Drawn
 from ..steps.packing import undressed
 
@@ -40,7 +40,7 @@ class LayerDrawn(Drawn):
 
 def packed_scene(scene: Scene) -> dict[str, str]:
     """A picture for a page to lay out."""
-    return {"svg": undressed(unplaced(scene, "")), "dot": dot_text(scene, "LR")}
+    return {"svg": undressed(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
 
 
 def tensors_picture(

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...errors import DrawingError
-from .scene import READABLE, Arrow, Box, Scene, Wishes, bundled
+from .scene import READABLE, Arrow, Box, Scene, Wishes, bundle_arrows
 from .text_metrics import visible
 
 TINTS = ("variable", "placeholder", "scope", "constant")  # of workers, in turns; their numbers are written, too
@@ -83,7 +83,7 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
             described.arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
         elif ends[0] != ends[1]:
             bundles[ends] += 1
-    described.arrows += bundled(bundles)
+    described.arrows += bundle_arrows(bundles)
     return described
 
 

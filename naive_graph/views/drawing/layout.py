@@ -39,7 +39,7 @@ class Page:
         return min(1.0, window[0] / scale / self.wide) * min(1.0, window[1] / scale / self.high)
 
 
-def paged(scene: Scene, direction: str | None = None) -> Page:
+def lay_out(scene: Scene, direction: str | None = None) -> Page:
     """Lay a scene out: in the direction that is asked for, or else in the one that shows most of it.
 
     Raises TooMuch if dot would take too long.
@@ -49,7 +49,7 @@ def paged(scene: Scene, direction: str | None = None) -> Page:
     ways = [(direction, flat) for flat in (False, True)] if direction else [*WAYS]
     best: Page | None = None
     for way in ways[::2] if len(scene.boxes) > MANY else ways:
-        page = laid_out(scene, *way)
+        page = lay_out_one_way(scene, *way)
         if best is None or page.seen() > best.seen() + 0.01:
             best = page
         if best.seen() == 1.0:
@@ -58,7 +58,7 @@ def paged(scene: Scene, direction: str | None = None) -> Page:
     return best
 
 
-def laid_out(scene: Scene, direction: str, flat: bool = False) -> Page:
+def lay_out_one_way(scene: Scene, direction: str, flat: bool = False) -> Page:
     """Lay a scene out in one way: with frames drawn around what dot put together, or else kept together by dot."""
     text = dot_text(scene, direction, flat)
     if scene.scope_names:

@@ -23,11 +23,11 @@ from ..csp import policy
 from ..theme import LEAST, SMALL, page_style
 from .dot import dot_text
 from .engine import TooMuch, packed_code, places
-from .layout import Page, paged
+from .layout import Page, lay_out
 from .live_graph import Alive
 from .raster import pdf_of, png_of
 from .scene import Scene, with_room
-from .svg import inked, unplaced
+from .svg import render_svg, render_unplaced_svg
 
 NARROW = 700  # pixels, of a notebook's column
 FORMS = (".svg", ".png", ".pdf", ".dot", ".html")
@@ -59,7 +59,7 @@ class Picture(Suggesting):
     def laid(self) -> Page:
         """The picture with its places; folded further, which is said, if dot would take too long."""
         try:
-            return paged(self.scene, self.wished)
+            return lay_out(self.scene, self.wished)
         except TooMuch as error:
             full, reason = len(self.scene.boxes), str(error)
         for make in self.fewer:
@@ -67,7 +67,7 @@ class Picture(Suggesting):
                 if (scene := make()) is not None and len(scene.boxes) < full:
                     said = f"{full:,} boxes would take dot more than some seconds: here are fewer."
                     scene = replace(scene, title=self.scene.title, caption=f"{said} {scene.caption}".strip())
-                    page = paged(scene, self.wished)
+                    page = lay_out(scene, self.wished)
                     self.scene = scene
                     return page
         raise DrawingError(f"{reason} Show less: draw(..., most=100), or fold scopes with fold=True.")
@@ -84,7 +84,7 @@ class Picture(Suggesting):
         Raises MissingToolError where no Graphviz is at hand.
         """
         page = self.laid  # it may be of another scene
-        return inked(page, self.alt())
+        return render_svg(page, self.alt())
 
     @cached_property
     def png(self) -> bytes:
@@ -149,7 +149,7 @@ class Picture(Suggesting):
         if self.whole is None:
             return ""
         whole = replace(self.whole, title=self.scene.title, caption="")
-        drawn = unplaced(whole, Picture(whole).alt())
+        drawn = render_unplaced_svg(whole, Picture(whole).alt())
         return f'<template data-dot="{escape(dot_text(whole, "LR"))}">{drawn}</template>'
 
     @property

@@ -298,7 +298,7 @@ def stubs(described: Scene) -> list[Box]:
     return [Box(each.source, "rest", ["..."], around[each.target]) for each in begun]
 
 
-def bundled(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
+def bundle_arrows(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
     """One arrow for several alike."""
     return [
         Arrow(f"bundle-{source}-{target}", source, target, f"{count:,}×" if count > 1 else "")
@@ -378,7 +378,7 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
                     source != target and not (source.startswith("row-") and target.startswith("row-"))
                 ):
                     bundles[source, target] += 1
-    return arrows + bundled(bundles)
+    return arrows + bundle_arrows(bundles)
 
 
 def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:

@@ -81,7 +81,7 @@ def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
         if loop is None:
             return None
         start, period, count = loop
-        parts = rolled(parts, start, period, count, len(counts))
+        parts = roll_loop(parts, start, period, count, len(counts))
         counts.append(count)
 
 
@@ -193,7 +193,7 @@ def _carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) 
     return found
 
 
-def rolled(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
+def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
     """The parts with a loop drawn once: its last pass stands for all, in a frame of this number."""
     last, end = start + period * (count - 1), start + period * count
     carried = list(_carried(parts, start, period, count))

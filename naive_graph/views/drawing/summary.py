@@ -52,7 +52,7 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     return described
 
 
-def summarized(whole: Scene, key: Callable[[Box], Hashable], most: int = SCREENFUL) -> Scene | None:
+def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SCREENFUL) -> Scene | None:
     """A scene in at most so many boxes; None where that is not to be had. key: what boxes that are alike share.
 
     Boxes come after those that feed them.

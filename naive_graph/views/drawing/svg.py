@@ -16,7 +16,7 @@ from .text_metrics import text_width
 DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"', "solid": ""}
 
 
-def inked(page: Page, said: str) -> str:
+def render_svg(page: Page, said: str) -> str:
     """The page as SVG text; said: the picture in a sentence. Frames and boxes come last: no arrow runs over a text."""
     scene, boxes = page.scene, {box.id: box for box in page.scene.boxes}
     around = {name: box.scope[:depth] for box in scene.boxes for depth, name in enumerate(box.scope)}
@@ -130,6 +130,6 @@ def _title(said: str) -> str:
     return f"<title>{escape(said, quote=False)}</title>"
 
 
-def unplaced(scene: Scene, said: str) -> str:
+def render_unplaced_svg(scene: Scene, said: str) -> str:
     """The scene as SVG that a page lays out: all that is drawn, and no place."""
-    return inked(Page(scene, "LR", False, 1, 1), said)
+    return render_svg(Page(scene, "LR", False, 1, 1), said)

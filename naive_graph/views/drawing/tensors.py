@@ -34,13 +34,13 @@ from .scene import (
     Box,
     Scene,
     Wishes,
-    bundled,
+    bundle_arrows,
     nearest_first,
     node_arrows,
     node_box,
     scope_box,
 )
-from .summary import stem, summarized
+from .summary import stem, summarize_scene
 from .text_metrics import rounded, visible
 
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
@@ -247,7 +247,7 @@ class Drawn:
                         bundles[start, target] += 1
                         continue
                     arrows.append(Arrow(f"edge-{start}-{target}-{place}-{position}", start, target, "", at))
-        return arrows + bundled(bundles)
+        return arrows + bundle_arrows(bundles)
 
     def _into_scalar(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
         """The arrows from scalars that are shown; those from tensors are counted."""
@@ -271,7 +271,7 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     for most in (FEW, SCREENFUL):
         if len(found.boxes) <= most:
             return found
-        summary = summarized(found, _made_by, most)
+        summary = summarize_scene(found, _made_by, most)
         if summary is not None:
             return summary
     return _described(results, replace(wishes, most=SCREENFUL), opened)

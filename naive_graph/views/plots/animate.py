@@ -49,12 +49,12 @@ def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any,
     """Write the film that `History.animate` promises."""
     target = file_of(path, "A film", [".gif", ".html"], HistoryError)
     stage = set_stage(history, f, x, y)
-    moments = [Frame(at, _said(stage, f.name or "f", at)) for at in chosen(len(stage.spots), frames)]
+    moments = [Frame(at, _said(stage, f.name or "f", at)) for at in choose_frames(len(stage.spots), frames)]
     write_whole(target, (_gif if target.suffix.lower() == ".gif" else _page)(stage, moments))
     return target
 
 
-def chosen(steps: int, frames: int) -> list[int]:
+def choose_frames(steps: int, frames: int) -> list[int]:
     """So many of the steps at most, evenly spaced, with the first and the last."""
     if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
         raise HistoryError(f"A film has at least 1 frame, not {shortened(frames)}.")

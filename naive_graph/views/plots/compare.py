@@ -16,7 +16,7 @@ from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
 from ..drawing.picture import file_of, write_whole
 from ..theme import LIGHT, LINE, SERIES, format_number
-from .animate import chosen, film
+from .animate import choose_frames, film
 from .figure import (
     KEY,
     POINT,
@@ -28,7 +28,7 @@ from .figure import (
     columns_of,
     explain,
     finish_axes,
-    finished,
+    finish_figure,
     fitted,
     label_axes,
     look_of,
@@ -114,7 +114,7 @@ class Comparison:
         if ax is not None:
             return self._plot_into(ax, title)
         with our_style():
-            return finished(self._drawn(figsize)[0].figure, title, save)
+            return finish_figure(self._drawn(figsize)[0].figure, title, save)
 
     @property
     def figure(self) -> Plot:
@@ -145,7 +145,7 @@ class Comparison:
                     height.set_data(*zip(*enumerate(each.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
-            write_whole(target, film(stage, [*walks, *heights, title], chosen(longest, frames), show))
+            write_whole(target, film(stage, [*walks, *heights, title], choose_frames(longest, frames), show))
         return target
 
     def _drawn(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:

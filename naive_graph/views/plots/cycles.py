@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Legend, Plot, Save, draw_panel, dressed, hatched, label_axes
+from .figure import Legend, Plot, Save, draw_panel, fill_style, label_axes, legend_patch
 
 # isort: split
 from itertools import product
@@ -111,7 +111,7 @@ def _read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str
 def _draw_cell(panel: Any, at: Any, iteration: int, said: str, colour: str, hatch: str, clean: bool) -> None:
     across, down = at
     place = (across - 0.46, down - 0.44), 0.92, 0.88
-    panel.add_patch(Rectangle(*place, **dressed(colour, hatch), linewidth=0.5))
+    panel.add_patch(Rectangle(*place, **fill_style(colour, hatch), linewidth=0.5))
     if clean:
         panel.add_patch(Rectangle(*place, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
     # No hatching behind digits.
@@ -133,5 +133,5 @@ def _legend(used: Any, group_size: int | None) -> Legend:
     kinds = {each: look for each, look in words.items() if each in used}
     frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
     triangle = Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle="")
-    handles = [*(hatched(each, hatch) for each, (hatch, _) in kinds.items()), frame, triangle]
+    handles = [*(legend_patch(each, hatch) for each, (hatch, _) in kinds.items()), frame, triangle]
     return handles, [*(said for _, said in kinds.values()), "clean iteration", "writes that version"]

@@ -6,7 +6,7 @@ A page moves through its moments; where there is none, some of them stand side b
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, finished, fitted, label_axes, new_plot, our_style
+from .figure import WIDE, Plot, Recorded, Save, finish_figure, fitted, label_axes, new_plot, our_style
 
 # isort: split
 import base64
@@ -25,7 +25,7 @@ from ...core.progress import progress
 from ...errors import HistoryError
 from ..assets import in_words, packed
 from ..theme import COLD, LIGHT, SERIES, WARM, format_number, heatmap_color, page_style
-from .animate import chosen
+from .animate import choose_frames
 from .interactive_path import Living
 from .surface import LARGEST
 
@@ -170,7 +170,7 @@ def film_of(
         raise HistoryError("There is nothing to film: this history is empty. Record what it answers by at each step.")
     plane, name = _plane(answer, points), series or history.names[0]
     recorded = history[name]  # refuses a name that is not there
-    steps = progress(chosen(len(recorded), frames), label="frames")
+    steps = progress(choose_frames(len(recorded), frames), label="frames")
     moments = [_moment(history, answer, plane, name, at) for at in steps]
     most = max((float(np.nanmax(abs(each.answers), initial=0.0)) for each in moments), default=0.0) or 1.0
     with our_style():
@@ -182,7 +182,7 @@ def film_of(
         ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
         figure = _stills(plane, moments, most)
         figure.trail = Film(ground, (upper, lower), plane, moments, most, recorded)
-        return finished(figure, title, save)
+        return finish_figure(figure, title, save)
 
 
 def _plane(answer: Answer, points: Sequence[Any]) -> Plane:

@@ -89,7 +89,7 @@ NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  
 def new_plot(size: tuple[float, float], figsize: tuple[float, float] | None = None) -> Plot:
     """An empty figure, so many inches wide and high; pyplot knows it where it has windows to show it in.
 
-    figsize: what a user asked for, which `finished` holds to; our own size grows with legend and title.
+    figsize: what a user asked for, which `finish_figure` holds to; our own size grows with legend and title.
     """
     size = figsize or size
     made = _new_figure(size)
@@ -273,14 +273,14 @@ def explain(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: i
         text_shown.set_parse_math(False)
 
 
-def dressed(colour: str, hatch: str) -> dict[str, Any]:
+def fill_style(colour: str, hatch: str) -> dict[str, Any]:
     """How a bar or a cell of this colour of `look` is filled; hatching, so that colour is not its only sign."""
     return {"facecolor": LIGHT[f"{colour}-ground"], "edgecolor": LIGHT[colour], "hatch": hatch}
 
 
-def hatched(colour: str, hatch: str) -> Patch:
+def legend_patch(colour: str, hatch: str) -> Patch:
     """A kind of bar or cell as a legend shows it."""
-    return Patch(**dressed(colour, hatch))
+    return Patch(**fill_style(colour, hatch))
 
 
 def fitted(text: str, wide: float, size: float = TEXT) -> str:
@@ -297,7 +297,7 @@ def fitted(text: str, wide: float, size: float = TEXT) -> str:
     return short
 
 
-def finished(figure: Plot, title: str, save: Save) -> Plot:
+def finish_figure(figure: Plot, title: str, save: Save) -> Plot:
     """The figure with its title, saved if asked for."""
     wrapped, size = fill(title, int(100 * figure.get_figwidth() / (0.66 * TITLE))), POINT * TITLE
     if title and figure.legends:  # matplotlib would draw a title of the figure over the legend
@@ -328,7 +328,7 @@ def draw_panel(
         handles, texts = draw(figure.subplots())
         if handles:
             add_legend(figure, handles, texts)
-        return finished(figure, title, save)
+        return finish_figure(figure, title, save)
 
 
 def finish_axes(ax: Any, legend: Legend, title: str) -> Any:

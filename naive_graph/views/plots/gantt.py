@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import WIDE, Legend, Save, draw_panel, dressed, hatched, label_axes
+from .figure import WIDE, Legend, Save, draw_panel, fill_style, label_axes, legend_patch
 
 # isort: split
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def _draw_rows(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], pan
     panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
     panel.grid(visible=False)
     label_axes(panel, f"{named} since the run began", "")
-    return [hatched(colour, hatch) for colour, hatch, _ in looks], [word for _, _, word in looks]
+    return [legend_patch(colour, hatch) for colour, hatch, _ in looks], [word for _, _, word in looks]
 
 
 def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
@@ -80,7 +80,7 @@ def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
         mine, (colour, hatch, _) = [bar for bar in bars if bar.operator.startswith(kind)], look
         found += [look] * bool(mine)
         for wide in (True, False):
-            dress = dressed(colour, hatch) if wide else {"color": LIGHT[colour]}
+            dress = fill_style(colour, hatch) if wide else {"color": LIGHT[colour]}
             for worker in {bar.worker for bar in mine}:
                 those = [bar for bar in mine if bar.worker == worker and _is_wide(bar, seconds) is wide]
                 spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in those]
@@ -130,5 +130,5 @@ def _draw_bar(panel: Any, run: TaskRun, bar: TaskBar, unit: float) -> None:
     if not _is_wide(bar, run.seconds):
         panel.barh(bar.worker, wide, HIGH, start, color=LIGHT[colour], linewidth=1.0)
         return
-    panel.barh(bar.worker, wide, HIGH, start, **dressed(colour, hatch), linewidth=0.5)
+    panel.barh(bar.worker, wide, HIGH, start, **fill_style(colour, hatch), linewidth=0.5)
     _write_into(panel, bar, run.graph.label(bar.task), unit, run.seconds, colour)

@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import DrawingError
 from ...graph.report import Report
 from ..theme import LIGHT, SERIES, format_number
-from .figure import Plot, finished, fitted, label_axes, new_plot, our_style
+from .figure import Plot, finish_figure, fitted, label_axes, new_plot, our_style
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 
@@ -38,4 +38,4 @@ def plot_check(report: Report, title: str = "") -> Plot:
         panel.invert_yaxis()
         label_axes(panel, "relative error (dashed: the tolerance)", "")
         said = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
-        return finished(figure, title or said, None)
+        return finish_figure(figure, title or said, None)

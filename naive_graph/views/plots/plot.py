@@ -15,7 +15,7 @@ from .figure import (
     Save,
     add_legend,
     finish_axes,
-    finished,
+    finish_figure,
     fitted,
     label_axes,
     look_of,
@@ -52,7 +52,7 @@ def plot_histories(
             panel.set_title(fitted(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
         panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         _explain(figure, drawn, titles, crosses, log)
-        return finished(figure, title, save)
+        return finish_figure(figure, title, save)
 
 
 def _plot_into(

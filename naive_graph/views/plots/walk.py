@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Recorded, Save, add_legend, finish_axes, finished, fitted, label_axes, new_plot, our_style
+from .figure import (
+    WIDE,
+    Recorded,
+    Save,
+    add_legend,
+    finish_axes,
+    finish_figure,
+    fitted,
+    label_axes,
+    new_plot,
+    our_style,
+)
 
 # isort: split
 import math
@@ -84,7 +95,7 @@ def plot_walk(
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
         stage.figure.trail = trail_of(stage.panel, f, [x] if y is None else [x, y], stage.walk.points)
-        return finished(stage.figure, title, save)
+        return finish_figure(stage.figure, title, save)
 
 
 def set_stage(

@@ -25,7 +25,7 @@ from ..drawing.draw import LARGEST
 from ..drawing.picture import Picture
 from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, Wishes, sign, with_numbers
 from ..drawing.summary import summary_scene
-from ..drawing.svg import unplaced
+from ..drawing.svg import render_unplaced_svg
 from . import describe
 from .landscape import VALUED, surface_of
 from .live_bundle import live_script
@@ -199,7 +199,7 @@ class Columns:
             return None
         if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
             scene = cast.scene()
-            return {"svg": with_room(unplaced(scene, "")), "dot": dot_text(scene, "LR")}
+            return {"svg": with_room(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
         alike = (
             summary_scene(cast.tables, sorted(cast.rows), Wishes(False, False)) if len(cast.rows) <= LARGEST else None
         )
@@ -212,7 +212,7 @@ class Columns:
         ends = ((f"alike-{number[each.source]}", f"alike-{number[each.target]}", each) for each in alike.arrows)
         alike.arrows = [replace(each, source=source, target=target) for source, target, each in ends]
         alike.caption = ""
-        drawn = {"svg": undressed(unplaced(alike, "")), "dot": dot_text(alike, "LR")}
+        drawn = {"svg": undressed(render_unplaced_svg(alike, "")), "dot": dot_text(alike, "LR")}
         return {**drawn, "boxes": self.packed.add(boxes)}
 
 

@@ -13,7 +13,7 @@ from ..drawing.dot import dot_text
 from ..drawing.draw import draw
 from ..drawing.flows import layers_of
 from ..drawing.names import ordinal
-from ..drawing.svg import unplaced
+from ..drawing.svg import render_unplaced_svg
 from ..theme import format_number
 from .naming import LONG
 from .packing import Packed, PackedWalk, undressed
@@ -169,7 +169,7 @@ class FiringLog(Sequence[FiringStep]):
                 "pops": {name: self._pops(name) for name in self.flow.streams},
                 "fired": [_fired(each, self.flow) for each in self.fired],
             },
-            "drawing": {"svg": undressed(unplaced(scene, "")), "dot": dot_text(scene, "LR")},
+            "drawing": {"svg": undressed(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
         }
         return PackedWalk(Packed().blob(header), str(header["title"]), len(self), picture)
