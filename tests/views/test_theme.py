@@ -10,24 +10,24 @@ TEXTS = ["ink", "soft", "gradient", "now", "queued", "wrong", "right"]
 GROUNDS = ["ground", "panel", "mark", *(name for name in theme.COLOURS if name.endswith("-ground"))]
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("colours", THEMES)
 @pytest.mark.parametrize("ground", GROUNDS)
-def test_every_text_can_be_read_on_every_ground(theme, ground):
-    assert min(theme.contrast(theme[text], theme[ground]) for text in TEXTS) >= 4.5
+def test_every_text_can_be_read_on_every_ground(colours, ground):
+    assert min(theme.contrast(colours[text], colours[ground]) for text in TEXTS) >= 4.5
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_an_outline_can_be_seen_on_both_its_sides(theme):
+@pytest.mark.parametrize("colours", THEMES)
+def test_an_outline_can_be_seen_on_both_its_sides(colours):
     for kind in theme.LOOKS.values():
         if kind.colour in theme:
-            assert theme.contrast(theme[kind.colour], theme["ground"]) >= 3
-            assert theme.contrast(theme[kind.colour], theme[f"{kind.colour}-ground"]) >= 3
+            assert theme.contrast(colours[kind.colour], colours["ground"]) >= 3
+            assert theme.contrast(colours[kind.colour], colours[f"{kind.colour}-ground"]) >= 3
 
 
-@pytest.mark.parametrize(("theme", "place"), [(theme.LIGHT, 0), (theme.DARK, 1)])
-def test_numbers_can_be_read_in_every_cell_of_a_heat_map(theme, place):
+@pytest.mark.parametrize(("colours", "place"), [(theme.LIGHT, 0), (theme.DARK, 1)])
+def test_numbers_can_be_read_in_every_cell_of_a_heat_map(colours, place):
     cells = [theme.heatmap_color(step / theme.HEATS)[place] for step in range(-theme.HEATS, theme.HEATS + 1)]
-    assert min(theme.contrast(theme["ink"], cell) for cell in cells) >= 4.5
+    assert min(theme.contrast(colours["ink"], cell) for cell in cells) >= 4.5
 
 
 @pytest.mark.parametrize("place", [0, 1])
