@@ -19,7 +19,7 @@ def test_every_text_can_be_read_on_every_ground(colours, ground):
 @pytest.mark.parametrize("colours", THEMES)
 def test_an_outline_can_be_seen_on_both_its_sides(colours):
     for kind in theme.LOOKS.values():
-        if kind.colour in theme:
+        if kind.colour in colours:
             assert theme.contrast(colours[kind.colour], colours["ground"]) >= 3
             assert theme.contrast(colours[kind.colour], colours[f"{kind.colour}-ground"]) >= 3
 
