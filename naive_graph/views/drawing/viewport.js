@@ -292,7 +292,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   const onScreen = (box) => { const [x, y] = middle(box), [left, top] = shift(); return [x * scale + left - view.scrollLeft, y * scale + top - view.scrollTop]; };
   const whole = () => Math.min(view.clientWidth / wide, view.clientHeight / high);
   const least = svg.querySelector(".cell text") ? SMALL : TEXT;  // the smallest text, names of frames aside
-  const ease = () => (view.clientWidth < NARROW ? LEAST : READ);
+  const ease = () => (view.clientWidth < NARROW ? LEAST + 0.15 : READ);  // whole pixels may take a little of it
   const readable = () => least * scale > ease() - 0.1;
   function grow(next = scale) {
     scale = within(0.02, next, 4);
