@@ -82,7 +82,8 @@ def test_what_is_to_be_installed_is_an_extra_that_exists_and_no_package_of_an_in
     places = [*(ROOT / "naive_graph").rglob("*.py"), *(ROOT / "lessons").rglob("*.md"), ROOT / "README.md"]
     told = re.findall(r"pip install ([^`\n]*)", "\n".join(each.read_text(encoding="utf-8") for each in places))
     ours = re.compile(
-        r"""(?:-e )?\\?"(?:naive-graph|\.|naive_graph-[0-9.]+-py3-none-any\.whl|{})\[([a-z,{}]+)\]|\.["\s]"""
+        r"""(?:-e )?\\?"(?:naive-graph|\.|naive_graph-[0-9.]+-py3-none-any\.whl|\$\(ls .*\.whl\)|{})"""
+        r"""\[([a-z,{}]+)\]|\.["\s]|\./naive_graph-[0-9.]+-py3-none-any\.whl"""
     )
     others = ("torch onnxscript", "skl2onnx")  # with which a learner writes a file of their own
     told = [each for each in told if not each.startswith(others)]

@@ -8,6 +8,7 @@ from hashlib import sha256
 from html import escape
 from typing import Any
 
+from ..core.number import shortened
 from ..errors import LessonError
 from ..graph.graph import Graph
 from .cases import ExerciseCase
@@ -63,18 +64,24 @@ class Verdict:
         return f'<pre style="white-space:pre-wrap">{escape(repr(self))}</pre>{self.drawn()}'
 
 
+def text_of(name: object) -> str:
+    """A name or a number as text, whatever it is: Python does not print a number of thousands of digits."""
+    return name if isinstance(name, str) else shortened(name)
+
+
 def exercise_named(name: str) -> Exercise:
     """The exercise of that name or number."""
-    wished = OLD_EXERCISES.get(str(name), str(name))
+    text = text_of(name)
+    wished = OLD_EXERCISES.get(text, text)
     for exercise in ALL_EXERCISES:
         if wished in (exercise.name, exercise.number):
             return exercise
     own = {file.stem: file for file in on_the_shelves()}
-    if str(name) in own:
-        return own_exercise(own[str(name)])
-    near = get_close_matches(str(name), [*own, *(each.name for each in EXERCISES)], 1, 0.5)
+    if text in own:
+        return own_exercise(own[text])
+    near = get_close_matches(text, [*own, *(each.name for each in EXERCISES)], 1, 0.5)
     meant = f" Did you mean {near[0]!r}?" if near else ' Give its name first: check("kahn", kahn).' * callable(name)
-    raise LessonError(f"There is no exercise {name!r}.{meant} progress() lists all of them.")
+    raise LessonError(f"There is no exercise {shortened(name)}.{meant} progress() lists all of them.")
 
 
 def judge(name: str, answer: Any) -> Verdict:

@@ -17,7 +17,7 @@ from ..graph.nodes import Node
 from .answers import calls
 from .custom_exercises import is_judged_later
 from .exercises import ALL_EXERCISES
-from .judging import Verdict, exercise_named, judge
+from .judging import Verdict, exercise_named, judge, text_of
 from .language import told
 from .lessons import OLD_PREDICTIONS
 from .misconceptions import Mistake
@@ -51,7 +51,7 @@ def check(name: str, answer: Any = ...) -> Verdict:
     if answer is ...:
         named = exercise_named(name).name  # of a function it says that its name comes first
         raise LessonError(f'What is to be checked stands behind its name: check("{named}", {named}).')
-    if is_judged_later(str(name)):
+    if is_judged_later(text_of(name)):
         return Verdict(False, f"{name} has no check here: it is judged when you have handed it in.")
     verdict = judge(name, answer)
     note(exercise_named(name).name, tried=True, passed=verdict.passed)
@@ -149,10 +149,10 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
     Put your guess in the place of the dots, and run this cell again.
     """
     if unnamed:
-        raise LessonError(f"A guess has a name: {_asking(_existing(str(number)))}.")
-    verdict = foretold(str(number), guesses)
+        raise LessonError(f"A guess has a name: {_asking(_existing(text_of(number)))}.")
+    verdict = foretold(text_of(number), guesses)
     if ... not in guesses.values():
-        note(f"predict {current_number(str(number))}", tried=True, passed=verdict.passed)
+        note(f"predict {current_number(text_of(number))}", tried=True, passed=verdict.passed)
     return verdict
 
 

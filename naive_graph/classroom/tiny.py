@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 from ..core.files import write_whole
 from ..errors import LessonError
 from .exercise import Exercise, texts
-from .exercises.tiny import TINY, tiny_text
+from .exercises.tiny import TINY, TinyPart, tiny_text
 from .judging import Verdict, verdict
 from .language import told
 from .notebook import SaidText, note
@@ -100,7 +100,7 @@ def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Ver
             return
 
 
-def _verdict(part: Exercise, code: CodeType, path: Path) -> Verdict:
+def _verdict(part: TinyPart, code: CodeType, path: Path) -> Verdict:
     missing = [name for name in texts()[part.name].get("names", []) if name not in code.co_names]
     if missing:
         told = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
@@ -112,7 +112,7 @@ def _verdict(part: Exercise, code: CodeType, path: Path) -> Verdict:
     return verdict(replace(part, own_order=_own_order(part, path)), ask(part, code))
 
 
-def _own_order(part: Exercise, path: Path) -> str:
+def _own_order(part: TinyPart, path: Path) -> str:
     """The learner's own `order` as text, for a part that comes after it; empty where there is none."""
     text = path.read_text(encoding="utf-8")
     found = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == "order"]

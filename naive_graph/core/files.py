@@ -58,8 +58,9 @@ def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
     'model.npz'
     """
     try:
-        if "\0" not in str(path):
-            return Path(path)
+        found = Path(path)
+        if "\0" not in str(found):
+            return found
         raise TypeError
     except TypeError:
         raise failure(f"A file is named by a path such as 'folder/name', not by {shortened(path)}.") from None

@@ -31,8 +31,8 @@ def _numpys(name: str) -> Callable[..., Any]:
 
 
 def _over_a_batch(name: str) -> Callable[..., Any]:
-    def method(self: Any, **wishes: Any) -> Any:
-        if wishes:  # NumPy's function of the name calls the method, with wishes of its own
+    def method(self: Any, *others: Any, **wishes: Any) -> Any:
+        if others or wishes:  # NumPy's function of the name calls the method, with wishes of its own
             raise OperandError(
                 f"A node's {name} is over the samples of a batch: write {name}(x). "
                 f"NumPy's takes a list of nodes: np.{name}([x, y])."

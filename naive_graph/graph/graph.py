@@ -328,6 +328,7 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     @contextmanager
+    @explains
     def scratch(cls) -> Iterator[None]:
         """An empty graph for a while; the old one comes back after, untouched.
 

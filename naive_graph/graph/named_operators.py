@@ -6,6 +6,7 @@ Whatever they are given, the result is a node: numbers become Constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import softmax
@@ -158,7 +159,11 @@ def method_of(rule: Rule) -> Any:
 
 
 def _method_composed(composition: Callable[..., Any]) -> Any:
+    needed = sum(each.default is each.empty for each in signature(composition).parameters.values())
+
     def method(cls: type[ByName], x: Any, *properties: Any, **named: Any) -> Any:
+        if needed > 1 + len(properties) + len(named):  # before a number becomes a node
+            return composition(x, *properties, **named)
         return composition(_operand(x), *properties, **named)
 
     method.__name__, method.__doc__ = composition.__name__, composition.__doc__

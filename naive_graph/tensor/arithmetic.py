@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import number
+from ..core.number import number, shortened
 from ..core.rules import Rule
 from ..errors import PlaceError, ShapeError
 from ..graph.nodes import Node
@@ -153,7 +153,7 @@ def broadcast(node: TensorNode, shape: Sequence[int]) -> TensorNode:
     if shape == node.shape:
         return node
     if _common(node.shape, shape) != shape:
-        raise ShapeError(f"{node.label} cannot be spread to shape {shape}.")
+        raise ShapeError(f"{node.label} cannot be spread to shape {shortened(shape)}.")
     source, ids = _aligned(node, shape)
     dst = [each if each in ids else -each for each in range(1, len(shape) + 1)]
     return TransformNode(dst, ids, source, shape=shape)

@@ -30,7 +30,7 @@ from ..core.guesses import Suggesting
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
 from ..graph.registry import CURRENT
-from ..tensor.base import names_in
+from ..tensor.base import TensorNode, names_in
 from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
 from .archive import Shapes, check_name, filed, read, write
@@ -139,7 +139,7 @@ class Model(Suggesting, Decaying):
             f"The model has no parameter {name!r}, and no tensor that is made of one has this name. It has: {known}."
         )
 
-    def _owns(self, node: tensors.TensorNode) -> bool:
+    def _owns(self, node: TensorNode) -> bool:
         """Whether the tensor reads a parameter of this model."""
         return isinstance(node, ParameterLeaf) and any(node.source is each for each in self.parameters)
 

@@ -95,14 +95,14 @@ class TinyPart(Exercise):
         return _code(self.before + self.own_order * bool(mistakes) + self.changed(mistakes))
 
 
-def _part(name: str, text: str, before: str = "") -> Exercise:
+def _part(name: str, text: str, before: str = "") -> TinyPart:
     def solve(program: str) -> Any: ...
 
     solve.__name__ = name
     return TinyPart(solve, lambda: map(_case, _programs(name)), call=run_tiny, text=text, before=before)
 
 
-def _of_lesson(name: str, lesson: int) -> Exercise:
+def _of_lesson(name: str, lesson: int) -> TinyPart:
     before, mark, text = tiny_text(lesson).rpartition(MARK)
     return _part(name, mark + text, before)
 

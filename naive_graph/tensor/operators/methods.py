@@ -64,7 +64,7 @@ def arg(node: TensorNode, place: int = 0) -> Any:
     if not isinstance(place, int):
         raise NodeError(f"An operand is asked for by a whole number, not {shortened(place)}.")
     if not -len(found) <= place < len(found):
-        raise NodeError(f"{node.label} has no operand {place}: it has {len(found)}.")
+        raise NodeError(f"{node.label} has no operand {shortened(place)}: it has {len(found)}.")
     return found[place]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...core.number import number
+from ...core.number import number, shortened
 from ...errors import NaiveGraphError
 from ..base import TensorNode
 from ..nodes import LeafNode, LeafType
@@ -121,7 +121,7 @@ def one_of(*choices: Any) -> Kind:
                 return each
         raise Wrong
 
-    return Kind(f"one of {', '.join(map(repr, choices))}", take)
+    return Kind(f"one of {', '.join(map(shortened, choices))}", take)
 
 
 def several(count: int, least: int) -> Kind:

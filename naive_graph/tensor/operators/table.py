@@ -39,7 +39,7 @@ class Operators(Mapping[str, Row]):
     def __getitem__(self, name: str) -> Row:
         row = (self.rows.get(name) or self._of_rule(name)) if isinstance(name, str) else None
         if row is None:
-            called = str(name).lower()
+            called = name.lower() if isinstance(name, str) else ""
             near = [each for each in self if called and called in each] or difflib.get_close_matches(called, list(self))
             meant = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
             hint = meant if near else "`naive-graph operators` lists all; @tensor_operator() defines one."
