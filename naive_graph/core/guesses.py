@@ -38,6 +38,15 @@ def guesses(owner: str) -> dict[str, str]:
     return {name: row.get("says") or row["write"] for row in rows for name in row.get(owner, "").split()}
 
 
+def advice(name: str, owner: str) -> str | None:
+    """What to write for a name that is guessed of an owner, or else of any other; None if nobody calls anything so.
+
+    >>> advice("state_dict", "node")
+    'model.save(path), network.save(path) or trainer.save(path)'
+    """
+    return next((guesses(each)[name] for each in (owner, *OWNERS.values()) if name in guesses(each)), None)
+
+
 def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") -> str:
     """What is said of the name that is nearest to a wrong one; nothing if none is near.
 
@@ -54,7 +63,8 @@ def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") 
 
 def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
     """Raise UnknownNameError for a name that is not there, with what to write, if somebody elsewhere calls it so."""
-    hint = f" Write {guesses(owner)[name]}." if name in guesses(owner) else ""
+    to_write = advice(name, owner)
+    hint = f" Write {to_write}." if to_write else ""
     # Without the object, Python adds no name of its own, which might be one of ours that begins with _.
     raise UnknownNameError(f"{who} has no attribute {name!r}.{hint}", name=name, obj=None if hint else of)
 

@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from ..errors import MissingToolError, UnknownNameError
-from .guesses import explain_calls, explains, guesses
+from .guesses import advice, explain_calls, explains, guesses
 from .imports import Missing, door
 
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -82,13 +82,14 @@ def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
     `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
     """
     said, hint = f"{package} has no {name!r}.", guesses("package").get(name)
-    if hint is not None:
-        said = f"{said} Write {hint}."
     for room in () if name.startswith("_") or hint else rooms:
         with suppress(MissingToolError):
             if name in dir(import_module(f".{room}", package)):
                 hint = said = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
                 break
+    else:
+        hint = advice(name, "package")
+        said = f"{said} Write {hint}." if hint else said
     if hint and sys._getframe(2).f_code.co_name == "_handle_fromlist":
         raise ImportError(said, name=package)
     raise UnknownNameError(said, name=name, obj=None if hint else sys.modules[package])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.catalogue import BUILT_IN, OVER_A_BATCH
+from ...core.guesses import guesses
 from ...core.number import shortened
 from ...core.reserved_names import TAKEN
 from ...core.rules import RULES, Arithmetic
@@ -43,6 +44,8 @@ class Operators(Mapping[str, Row]):
             near = [each for each in self if called and called in each] or difflib.get_close_matches(called, list(self))
             meant = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
             hint = meant if near else "`naive-graph operators` lists all; @tensor_operator() defines one."
+            if called in guesses("package"):
+                hint = f"Write {guesses('package')[called]}."
             raise OperatorNameError(f"There is no operator {shortened(name)}. {hint}")
         return row
 
