@@ -185,7 +185,9 @@ class StepBuilder:
 
 def truncate(value: Any, name: str) -> Any:
     """Round towards zero: value - fmod(value, 1)."""
-    return value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0), name=name)
+    return (
+        value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
+    )
 
 
 def no_row(step: Step) -> Any:
