@@ -29,7 +29,10 @@ from .cases import ExerciseCase, arguments_text, fresh_cases, plain_case
 from .run_answer import AnswerOutcome, plain
 
 Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
-BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
+BLUNDERS = {
+    *("NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"),
+    *("UnknownNameError", "ArityError"),  # which are ours of these kinds
+}
 TEXTS = Path(__file__).parent / "exercises"
 LARGEST = sys.float_info.max  # inf is not near -inf
 CLOSE = 1e-9  # relative, and absolute below 1: other orders of operations round differently

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Never
 
 from ..errors import OperandError
-from .guesses import misfit
+from .guesses import explains, misfit
 from .numpy_protocol import METHODS, rule_for
 from .rules import RULES, Arithmetic
 
@@ -31,15 +31,15 @@ def _numpys(name: str) -> Callable[..., Any]:
 
 
 def _over_a_batch(name: str) -> Callable[..., Any]:
-    def method(self: Any, *others: Any, **wishes: Any) -> Any:
-        if others or wishes:  # NumPy's function of the name calls the method, with wishes of its own
+    def method(self: Any, **wishes: Any) -> Any:
+        if wishes:  # NumPy's function of the name calls the method, with wishes of its own
             raise OperandError(
                 f"A node's {name} is over the samples of a batch: write {name}(x). "
                 f"NumPy's takes a list of nodes: np.{name}([x, y])."
             )
         return RULES[name](self)
 
-    return _called(method, name, f"{name}(self), over the samples of a batch")
+    return explains(_called(method, name, f"{name}(self), over the samples of a batch"))
 
 
 def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:

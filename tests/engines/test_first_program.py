@@ -77,7 +77,7 @@ def test_no_function_is_there_a_second_time_with_packed_arguments(told):
 
 def test_a_small_program_compiles_its_own_code_and_the_fixed_kernels(told):
     script = "x = Variable(6.0); Program(((x - 7) ** 2 + 10).log(), [x])(); print(*(names[0] for _, names, *_ in made))"
-    assert sorted(told(script, MANY)) == ["dense0", "run"]
+    assert sorted(told(script, MANY)) == ["dense0", "stage0"]
 
 
 def test_passes_are_compiled_once_they_have_seen_much(told):

@@ -132,7 +132,7 @@ def test_a_target_that_needs_less_evaluates_no_more():
     z = quick()
     x.value = 4.0
     Graph.forward(y)
-    assert (y.value, z.serves([y])) == (16.0, False)
+    assert (y.value, z.matches([y])) == (16.0, False)
 
 
 def test_a_result_that_is_not_finite_is_told_of_and_nothing_is_written_if_it_is_forbidden():

@@ -571,7 +571,7 @@ def m24(w, g, v, rate, mu):
     return w + v, v
 
 
-@wrong("momentum", "wrong_shape")
+@right("momentum")  # arrays are accepted for lists
 def m25(w, g, v, rate, mu):
     import numpy as np
 
