@@ -60,28 +60,50 @@ def inline_functions(
     names: what values are called; prefix: before the names of all others.
     """
     known = {(each.domain, each.name): each for each in functions}
+    _check_size(nodes, known)
     stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
-    found, count = list[Application](), 0
+    found: list[Application] = []
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
         if node is None:
             stack.pop()
             continue
-        count += 1
-        if count > MOST_STEPS:
-            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
         step = _step(node, body)
         function = known.get((node.domain, node.op_type))
         if function is None:
             found.append(step)
         elif is_ours(function):
             found.append(step._replace(attributes={"function": function}))
-        elif len(stack) > DEEPEST:
-            raise ImportModelError(f"Function {node.op_type!r} is called {DEEPEST} functions deep, or in a circle.")
         else:
             stack.append(_enter_function(function, step))
     return found
+
+
+def _check_size(nodes: Iterable[Any], functions: Mapping[tuple[str, str], Any]) -> None:
+    """Raise ImportModelError if the nodes are too many, or too deep, with all functions inlined.
+
+    Each function is counted once, however often it is called: a file of a few lines may stand for 2**60 nodes.
+    """
+    top = ("", "")
+    calls = {top: [(each.domain, each.op_type) for each in nodes]}
+    sizes: dict[tuple[str, str], int] = {}
+    waiting, opened = [top], set[tuple[str, str]]()
+    while waiting:
+        key = waiting[-1]
+        if key not in calls:
+            calls[key] = [(each.domain, each.op_type) for each in functions[key].node]
+        inner = [each for each in calls[key] if each in functions and each not in sizes]
+        if not inner:
+            sizes[key] = len(calls[key]) + sum(sizes.get(each, 0) for each in calls[key])
+            opened.discard(waiting.pop())
+        elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
+            raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
+        else:
+            opened.add(key)
+            waiting += inner
+        if sizes.get(key, 0) > MOST_STEPS:
+            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
 
 
 def text(name: Any) -> str:
