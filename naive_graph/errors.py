@@ -108,7 +108,7 @@ class ReentrantCallError(NaiveGraphError, RuntimeError):
     >>> from naive_graph import Graph, Variable, operator, operators
     >>> x = Variable(2.0)
     >>> asking = operator("asking_example", lambda a: a * len(Graph.node_list), [None])
-    >>> Graph.forward(asking(x), engine="reference")
+    >>> Graph.forward(asking(x), engine="reference")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     naive_graph.errors.ReentrantCallError: Graph.forward is at work on the graph, and was interrupted by ...
     >>> operators().forget("asking_example")

@@ -11,7 +11,7 @@ from browsing import free_port, wait_for
 from naive_graph.site.build import build
 
 CHOSEN = (
-    "02", "04_", "10_", "Graph", "exp", "less", "AdamTrainer", "step", "tensor.conv2d", "errors.ShapeError",
+    "02", "04_", "10a", "10b", "Graph", "exp", "less", "AdamTrainer", "step", "tensor.conv2d", "errors.ShapeError",
     "the-function", "three-cells",
 )  # fmt: skip
 
