@@ -31,6 +31,7 @@ def pages(
             cells = translated(json.loads(each.notebook.read_text("utf-8")), each.notebook, language)["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
             body = page(cells, playground, messages(language).message)
+            body = body.replace('href="notes/the_same_in_pytorch.md"', 'href="../lessons/pytorch.html"')
             parts = re.findall(r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE)
             told.append((each.name, f"{each.number}. {title}", each._replace(title=title, body=body, parts=parts)))
         for before, (name, title, lesson), after in zip([None, *told], told, [*told[1:], None]):
