@@ -6,7 +6,6 @@ Whatever they are given, the result is a node: numbers become Constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from inspect import signature
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import softmax
@@ -143,6 +142,11 @@ def _operand(x: Any) -> Any:
     return x if isinstance(x, Arithmetic) else Constant(x)
 
 
+def _stand_in(value: Any) -> Any:
+    """A number in place of a node; anything else as it is."""
+    return 1.0 if isinstance(value, Arithmetic) else value
+
+
 def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
     return build(RULES[operator], operands) if operands else Constant(nothing)
 
@@ -159,11 +163,11 @@ def method_of(rule: Rule) -> Any:
 
 
 def _method_composed(composition: Callable[..., Any]) -> Any:
-    needed = sum(each.default is each.empty for each in signature(composition).parameters.values())
-
     def method(cls: type[ByName], x: Any, *properties: Any, **named: Any) -> Any:
-        if needed > 1 + len(properties) + len(named):  # before a number becomes a node
-            return composition(x, *properties, **named)
+        if not isinstance(x, Arithmetic):
+            # Of numbers alone it is a number: what is wrong is refused before x becomes a node.
+            others = {key: _stand_in(value) for key, value in named.items()}
+            composition(x, *map(_stand_in, properties), **others)
         return composition(_operand(x), *properties, **named)
 
     method.__name__, method.__doc__ = composition.__name__, composition.__doc__

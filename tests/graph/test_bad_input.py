@@ -11,6 +11,7 @@ from graphs import snapshot
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
+from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.rules import RULES, Arithmetic
 from naive_graph.errors import (
     ArityError,
@@ -309,3 +310,15 @@ def test_an_operator_that_gives_no_number_is_named_and_leaves_the_graph_as_it_wa
 def test_what_is_asked_of_an_operator_in_another_form_is_named_in_words(ask, error, mend):
     with pytest.raises(error, match=mend):
         ask(Variable(1.0))
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+@pytest.mark.parametrize("others", [("text",), (1.0, "text"), (None,) * 12, ()])
+@pytest.mark.parametrize("named", [{}, {"no_such_property": 1.0}])
+def test_what_is_refused_beside_a_number_leaves_no_node_for_it(name, others, named):
+    for nodes in ((), (Variable(1.0),)):
+        before = snapshot()
+        try:
+            getattr(Graph, name)(1.0, *nodes, *others, **named)
+        except NaiveGraphError:
+            assert snapshot() == before
