@@ -171,20 +171,23 @@ class Exercise:
 
     @cached_property
     def cases(self) -> list[ExerciseCase]:
-        return [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
+        return self._make()
 
     @cached_property
     def fresh(self) -> Exercise | None:
         """The same with cases that nobody was asked, by which a guess is tried; None where chance makes none."""
         with fresh_cases():
-            others = [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
+            made = self._make()
         known = {each.text for each in self.cases}
-        others = [each for each in others if each.text not in known]
+        others = [each for each in made if each.text not in known]
         return replace(self, make_cases=lambda: others) if others else None
 
     def alone(self, place: int) -> Exercise:
         """The same with one case."""
         return replace(self, make_cases=lambda: [self.cases[place]])
+
+    def _make(self) -> list[ExerciseCase]:
+        return [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
 
     def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
         """A case over these arguments, which have the names that they have in the solution."""

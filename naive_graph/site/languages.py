@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.language import has, languages, messages, translated
-from .lessons import LessonPage, page
+from .lessons import LessonPage, lead_to_pages, page
 from .markdown import markdown
 
 WAY = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
@@ -30,8 +30,7 @@ def pages(
         for each in there:
             cells = translated(json.loads(each.notebook.read_text("utf-8")), each.notebook, language)["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
-            body = page(cells, playground, messages(language).message)
-            body = body.replace('href="notes/the_same_in_pytorch.md"', 'href="../lessons/pytorch.html"')
+            body = lead_to_pages(page(cells, playground, messages(language).message), "../lessons/")
             parts = re.findall(r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE)
             told.append((each.name, f"{each.number}. {title}", each._replace(title=title, body=body, parts=parts)))
         for before, (name, title, lesson), after in zip([None, *told], told, [*told[1:], None]):

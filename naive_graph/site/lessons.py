@@ -56,7 +56,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(said[2]),
         markdown(" ".join(said[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        _led(page(cells, playground), playground),
+        _speak_of_buttons(lead_to_pages(page(cells, playground)), playground),
         bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
         re.findall(r"^##+ (.+)$", "\n".join(_words(cells)), re.MULTILINE),
         next((base64.b64decode(png) for cell in cells for png in _pngs(cell)), b""),
@@ -82,10 +82,14 @@ def sections(each: LessonPage) -> Iterator[tuple[str, str, str]]:
         yield title, f"lessons/{each.name}.html#{place(title)}", words
 
 
-def _led(body: str, playground: bool) -> str:
-    """A lesson's page whose links lead to pages of the site; with buttons beside an exercise it speaks of them."""
+def lead_to_pages(body: str, english: str = "") -> str:
+    """A lesson's page whose links lead to pages of the site. english: the way to the pages that are not translated."""
     body = body.replace('href="notes/glossary.md#', 'href="glossary.html#')
-    body = body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
+    return body.replace('href="notes/the_same_in_pytorch.md"', f'href="{english}pytorch.html"')
+
+
+def _speak_of_buttons(body: str, playground: bool) -> str:
+    """With buttons beside an exercise the page speaks of them."""
     return (
         ASKED.sub("Stuck? Press Hint below the cell, again for the next hint, and Solution in the end.", body)
         if playground

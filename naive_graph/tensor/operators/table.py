@@ -42,10 +42,12 @@ class Operators(Mapping[str, Row]):
         if row is None:
             called = name.lower() if isinstance(name, str) else ""
             near = [each for each in self if called and called in each] or difflib.get_close_matches(called, list(self))
-            meant = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
-            hint = meant if near else "`naive-graph operators` lists all; @tensor_operator() defines one."
             if called in guesses("package"):
                 hint = f"Write {guesses('package')[called]}."
+            elif near:
+                hint = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
+            else:
+                hint = "`naive-graph operators` lists all; @tensor_operator() defines one."
             raise OperatorNameError(f"There is no operator {shortened(name)}. {hint}")
         return row
 
