@@ -213,6 +213,8 @@ SEARCHED = (
 def test_the_search_knows_methods_messages_and_words_of_other_libraries(browser, tmp_path):
     page = browser.new_page()
     page.goto(_Pages(tmp_path).search([], groups(), []).as_uri())
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference" / "Node.html").write_text('<!doctype html><h3 id="code">code</h3>')
     for words in SEARCHED:
         page.fill("#wish", words)
         assert re.match("[1-9]", page.inner_text("#found")), words
