@@ -11,6 +11,7 @@ a notebook. Right and wrong are told by the parent.
 
 from __future__ import annotations
 
+import dis
 import io
 import json
 import linecache
@@ -21,10 +22,12 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import lru_cache
 from itertools import groupby, islice
 from numbers import Real
 from pathlib import Path
 from time import process_time
+from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ..core.progress import is_watched
@@ -107,6 +110,7 @@ class AnswerWatch:
         if code not in self.learners:
             self.learners[code] = not is_library(code.co_filename)
         if self.learners[code]:
+            frame.f_trace_opcodes = jumps_to_itself(code)
             return self.counted(frame, event, argument)
         if self.refuses and code.co_filename.startswith(HOUSE) and _is_refused(frame):
             self.refuse(code.co_qualname)
@@ -118,6 +122,13 @@ class AnswerWatch:
             self.left, self.where = -1, self.where or _line(frame.f_code, frame.f_lineno)
             raise Stopped
         return self.counted
+
+
+@lru_cache(maxsize=1000)
+def jumps_to_itself(code: CodeType) -> bool:
+    """Whether a loop is one instruction, as `while True: pass` on one line: Python tells a tracer of no line in it."""
+    jumps = (each for each in dis.get_instructions(code) if each.opname.startswith("JUMP_BACKWARD"))
+    return any(each.argval == each.offset for each in jumps)
 
 
 def patience() -> float:

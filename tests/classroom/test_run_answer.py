@@ -54,8 +54,12 @@ def test_endless_answers_are_stopped_and_the_trace_comes_back():
     def lazy(f, x, h=1e-5):
         return (number for number in itertools.count() if number < 0 and print(number))
 
+    def stays(f, x, h=1e-5):
+        while True: pass  # fmt: skip  # noqa: E701
+
     before = sys.gettrace()
     assert names(judge("slope", spins)) == ["never_ends"]
+    assert names(judge("slope", stays)) == ["never_ends"]
     assert names(judge("slope", catches)) == ["never_ends"]
     assert names(judge("slope", lazy)) == ["never_ends"]
     assert sys.gettrace() is before
