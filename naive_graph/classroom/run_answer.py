@@ -42,6 +42,7 @@ MOST = 20_000  # entries that are read from what an answer gives
 
 HOUSE = os.path.join(str(Path(__file__).parents[1]), "")
 LIBRARY = (HOUSE, os.path.join(os.path.dirname(os.__file__), ""), "<frozen")
+EXPLAINED = os.path.join(HOUSE, "core", "guesses.py")
 # What computes what exercises ask for. Where answers are graded it is not there (`sandbox`).
 REFUSED_ROOMS = ("engines", "program", "tensor", "training", "sequential", "interop")
 REFUSED_FILES = (
@@ -156,6 +157,8 @@ def _is_refused(frame: Any) -> bool:
     code, caller = frame.f_code, frame.f_back
     if code.co_qualname in ("Graph.forward", "Graph.backward"):
         return True
+    while caller is not None and caller.f_code.co_filename == EXPLAINED:
+        caller = caller.f_back  # the function that we hand out, around the one that is called
     named = code.co_filename.startswith(REFUSED) and code.co_name not in ("__repr__", "__str__")  # a number is printed
     return named and caller is not None and not is_library(caller.f_code.co_filename)
 
