@@ -508,12 +508,12 @@ def by_threads(storm):
 
 def answers_are_right(clears):
     """What is done meanwhile. With clears: by another thread, so nodes may be stale."""
-    x, y = Variable(2.0), Variable(3.0)
-    z = x
-    for _ in range(60):
-        z = (z + y).sin() * x
-    s = x * y + x + 1.0
     try:
+        x, y = Variable(2.0), Variable(3.0)
+        z = x
+        for _ in range(60):
+            z = (z + y).sin() * x
+        s = x * y + x + 1.0
         assert s.in_deg == 3 and s.last[1] is x
         Graph.checkpoint()
         z * 2.0

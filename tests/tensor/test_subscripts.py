@@ -143,7 +143,7 @@ REFUSED = {
     "a slice to a node": (lambda x, i: x[:i], ShapeError, "node.value"),
     "half a place": (lambda x, i: x[1.5], ShapeError, "whole numbers, slices and masks"),
     "halves": (lambda x, i: x[[0.5]], ShapeError, "whole numbers"),
-    "a text": (lambda x, i: x["a"], ShapeError, "whole numbers"),
+    "a text": (lambda x, i: x["a"], NodeError, "made of no node 'a'"),
     "a ragged list": (lambda x, i: x[[[1], [1, 2]]], ShapeError, "whole numbers"),
     "a step of 0": (lambda x, i: x[::0], ShapeError, "zero"),
     "two ellipses": (lambda x, i: x[..., 0, ...], PlaceError, "twice"),

@@ -294,7 +294,7 @@ def test_a_large_weight_moves_part_by_part_with_the_bits_of_the_whole(kind, monk
 
 def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page():
     from naive_graph.training.race import seven
-    from naive_graph.views.drawing import alive
+    from naive_graph.views.drawing import live_graph
 
     for label, entry in TRAINERS.items():
         name = entry.trainer.__name__
@@ -304,10 +304,10 @@ def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page
         trainer = seven(0.01)[label]([x])
         rate = trainer.learning_rate
         trainer.update()
-        formula, memory, page_rate = alive.TRAINERS[label]
+        formula, memory, page_rate = live_graph.TRAINERS[label]
         moved, *kept = formula(1.0, 1.0, rate, 1, *[0.0] * memory)
         assert len(kept) == memory and (page_rate is None or moved == x.value < 1.0)
-    assert set(seven()) == set(alive.TRAINERS) == set(TRAINERS)
+    assert set(seven()) == set(live_graph.TRAINERS) == set(TRAINERS)
 
 
 def test_a_learners_trainer_is_in_no_list():

@@ -158,7 +158,6 @@ class Comparison:
         stage, walks = self._stage(figure, panels), []
         for place, (panel, each) in enumerate(zip(panels, self.paths)):
             walks += panel.plot(*zip(*each.points), **_look(place, each), zorder=4)
-            _name(panel, each, 100 * figure.get_figwidth() / columns - 40)
             if place % columns:
                 panel.set_ylabel("")
                 panel.yaxis.set_tick_params(labelleft=False)
@@ -167,7 +166,11 @@ class Comparison:
                 panel.xaxis.set_tick_params(labelbottom=False)
         (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
         slant = (high - low) / (right - left)
-        up = 0.5 + min(3.6 / rows, max(1.2, (figure.get_figwidth() / columns - 0.4) * slant))
+        column = figure.get_figwidth() / columns
+        high = min(3.6 / rows, max(1.2, (column - 0.4) * slant))
+        for panel, each in zip(panels, self.paths):  # a panel stands in the middle of its column, its name at its left
+            _name(panel, each, 100 * (column + min(column - 0.4, high / slant)) / 2 - 20)
+        up = 0.5 + high
         grid.set_height_ratios([up] * rows + [LOSS])
         figure.set_figheight(rows * up + LOSS + 0.4)
         _mark_ends(stage, self, panels)
