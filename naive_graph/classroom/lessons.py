@@ -9,7 +9,8 @@ from typing import Any
 
 from ..errors import LessonError
 
-GLOSSARY = Path("notes", "glossary.md")  # beside the lessons, and beside every copy of one
+# Pages to which lessons lead. They lie beside the lessons, and beside every copy of one.
+LINKED = Path("notes", "glossary.md"), Path("notes", "the_same_in_pytorch.md")
 # Lessons that became two. Older copies, course files and checks use the names and numbers of before.
 PARTS = {
     "10_forward_against_reverse": ("10a_forward_against_reverse", "10b_newton_and_a_limit"),

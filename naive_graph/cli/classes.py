@@ -19,7 +19,7 @@ from ..classroom.grading import Result, grade_all, not_graded, predictions_asked
 from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
 from ..classroom.judging import exercise_named
 from ..classroom.language import speaking, told
-from ..classroom.lessons import GLOSSARY, PARTS, join_parts, lessons_of_the_package
+from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_package
 from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
 from ..classroom.tiny import ASSESSED
@@ -98,9 +98,9 @@ def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
         for exercise in (exercise_named(each) for each in names if each not in lesson.predictions):
             for name, text in learners_files(exercise, course.assessed).items() if exercise.asking else ():
                 _write_once(place / "exercises" / name, text, renew)
-        if (glossary := course.folder / GLOSSARY).exists():  # to which the lessons lead
+        for page in (each for each in LINKED if (course.folder / each).exists()):
             for beside in (place, course.source(lesson.name).parent):
-                _write_once(beside / GLOSSARY, glossary.read_text(encoding="utf-8"), renew)
+                _write_once(beside / page, (course.folder / page).read_text(encoding="utf-8"), renew)
         if course.assessed:
             _write_once(place / ASSESSED, ASSESSED_TEXT, renew)
         named = course.folder / "exercises" / NAMED

@@ -17,7 +17,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from ..classroom.language import checked, has, in_language, told, wished_language
-from ..classroom.lessons import GLOSSARY, lessons_of_the_package
+from ..classroom.lessons import LINKED, lessons_of_the_package
 from ..core.files import write_whole
 from ..errors import LessonError, MissingToolError
 
@@ -58,9 +58,10 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         record = _handed_out(folder)
         lines = [_hand_out_one(in_language(each, wished_language()), folder / each.name, record) for each in lessons]
-        if (glossary := lessons[0].parent / wished_language() / GLOSSARY).exists():  # to which the lessons lead
-            (folder / GLOSSARY).parent.mkdir(exist_ok=True)
-            lines.append(_hand_out_one(glossary.read_bytes(), folder / GLOSSARY, record))
+        for page in LINKED:
+            if (ours := lessons[0].parent / wished_language() / page).exists():
+                (folder / page).parent.mkdir(exist_ok=True)
+                lines.append(_hand_out_one(ours.read_bytes(), folder / page, record))
         write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"Cannot write lessons to '{folder}': {error.strerror}. Choose another folder.") from error

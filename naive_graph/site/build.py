@@ -17,7 +17,7 @@ from ..views.stepper.page import page
 from .api_entry import PublicName
 from .gallery import GalleryProgram, examples, lenet, shown
 from .languages import pages
-from .lessons import LessonPage, glossary, lesson, sections
+from .lessons import LessonPage, glossary, lesson, now_two, sections
 from .markdown import HERE, formula, markdown, place
 from .page import framed, with_a_way_home
 from .reference import findings, groups
@@ -100,6 +100,9 @@ class _Pages:
         yield self.page(
             "lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=markdown(beside.read_text("utf-8"))
         )
+        for name, words in now_two(lessons):
+            for room in ("lessons", "slides"):
+                yield self.page(f"{room}/{name}.html", "glossary.html", "Now two lessons", words=markdown(words))
         told = [
             (each.name, f"{each.number}. {each.title}",
              {"lesson": each, "said": "", "python": self.python and self.python * each.needs_more, "card": each.card,

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..classroom.lessons import GLOSSARY, lessons_of_the_package, without_outputs
+from ..classroom.lessons import LINKED, lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from ..errors import MissingToolError
 from ..views.playground.parts import parts
@@ -36,7 +36,7 @@ def write_lab(folder: Path, given: Path | None = None) -> None:
     name, data = wheel()
     files[f"static/pyodide-lock/{name}"] = data
     files |= {f"files/{each.name}": without_outputs(each) for each in lessons_of_the_package()}
-    files[f"files/{GLOSSARY.as_posix()}"] = (lessons_of_the_package()[0].parent / GLOSSARY).read_bytes()
+    files |= {f"files/{each.as_posix()}": (lessons_of_the_package()[0].parent / each).read_bytes() for each in LINKED}
     files |= {"jupyter_lite_config.json": json.dumps(BUILT).encode(), "jupyter-lite.json": json.dumps(SETTLED).encode()}
     with tempfile.TemporaryDirectory() as work:
         for name, data in files.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classroom.language import has, languages, messages, translated
-from .lessons import LessonPage, lead_to_pages, page
+from .lessons import NOW_TWO, LessonPage, lead_to_pages, now_two, page
 from .markdown import markdown
 
 WAY = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
@@ -23,18 +23,22 @@ def pages(
         there = [each for each in lessons if has(language, each.notebook)]
         ways = {f"{each.name}.ipynb": f"{each.name}.html" for each in there}
         ways |= {"../../README.md": "../index.html", "notes/glossary.md": "glossary.html"}
-        readme, glossary = (folder / language / name for name in ("README.md", "notes/glossary.md"))
-        yield language, "index.html", "naive_graph", {"words": markdown(_led(readme.read_text("utf-8"), ways))}
-        yield language, "glossary.html", "naive_graph", {"words": markdown(glossary.read_text("utf-8"))}
+        readme = (folder / language / "README.md").read_text("utf-8")
+        yield language, "index.html", "naive_graph", {"words": markdown(_led(readme, ways))}
+        for name, note in ("glossary", "glossary"), ("pytorch", "the_same_in_pytorch"):
+            text = (folder / language / "notes" / f"{note}.md").read_text("utf-8")
+            yield language, f"{name}.html", "naive_graph", {"words": markdown(text)}
         told = []
         for each in there:
             cells = translated(json.loads(each.notebook.read_text("utf-8")), each.notebook, language)["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
-            body = lead_to_pages(page(cells, playground, messages(language).message), "../lessons/")
+            body = lead_to_pages(page(cells, playground, messages(language).message))
             parts = re.findall(r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE)
             told.append((each.name, f"{each.number}. {title}", each._replace(title=title, body=body, parts=parts)))
         for before, (name, title, lesson), after in zip([None, *told], told, [*told[1:], None]):
             yield language, f"{name}.html", title, {"lesson": lesson, "before": before, "after": after}
+        for name, words in now_two([lesson for _, _, lesson in told], messages(language).message(NOW_TWO)):
+            yield language, f"{name}.html", "naive_graph", {"words": markdown(words)}
 
 
 def _led(text: str, ways: dict[str, str]) -> str:

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 from ..classroom.exercise import texts
 from ..classroom.exercises.tiny import TINY
+from ..classroom.lessons import PARTS
 from ..classroom.tiny import LAST
 from .markdown import markdown, place, templates
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
 GUESSED = "You have made your guess? This is what the cell shows."
+NOW_TWO = "This lesson has become two:"
 EXPECTED = "Expected output:"  # of a cell that was not run in the page
 ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)  # of a notebook
 SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
@@ -82,10 +84,19 @@ def sections(each: LessonPage) -> Iterator[tuple[str, str, str]]:
         yield title, f"lessons/{each.name}.html#{place(title)}", words
 
 
-def lead_to_pages(body: str, english: str = "") -> str:
-    """A lesson's page whose links lead to pages of the site. english: the way to the pages that are not translated."""
+def lead_to_pages(body: str) -> str:
+    """A lesson's page whose links lead to pages of the site."""
     body = body.replace('href="notes/glossary.md#', 'href="glossary.html#')
-    return body.replace('href="notes/the_same_in_pytorch.md"', f'href="{english}pytorch.html"')
+    return body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
+
+
+def now_two(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tuple[str, str]]:
+    """The pages of lessons that became two, which older links ask for: the name, and words that lead to the parts."""
+    pages = {lesson.name: lesson for lesson in lessons}
+    for name, parts in PARTS.items():
+        links = [f"[{pages[part].number}. {pages[part].title}]({part}.html)" for part in parts if part in pages]
+        if name not in pages and links:
+            yield name, f"{words} {', '.join(links)}"
 
 
 def _speak_of_buttons(body: str, playground: bool) -> str:

@@ -13,6 +13,7 @@ import urllib.request
 
 import pytest
 
+from naive_graph.classroom.language import languages
 from naive_graph.cli.lessons import RECORD, hand_out, lessons_of_the_package
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
@@ -63,11 +64,17 @@ def test_a_lesson_is_handed_out_without_outputs_and_is_else_the_same(mine):
         assert given == built
 
 
-def test_the_glossary_goes_with_the_lessons_which_lead_to_it(mine):
+@pytest.mark.parametrize("language", ["", *languages()])
+def test_every_page_goes_with_the_lessons_that_lead_to_it(mine, monkeypatch, language):
+    monkeypatch.setenv("NAIVE_GRAPH_LANGUAGE", language)
     hand_out(lessons_of_the_package(), mine)
     texts = [each.read_text(encoding="utf-8") for each in mine.glob("*.ipynb")]
-    ways = {way for text in texts for way in re.findall(r"\]\(([^)#:\s]+)#[a-z-]+\)", text)}
-    assert ways == {"notes/glossary.md"}
+    pages = {page for text in texts for page in re.findall(r"\]\(([^)#:\s]+\.\w+)(?:#[a-z-]+)?\)", text)}
+    assert pages and [page for page in pages if not (mine / page).is_file()] == []
+
+
+def test_the_glossary_that_somebody_changed_stays_as_it_is(mine):
+    hand_out(lessons_of_the_package(), mine)
     told = (mine / "notes" / "glossary.md").read_text(encoding="utf-8")
     assert told == (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text(encoding="utf-8")
     (mine / "notes" / "glossary.md").write_text("mine")

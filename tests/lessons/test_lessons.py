@@ -107,3 +107,12 @@ def test_a_lesson_holds_its_exercises_and_two_predictions_or_more(lesson):
         if number.startswith(f"{lesson}.")
     }
     assert dict(guessed) == due and list(dict(guessed)) == sorted(due) and len(due) >= 2
+
+
+@pytest.mark.parametrize(
+    "folder", [FOLDER, *(each.parent for each in FOLDER.glob("*/messages.po"))], ids=lambda each: each.name
+)
+def test_every_file_that_a_lesson_leads_to_is_there(folder: Path) -> None:
+    texts = [cell.source for lesson in folder.glob("*.ipynb") for cell in notebook(lesson).cells]
+    links = {link for text in texts for link in re.findall(r"\]\(([^)#:\s]+\.\w+)(?:#[^)\s]*)?\)", text)}
+    assert links and [link for link in links if not (folder / link).is_file()] == []

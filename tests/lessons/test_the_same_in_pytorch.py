@@ -8,8 +8,13 @@ from importlib.util import find_spec
 import pytest
 from lesson_files import FOLDER
 
-PAGE = (FOLDER / "notes" / "the_same_in_pytorch.md").read_text(encoding="utf-8")
-PAIRS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+from naive_graph.classroom.language import languages
+
+PAGES = [FOLDER / place / "notes" / "the_same_in_pytorch.md" for place in ("", *languages())]
+PAIRS, *TRANSLATED = [
+    re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for page in PAGES
+]
 
 
 def printed(programs):
@@ -33,3 +38,7 @@ def test_every_program_prints_what_stands_below_it(library):
 def test_each_step_stands_there_in_both_and_gives_the_same():
     assert len(PAIRS) >= 10
     assert [text for _, text in PAIRS[::2]] == [text for _, text in PAIRS[1::2]]
+
+
+def test_a_translated_page_has_the_same_programs():
+    assert [PAIRS] * len(TRANSLATED) == TRANSLATED
