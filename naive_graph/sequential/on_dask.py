@@ -30,7 +30,7 @@ Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # of a layer's weights: 
 
 def on_dask(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
-    partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
+    partition: Division | None = None, before: tuple[int, int] = (0, 0),
 ) -> Ran:  # fmt: skip
     """A pipelined run on the present Dask client, or on one of this process's threads if there is none."""
     try:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import SimpleNamespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,164 +53,137 @@ class WorkerStopped(Exception):
     """Another worker failed, so this one ends."""
 
 
-class Store(Versions):
-    """The weights of all layers in two buffers that workers share, and how many groups each writer has ended."""
+class PipelineRun(Versions):
+    """What the workers of a run share: queues, weights in two buffers, how far to go, and whether one has failed.
 
-    def __init__(self, buffers: Sequence[Weights], ended: Any, changed: Any, policy: str, rate: float) -> None:
-        super().__init__(buffers, policy, rate)
-        self.ended = ended  # by writer
-        self.changed = changed
+    The first two groups read the buffers that were there before, so nothing is copied; what groups leave is new.
+    begun: those buffers. before: the groups and samples that other runs have seen.
+    """
 
-    def wait(self, writers: Sequence[int], group: int, alive: Callable[[], None]) -> None:
+    def __init__(
+        self, network: Network, begun: Sequence[Weights], samples: Array, labels: Array, policy: str,
+        flow: Dataflow, parts: Sequence[Sequence[str]], before: tuple[int, int],
+    ) -> None:  # fmt: skip
+        empty = [[{name: np.empty_like(array) for name, array in layer.items()} for layer in half] for half in begun]
+        super().__init__(empty, policy, network.learning_rate)
+        self.network, self.flow, self.begun = network, flow, begun
+        self.outside = {network.streams.data: samples, network.streams.labels: labels}
+        self.first_group, self.samples_before = before
+        self.ended = {name: before[0] for name, each in flow.operators.items() if each.kind == "backward"}
+        self.writers: dict[int, list[str]] = {}  # of each layer's weights
+        for name in self.ended:
+            self.writers.setdefault(flow.operators[name].layer, []).append(name)
+        self.changed = threading.Condition()
+        self.queues: dict[str, queue.Queue[Array]] = {each.name: queue.Queue(CAPACITY) for each in flow.crossing(parts)}
+        self.count = self.limit = len(samples)  # a Ctrl-C lowers the limit to the end of a group
+        self.failed = False
+        self.started = time.perf_counter()
+
+    def of(self, layer: int, group: int) -> dict[str, Array]:
+        return (self.begun if group < self.first_group + 2 else self.buffers)[group % 2][layer]
+
+    def check(self) -> None:
+        if self.failed:
+            raise WorkerStopped
+
+    def wait(self, writers: Iterable[str], group: int) -> None:
         """Until the weights of a group are there: groups 0 to group - 2 have ended."""
         with self.changed:
-            while any(self.ended[each] < group - 1 for each in writers):
-                alive()
+            while any(self.ended[name] < group - 1 for name in writers):
+                self.check()
                 self.changed.wait(PATIENCE)
 
-    def left(self) -> list[Weights]:
-        """Both buffers, as nobody writes them any more."""
-        return [copied(each) for each in self.buffers]
-
-    def written(self, writer: int) -> None:
+    def end_group(self, writer: str) -> None:
         """One more group has ended, and somebody may wait for it."""
         with self.changed:
             self.ended[writer] += 1
             self.changed.notify_all()
 
-
-class StoreBeside(Store):
-    """A store in new buffers: the first two groups read what was there before, and nothing is copied."""
-
-    def __init__(self, begun: Sequence[Weights], first: int, *others: Any) -> None:
-        super().__init__([[_like(layer) for layer in half] for half in begun], *others)
-        self.begun, self.first = begun, first
-
-    def of(self, layer: int, group: int) -> dict[str, Array]:
-        return (self.begun if group < self.first + 2 else self.buffers)[group % 2][layer]
+    def interrupt(self, number: int, frame: Any) -> None:
+        """A Ctrl-C lets all workers end the groups that were begun; a second one stops them at once."""
+        # No worker is further: group g waits for g - 2.
+        begun = (min(self.ended.values()) - self.first_group + 3) * self.network.batch_size
+        self.failed = self.failed or self.limit <= begun
+        self.limit = min(self.count, begun)
 
     def left(self) -> list[Weights]:
         """Both buffers; a copy of what was there before where no group has written."""
-        written = {group % 2 for group in range(self.first, min(self.ended))}
+        written = {group % 2 for group in range(self.first_group, min(self.ended.values()))}
         return [self.buffers[half] if half in written else copied(self.begun[half]) for half in (0, 1)]
 
 
-def _like(layer: Mapping[str, Array]) -> dict[str, Array]:
-    return {name: np.empty_like(array) for name, array in layer.items()}
-
-
-class Desk:
-    """What all workers share: how far to go, who failed, and the clock."""
-
-    def __init__(self, limit: Any, failed: Any, started: float) -> None:
-        self.limit = limit  # .value: the last sample to begin; a Ctrl-C lowers it to the end of a group
-        self.failed = failed  # .value: whether somebody has
-        self.started = started
-
-    def check(self) -> None:
-        if self.failed.value:
-            raise WorkerStopped
-
-
-class PipelineInput(NamedTuple):
-    """What passes through: operators, samples, labels, the groups and samples seen before, and whether firings are
-    timed."""
-
-    flow: Dataflow
-    samples: Array
-    labels: Array
-    before: tuple[int, int] = (0, 0)
-    timed: bool = False
-
-
-def writers(flow: Dataflow) -> dict[str, int]:
-    """The operators that may write weights, numbered."""
-    return {
-        name: number
-        for number, name in enumerate(each.name for each in flow.operators.values() if each.kind == "backward")
-    }
-
-
 class Part:
-    """One worker's operators, and what they have at hand."""
+    """One worker: its operators, and what it has found."""
 
-    def __init__(
-        self, network: Network, names: Sequence[str], worker: int, channels: Mapping[str, Any], store: Store,
-        desk: Desk, course: PipelineInput,
-    ) -> None:  # fmt: skip
-        self.machine, self.worker, self.channels = learning(network, later=True), worker, channels
-        self.store, self.desk, self.course = store, desk, course
-        self.outside = {network.streams.data: course.samples, network.streams.labels: course.labels}
-        self.operators = [course.flow.operators[name] for name in names]
-        numbers = writers(course.flow)
-        self.writers = {name: number for name, number in numbers.items() if name in names}
-        self.teachers = {
-            each.name: [numbers[name] for name in numbers if course.flow.operators[name].layer == each.layer]
-            for each in self.operators
-            if each.kind == "forward"
-        }
-        self.size, self.block = network.batch_size, block_size(network)
+    def __init__(self, shared: PipelineRun, worker: int, names: Sequence[str], timed: bool) -> None:
+        self.shared, self.worker, self.timed = shared, worker, timed
+        self.machine = learning(shared.network, later=True)
+        self.operators = [shared.flow.operators[name] for name in names]
         self.losses: list[float] = []
         self.bars: list[FiringTime] = []
 
-    def run(self) -> tuple[list[float], list[FiringTime]]:
+    def run(self) -> None:
         """All samples. Raises TrainingError with the operator's name."""
-        for group, members in enumerate(groups(len(self.course.samples), self.size), self.course.before[0]):
-            if members.start >= self.desk.limit.value:
+        shared, network = self.shared, self.shared.network
+        for group, members in enumerate(groups(shared.count, network.batch_size), shared.first_group):
+            if members.start >= shared.limit:
                 break
             totals: Gradients = {}
-            for block in blocks(members, self.block):
+            for block in blocks(members, block_size(network)):
                 inside: dict[str, Array] = {}
                 for operator in self.operators:
                     try:
                         self._fire(operator, group, block, inside, totals)
-                        if operator.name in self.writers and block.stop == members.stop:
-                            held = self.store.of(operator.layer - 1, group)
-                            total = {operator.name: self.machine.summed(operator, totals.get(operator.name, {}), held)}
-                            # Nobody is more than a group ahead, so that the last whole group is always at hand.
-                            self.store.wait(range(len(self.store.ended)), group + 1, self.desk.check)
-                            self.store.learn_all(self.course.flow, group, total, len(members))
-                            self.store.written(self.writers[operator.name])
+                        if operator.kind == "backward" and block.stop == members.stop:
+                            self._learn(operator, group, totals.get(operator.name, {}), len(members))
                     except (WorkerStopped, KeyboardInterrupt):
                         raise
                     except BaseException as error:
                         where = f"{operator.name} failed at sample {block.start + 1}"
                         raise TrainingError(f"{where}: {type(error).__name__}: {error}") from error
-        return self.losses, self.bars
 
     def _fire(
         self, operator: StreamOperator, group: int, block: range, inside: dict[str, Array], totals: Gradients
     ) -> None:
-        taken = {each: self._taken(each, block, inside) for each in operator.inputs}
-        self.store.wait(self.teachers.get(operator.name, ()), group, self.desk.check)
-        held = self.store.of(operator.layer - 1, group) if operator.layer else {}
+        shared = self.shared
+        taken = {stream: self._take(stream, block, inside) for stream in operator.inputs}
+        if operator.kind == "forward":
+            shared.wait(shared.writers[operator.layer], group)
+        held = shared.of(operator.layer - 1, group) if operator.layer else {}
         start = time.perf_counter()
-        fired = self.machine.fire(operator, taken, held, self.course.before[1] + block.start + 1)
+        fired = self.machine.fire(operator, taken, held, shared.samples_before + block.start + 1)
         if fired.gradients:
             self.machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
-        if self.course.timed:
-            times = (each - self.desk.started for each in (start, time.perf_counter()))
+        if self.timed:
+            times = (moment - shared.started for moment in (start, time.perf_counter()))
             self.bars.append(FiringTime(self.worker, operator.name, block.start + 1, *times))
         self.losses += fired.loss or ()
         for stream, samples in fired.given.items():
-            if stream in self.channels:
-                _waited(self.channels[stream].put, self.desk, samples)
-            elif self.course.flow.streams[stream].reader:
+            if stream in shared.queues:
+                self._retry(shared.queues[stream].put, samples)
+            elif shared.flow.streams[stream].reader:
                 inside[stream] = samples
 
-    def _taken(self, stream: str, block: range, inside: dict[str, Array]) -> Array:
-        if stream in self.outside and not self.course.flow.streams[stream].writer:
-            return self.outside[stream][block.start : block.stop]
-        return inside.pop(stream) if stream in inside else _waited(self.channels[stream].get, self.desk)[: len(block)]
+    def _learn(self, operator: StreamOperator, group: int, total: Mapping[str, Array], count: int) -> None:
+        """Write the weights that an operator's group leaves."""
+        shared = self.shared
+        sums = self.machine.summed(operator, dict(total), shared.of(operator.layer - 1, group))
+        shared.wait(shared.ended, group + 1)  # nobody is more than a group ahead: the last whole group is at hand
+        shared.learn_all(shared.flow, group, {operator.name: sums}, count)
+        shared.end_group(operator.name)
 
+    def _take(self, stream: str, block: range, inside: dict[str, Array]) -> Array:
+        if stream in self.shared.outside and not self.shared.flow.streams[stream].writer:
+            return self.shared.outside[stream][block.start : block.stop]
+        return inside.pop(stream) if stream in inside else self._retry(self.shared.queues[stream].get)
 
-def _waited(act: Callable[..., Any], desk: Desk, *given: Any) -> Any:
-    """What a channel gives or takes, as soon as it can, unless somebody has failed."""
-    while True:
-        try:
-            return act(*given, timeout=PATIENCE)
-        except (queue.Empty, queue.Full):
-            desk.check()
+    def _retry(self, act: Callable[..., Any], *samples: Array) -> Any:
+        """What a queue gives or takes, as soon as it can, unless another worker has failed."""
+        while True:
+            try:
+                return act(*samples, timeout=PATIENCE)
+            except (queue.Empty, queue.Full):
+                self.shared.check()
 
 
 Division = Sequence[Sequence[str]] | Partition
@@ -241,54 +212,30 @@ def in_threads(
     partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> Ran:  # fmt: skip
     """A pipelined run with a thread for each part. A Ctrl-C ends it behind the group at hand."""
-    flow, parts = checked(network, partition)
-    ended = [before[0]] * len(writers(flow))
-    store = StoreBeside(buffers, before[0], ended, threading.Condition(), policy, network.learning_rate)
-    desk = Desk(SimpleNamespace(value=len(samples)), SimpleNamespace(value=0), time.perf_counter())
-    channels: dict[str, Any] = {each.name: queue.Queue(CAPACITY) for each in flow.crossing(parts)}
-    answers: dict[int, Any] = {}
-    course = PipelineInput(flow, samples, labels, before, timed)
+    flow, names = checked(network, partition)
+    shared = PipelineRun(network, buffers, samples, labels, policy, flow, names, before)
     _ = network.arithmetic  # made here, once, not by each thread
+    parts = [Part(shared, worker, mine, timed) for worker, mine in enumerate(names)]
+    errors: list[BaseException] = []
 
-    def run(worker: int) -> None:
+    def run(part: Part) -> None:
         try:
-            answers[worker] = Part(network, parts[worker], worker, channels, store, desk, course).run()
+            part.run()
         except BaseException as error:
-            answers[worker] = error
-            desk.failed.value = 1
+            errors.append(error)
+            shared.failed = True
 
-    threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in range(len(parts))]
-    with ends_a_group(network, store, desk, len(samples), before[0]):
+    threads = [threading.Thread(target=run, args=(part,), daemon=True) for part in parts]
+    with interrupts_to(shared.interrupt):
         for thread in threads:
             thread.start()
         for thread in threads:
             while thread.is_alive():
                 thread.join(PATIENCE)
-    return collected(store, desk, network, answers)
-
-
-@contextmanager
-def ends_a_group(network: Network, store: Store, desk: Desk, count: int, before: int) -> Iterator[None]:
-    """A Ctrl-C inside lets all workers end the groups that were begun; a second one stops them at once."""
-
-    def end(number: int, frame: Any) -> None:
-        size = network.batch_size
-        begun = (min(store.ended) - before + 3) * size  # no worker is further: group g waits for g - 2
-        if desk.limit.value <= begun:
-            desk.failed.value = 1
-        desk.limit.value = min(count, begun)
-
-    with interrupts_to(end):
-        yield
-
-
-def collected(store: Store, desk: Desk, network: Network, answers: Mapping[int, Any]) -> Ran:
-    """What all workers found. Raises what one of them raised."""
-    for answer in answers.values():
-        if isinstance(answer, BaseException) and not isinstance(answer, WorkerStopped):
-            raise answer
-    if desk.failed.value:
+    for error in errors:
+        if not isinstance(error, WorkerStopped):
+            raise error
+    if shared.failed:
         raise KeyboardInterrupt
-    losses = [loss for found, _ in answers.values() for loss in found]
-    bars = sorted((bar for _, found in answers.values() for bar in found), key=lambda bar: bar.start)
-    return Ran(store.left(), min(store.ended), losses, bars)
+    bars = sorted((bar for part in parts for bar in part.bars), key=lambda bar: bar.start)
+    return Ran(shared.left(), min(shared.ended.values()), [loss for part in parts for loss in part.losses], bars)
