@@ -10,7 +10,7 @@ network             layers with weights: what one asks of them, and their file
 sdf_runtime         a dataflow, run: an operator fires when its samples are there
 weight_staleness    how weights change: serial, delayed, alternate; one after the other, or by cycles
 workers, on_dask    the pipeline on real workers
-partitioning        who shares a worker, and what to expect of it
+partitioning        who shares a worker
 model               Sequential: fit, and all of this in one place
 composite           operators of one's own, with rates, around networks
 ast, parser         a text as a tree, with a place for every mistake

@@ -1,4 +1,4 @@
-"""Which operators share a worker: costs that are measured, runs that are best, and what to expect of them.
+"""Which operators share a worker: costs that are measured, and runs that are best.
 
 A worker's time for one sample is the work of its operators and what its streams
 from and to other workers cost. The slowest worker decides the throughput, so the
@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -20,12 +20,12 @@ import numpy as np
 
 from ..core.number import shortened
 from ..errors import SequentialError
-from .dataflow import Dataflow, StreamOperator, part_of
+from .dataflow import Dataflow, StreamOperator
 from .layer_args import is_whole
 from .network import Network
 from .sdf_runtime import NetworkMachine, learning
 from .splitjoin import decomposed, shares
-from .weight_staleness import Gradients, Versions, all_summed, block_size, blocks, doubled, groups, passed
+from .weight_staleness import Gradients, Versions, all_summed, block_size, doubled, passed
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
 PIECES = 8  # of a worker's work, into which an operator that is more of it is taken apart
@@ -233,63 +233,3 @@ def run_costs(flow: Dataflow, costs: Costs) -> Any:
             takes = (starts <= reader) & (reader < ends)
             cost = cost + costs.stream[stream.name] * (sends ^ takes)
     return np.where(starts < ends, cost, np.inf)
-
-
-# --- what to expect -----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """A run that was only calculated."""
-
-    workers: int
-    seconds: float
-    serial: float  # seconds of one worker
-    memory: int  # bytes of both weight buffers and the sums
-
-    @property
-    def speed_up(self) -> float:
-        return self.serial / self.seconds
-
-    @property
-    def efficiency(self) -> float:
-        return self.speed_up / self.workers
-
-
-def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, samples: int) -> Simulated:
-    """When each worker would end each block: it waits for its own last one, its sources, and its weights U_g."""
-    part = part_of(chosen.parts)
-    sources: list[set[int]] = [set() for _ in chosen.parts]
-    for each in flow.crossing(chosen.parts):
-        sources[part[each.reader]].add(part[each.writer])
-    teachers: list[set[int]] = [set() for _ in chosen.parts]  # whose last sample of group g - 2 gives the weights of g
-    for one in flow.operators.values():
-        if one.kind == "backward" and network.layers[one.layer - 1].weight_shapes:
-            for other in flow.operators.values():
-                if other.layer == one.layer and part[other.name] != part[one.name]:
-                    teachers[part[other.name]].add(part[one.name])
-    done = [0.0] * len(chosen.parts)
-    ended: list[list[float]] = []  # of each group, by worker
-    for number, members in enumerate(groups(samples, network.batch_size)):
-        ready = ended[number - 2] if number > 1 else [0.0] * len(done)
-        for block in blocks(members, block_size(network)):
-            for worker, seconds in enumerate(chosen.seconds):
-                before = [done[each] for each in sources[worker]] + [ready[each] for each in teachers[worker]]
-                done[worker] = max([done[worker], *before]) + seconds * len(block)
-        ended.append(list(done))
-    memory = 3 * 8 * network.size
-    return Simulated(len(chosen.parts), max(done), samples * costs.serial, memory)
-
-
-def curves(network: Network, flow: Dataflow, costs: Costs, workers: Iterable[int], samples: int) -> list[Simulated]:
-    """What each number of workers would gain; where there are more than runs pay, the others are idle."""
-    return [
-        replace(simulate(network, flow, partition(flow, each, costs), costs, samples), workers=each) for each in workers
-    ]
-
-
-def table(runs: Sequence[Simulated]) -> str:
-    """Workers, speed-up, efficiency and memory."""
-    head = "workers  speed-up  efficiency  weight buffers"
-    rows = [f"{each.workers:7}  {each.speed_up:8.2f}  {each.efficiency:10.0%}  {each.memory:14,}" for each in runs]
-    return "\n".join([head, *rows])

@@ -33,12 +33,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a worker is one core
 
 import numpy as np
+from pipeline_simulator import curves, simulate, table
 
 from naive_graph import Sequential
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.partitioning import curves, division, measured, simulate, table
+from naive_graph.sequential.partitioning import division, measured
 from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import Part, in_threads
 from naive_graph.views import gantt

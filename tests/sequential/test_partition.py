@@ -14,13 +14,11 @@ from naive_graph.sequential.layers import Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.partitioning import (
     Costs,
-    curves,
     large_apart,
     measured,
     partition,
     products,
     run_costs,
-    table,
 )
 
 NETWORK = small()[0]
@@ -48,23 +46,6 @@ def test_measured_costs_are_of_every_operator_and_stream():
     costs = measured(NETWORK, repeats=2)
     assert costs.work.keys() == FLOW.operators.keys() and costs.stream.keys() == FLOW.streams.keys()
     assert min(costs.work.values()) > 0 and costs.serial == pytest.approx(sum(costs.work.values()))
-
-
-def test_one_worker_gains_nothing_and_even_costs_gain_all():
-    even = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.0))
-    one, twelve, thousand = curves(NETWORK, FLOW, even, [1, 12, 1000], 10_000)
-    assert one.speed_up == pytest.approx(1.0)
-    assert 1.0 < twelve.speed_up <= 12.0 and thousand.speed_up == pytest.approx(twelve.speed_up)
-    assert thousand.efficiency < twelve.efficiency
-    assert table([one, twelve]).splitlines()[1].split()[:2] == ["1", "1.00"]
-
-
-def test_the_simulated_pipeline_fills_and_then_gives_one_block_a_beat():
-    even = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.0))
-    network = small(batch_size=1024)[0]  # one group, in four blocks: nobody waits for weights
-    (found,) = curves(network, FLOW, even, [12], 1024)
-    assert found.seconds == pytest.approx(256 * (4 + 12 - 1))
-    assert found.memory == 3 * 8 * network.size
 
 
 @pytest.mark.parametrize("workers", [0, -2, 1.5, "2", None])
