@@ -61,7 +61,7 @@ class PipelineRun(Versions):
     """
 
     def __init__(
-        self, network: Network, begun: Sequence[Weights], samples: Array, labels: Array, policy: str,
+        self, network: Network, begun: Sequence[Weights], samples: Array, labels: Array, *, policy: str,
         flow: Dataflow, parts: Sequence[Sequence[str]], before: tuple[int, int],
     ) -> None:  # fmt: skip
         empty = [[{name: np.empty_like(array) for name, array in layer.items()} for layer in half] for half in begun]
@@ -213,7 +213,7 @@ def in_threads(
 ) -> Ran:  # fmt: skip
     """A pipelined run with a thread for each part. A Ctrl-C ends it behind the group at hand."""
     flow, names = checked(network, partition)
-    shared = PipelineRun(network, buffers, samples, labels, policy, flow, names, before)
+    shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=names, before=before)
     _ = network.arithmetic  # made here, once, not by each thread
     parts = [Part(shared, worker, mine, timed) for worker, mine in enumerate(names)]
     errors: list[BaseException] = []
