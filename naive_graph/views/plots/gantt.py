@@ -7,12 +7,11 @@ from ...core.number import shortened
 from .figure import WIDE, Legend, Save, draw_panel, fill_style, label_axes, legend_patch
 
 # isort: split
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import DrawingError
-from ...tensor.tasks.engine import DAGExecutionEngine, TaskBar, TaskRun
+from ...tensor.tasks.engine import DAGExecutionEngine, TaskRun
 from ..theme import LIGHT
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
@@ -50,69 +49,53 @@ def gantt(
     >>> engine.backward((w * w).sum())
     >>> plot = gantt(engine)
     """
-    bars = run if isinstance(run, list) else getattr(run, "bars", None)
+    bars, levels = run if isinstance(run, list) else getattr(run, "bars", None), []
     if bars and all(hasattr(bar, "operator") for bar in bars):
-        draw = partial(_draw_rows, bars, partial(_draw_firings, bars))
+        looks, labels = FIRINGS, [str(bar.iteration) for bar in bars]
+        kinds = [next((kind for kind in FIRINGS if bar.operator.startswith(kind)), "") for bar in bars]
     else:
-        chosen = _checked(run)
-        bars = chosen.bars
-        draw = partial(_draw_rows, bars, partial(_draw_tasks, chosen))
-    workers = 1 + max(bar.worker for bar in bars)
+        tasks = _checked(run)
+        bars, levels, looks = tasks.bars, tasks.graph.levels[1:], LOOKS
+        labels = [tasks.graph.label(bar.task) for bar in bars]
+        kinds = [tasks.graph.tasks[bar.task].key.kind for bar in bars]
+    workers, seconds = 1 + max(bar.worker for bar in bars), max(bar.end for bar in bars)
+    unit, unit_name = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
+
+    def draw(panel: Any) -> Legend:
+        for kind, (colour, hatch, _) in looks.items():
+            mine = [(bar, label) for bar, label, own in zip(bars, labels, kinds) if own == kind]
+            wide = [bar for bar, _ in mine if bar.end - bar.start >= NARROW * seconds]
+            narrow = [bar for bar, _ in mine if bar.end - bar.start < NARROW * seconds]
+            _draw_bars(panel, wide, unit, fill_style(colour, hatch))
+            _draw_bars(panel, narrow, unit, {"color": LIGHT[colour]})
+            for bar, label in mine:
+                if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
+                    _write_into(panel, bar, label, unit, colour)
+        for level in levels if len(levels) < MOST_LEVELS else ():  # it waits for the slowest of the one before
+            begin = min(bars[number].start for number in level)
+            panel.axvline(begin / unit, color=LIGHT["soft"], linestyle=":", linewidth=1.0, zorder=0.5)
+        panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))
+        panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
+        panel.grid(visible=False)
+        label_axes(panel, f"{unit_name} since the run began", "")
+        shown = [look for kind, look in looks.items() if kind in kinds]
+        return [legend_patch(colour, hatch) for colour, hatch, _ in shown], [word for _, _, word in shown]
+
     return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
 
 
-def _draw_rows(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], panel: Any) -> Legend:
-    """A row for each worker. draw: puts the bars into a panel, in a unit of time, and gives the looks of them."""
-    seconds, workers = max(bar.end for bar in bars), 1 + max(bar.worker for bar in bars)
-    unit, named = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
-    looks = draw(panel, unit)
-    panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))
-    panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
-    panel.grid(visible=False)
-    label_axes(panel, f"{named} since the run began", "")
-    return [legend_patch(colour, hatch) for colour, hatch, _ in looks], [word for _, _, word in looks]
+def _draw_bars(panel: Any, bars: Sequence[Any], unit: float, style: dict[str, Any]) -> None:
+    starts, widths = [bar.start / unit for bar in bars], [(bar.end - bar.start) / unit for bar in bars]
+    if bars:
+        panel.barh([bar.worker for bar in bars], widths, HIGH, starts, linewidth=0.5, **style)
 
 
-def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
-    """What each worker of a pipeline did when, in the colour of its kind; where there is room, for which sample."""
-    found, seconds = [], max(bar.end for bar in bars)
-    for kind, look in FIRINGS.items():
-        mine, (colour, hatch, _) = [bar for bar in bars if bar.operator.startswith(kind)], look
-        found += [look] * bool(mine)
-        for wide in (True, False):
-            dress = fill_style(colour, hatch) if wide else {"color": LIGHT[colour]}
-            for worker in {bar.worker for bar in mine}:
-                those = [bar for bar in mine if bar.worker == worker and _is_wide(bar, seconds) is wide]
-                spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in those]
-                panel.broken_barh(spans, (worker - HIGH / 2, HIGH), linewidth=0.5, **dress)
-        for bar in mine:
-            _write_into(panel, bar, str(bar.iteration), unit, seconds, colour)
-    return found
-
-
-def _is_wide(bar: Any, seconds: float) -> bool:
-    return bool(bar.end - bar.start >= NARROW * seconds)
-
-
-def _write_into(panel: Any, bar: Any, label: str, unit: float, seconds: float, colour: str) -> None:
-    """A label in the middle of a bar, if it has room for it."""
-    if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
-        ground = {"boxstyle": "round,pad=0.15", "edgecolor": "none"}  # no hatching behind letters
-        ground["facecolor"] = LIGHT[f"{colour}-ground"]
-        middle = (bar.start + bar.end) / 2 / unit
-        text = panel.text(middle, bar.worker, label, ha="center", va="center", color=LIGHT["ink"], bbox=ground)
-        text.set_parse_math(False)
-
-
-def _draw_tasks(run: TaskRun, panel: Any, unit: float) -> list[Any]:
-    """The tasks of a run, and a dotted line where each level begins: it waits for the slowest of the one before."""
-    for bar in run.bars:
-        _draw_bar(panel, run, bar, unit)
-    for level in run.graph.levels[1:] if len(run.graph.levels) <= MOST_LEVELS else ():
-        begin = min(run.bars[number].start for number in level)
-        panel.axvline(begin / unit, color=LIGHT["soft"], linestyle=":", linewidth=1.0, zorder=0.5)
-    kinds = {task.key.kind for task in run.graph.tasks}
-    return [look for kind, look in LOOKS.items() if kind in kinds]
+def _write_into(panel: Any, bar: Any, label: str, unit: float, colour: str) -> None:
+    """A label in the middle of a bar, with no hatching behind its letters."""
+    ground = {"boxstyle": "round,pad=0.15", "edgecolor": "none", "facecolor": LIGHT[f"{colour}-ground"]}
+    middle = (bar.start + bar.end) / 2 / unit
+    text = panel.text(middle, bar.worker, label, ha="center", va="center", color=LIGHT["ink"], bbox=ground)
+    text.set_parse_math(False)
 
 
 def _checked(run: object) -> TaskRun:
@@ -122,13 +105,3 @@ def _checked(run: object) -> TaskRun:
     if not isinstance(found, TaskRun):
         raise DrawingError(f"gantt draws the last run of a DAGExecutionEngine, not {shortened(found)}.")
     return found
-
-
-def _draw_bar(panel: Any, run: TaskRun, bar: TaskBar, unit: float) -> None:
-    colour, hatch, _ = LOOKS[run.graph.tasks[bar.task].key.kind]
-    start, wide = bar.start / unit, (bar.end - bar.start) / unit
-    if not _is_wide(bar, run.seconds):
-        panel.barh(bar.worker, wide, HIGH, start, color=LIGHT[colour], linewidth=1.0)
-        return
-    panel.barh(bar.worker, wide, HIGH, start, **fill_style(colour, hatch), linewidth=0.5)
-    _write_into(panel, bar, run.graph.label(bar.task), unit, run.seconds, colour)
