@@ -22,6 +22,7 @@ from ...graph.report import Report
 from .flows import flow_scene, layer_scene, layers_of
 from .folding import Folder
 from .live_graph import alive
+from .names import formula_line
 from .picture import Picture
 from .scene import (
     FOLLOWED,
@@ -172,8 +173,7 @@ def _name(what: Any, count: int) -> str:
     name = getattr(one, "name", None) or (None if isinstance(one, Node) else getattr(one, "label", None))
     if not name and isinstance(one, Node) and count <= READABLE:
         with suppress(NaiveGraphError):  # of a cycle, say, there is a picture and no formula
-            *shared, name = one.formula().splitlines()
-            name += f", where {', '.join(shared)}" if shared else ""
+            name = formula_line(one, MOST_LETTERS_OF_A_NAME)
     return visible(name, MOST_LETTERS_OF_A_NAME) if isinstance(name, str) else f"A graph of {count:,} nodes"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
+from ...graph.nodes import Node
 from ..theme import format_number
 from .text_metrics import rounded, visible
 
@@ -48,6 +49,12 @@ def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
                 texts[row] = BY_NUMBER[kind](*operands)
     written = {row: rounded(str(text)) for row, text in texts.items()}
     return {row: visible(text) for row, text in written.items() if len(text) <= SHORT}
+
+
+def formula_line(node: Node, most: int) -> str:
+    """A node's formula in one line, shared parts behind it, cut after so many letters."""
+    *shared, formula = node.formula().splitlines()
+    return visible(formula + (f", where {', '.join(shared)}" if shared else ""), most)
 
 
 def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:

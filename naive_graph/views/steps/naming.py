@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number, tex_name
+from ...core.arithmetics.text import tex_name
 from ...graph.registry import handle
 from ..assets import in_words
+from ..drawing.names import formula_line
 from ..drawing.scene import READABLE
-from ..drawing.text_metrics import visible
 from .mathml import mathml
 from .recording import Participants
 
-OMITTED = "…"
 LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
-LONG, DEEP, MANY = 60, 6, 4  # letters of a formula in a title, rules within rules, operands of a rule
+LONG = 60  # letters of a formula in a title
 
 
 def title_of(casts: Sequence[Participants]) -> str:
@@ -24,48 +22,14 @@ def title_of(casts: Sequence[Participants]) -> str:
     if not casts:
         return "An empty walk"
     first = casts[0]
-    names = ", ".join(first.then.name(row) or _shortened(first, row) for row in first.targets[:3])
+    names = ", ".join(first.then.name(row) or _formula(first, row) for row in first.targets[:3])
     return f"{in_words('A walk through')} {names}"
 
 
-def _shortened(cast: Participants, row: int) -> str:
-    """The formula, as deep as it fits a title."""
-    texts = (str(_written(cast, row, deep)) for deep in range(DEEP, 0, -1))
-    text = next((text for text in texts if len(text) <= LONG), OMITTED)
-    says = text.count(OMITTED) <= len(re.findall(r"[^\W\d]\w*", text))  # more than that much was left out
-    return visible(text, LONG) if says else _counted(cast, row)
-
-
-def _counted(cast: Participants, row: int) -> str:
-    """What a long formula is at its top: `a sum of 100 terms (601 nodes)`."""
-    size = f"{len(cast.rows):,} nodes"
-    while len(inner := [each for each in cast.operands(row) if each not in cast.constants]) == 1:
-        (row,) = inner
-    kind, terms, seen, left = cast.then.kind(row), 0, set[int](), [row]
-    while left:
-        each = left.pop()
-        if cast.then.kind(each) == kind and each not in seen:
-            seen.add(each)
-            left += cast.operands(each)
-        else:
-            terms += each not in cast.constants
-    parts = {"add": f"a sum of {terms:,} terms", "mul": f"a product of {terms:,} factors"}
-    return f"{parts[kind]} ({size})" if kind in parts and terms > MANY else f"a graph of {size}"
-
-
-def _written(cast: Participants, row: int, deep: int) -> Text:
-    """A row's formula; a part that lies too deep, or between too many others, is a mark of omission."""
-    rule, name = cast.rule(row), cast.then.name(row)
-    if rule is None or (name and row not in cast.targets):
-        fixed = row in cast.constants and name is None and cast.is_there()
-        return plain_number(cast.tables.values[row], PLAIN) if fixed else Text(name or f"v{row}", ATOM, PLAIN)
-    operands, omitted = cast.operands(row), Text(OMITTED, ATOM, PLAIN)
-    if not deep:
-        return omitted
-    kept = operands if len(operands) <= MANY else operands[: MANY - 1]
-    texts = [_written(cast, each, deep - 1) for each in kept]
-    found: Text = rule(*texts, *[omitted] * (len(kept) < len(operands)))
-    return found
+def _formula(cast: Participants, row: int) -> str:
+    if cast.is_there() and len(cast.rows) <= READABLE:
+        return formula_line(handle(cast.tables, row), LONG)
+    return f"a graph of {len(cast.rows):,} nodes"
 
 
 def heading_of(casts: Sequence[Participants]) -> str:
