@@ -283,7 +283,7 @@ from .plots.figure import Plot
 
 
 @overload
-def draw(what: Report, *, title: str = "") -> Plot: ...
+def draw(what: Report, *, title: str = "", figsize: tuple[float, float] | None = None) -> Plot: ...
 @overload
 """
 STEPS = """@overload

@@ -17,18 +17,6 @@ from naive_graph.sequential import Dense
 from naive_graph.views.playground.running import display
 
 
-def film(folder):
-    x, history = Variable(6.0, name="x"), History()
-    f = (x - 7) ** 2
-    for _ in range(5):
-        Graph.forward()
-        Graph.backward(f)
-        history.record(f=f.value, x=x.value)
-        x.value -= 0.1 * x.grad
-        Graph.kill_grad()
-    return history.animate(f, x, save=folder / "film.html")
-
-
 def walk(folder):
     x = Variable(3.0, name="x")
     return step(x * x).save(folder / "walk.html")
@@ -92,14 +80,13 @@ def written(path, text):
     return path
 
 
-WRITERS = [film, walk, path, plane, firings, of_a_model, picture, of_a_student, of_a_class, of_a_playground]
+WRITERS = [walk, path, plane, firings, of_a_model, picture, of_a_student, of_a_class, of_a_playground]
 every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
 # Where the text of a page begins. Whoever adds one adds its writer above.
 FRAMES = {
     "views/altitude_view/altitudes.html",
     "views/stepper/page.html",
     "views/playground/running.py",
-    "views/plots/film.html",
     "views/own.html",
     "classroom/page.html",
     # Of several files that a server hands out: test_playground and tests/site look at them.

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import math
 import os
 import re
@@ -14,8 +13,8 @@ import pytest
 from PIL import Image
 from walks import recorded, walk_downhill, walk_in_the_plane
 
-from naive_graph import Graph, History, PlaceHolder, SimpleSGDTrainer, Variable, draw, gradcheck
-from naive_graph.errors import HistoryError, NodeError
+from naive_graph import Graph, History, PlaceHolder, SimpleSGDTrainer, Variable, draw, exp, gradcheck, operator
+from naive_graph.errors import DrawingError, HistoryError, NodeError
 from naive_graph.views import compare
 from naive_graph.views.theme import OTHER_FONTS, format_number
 
@@ -429,10 +428,19 @@ def every_plot():
         "gantt": partial(gantt, engine),
         "cycles": partial(cycles, pipeline, 4),
         "compare": compare(f="beale", steps=5).plot,
+        "film": partial(history.film, lambda step, a, b: step["x"] * a + b, [(0, 1, 1), (1, -1, -1)]),
+        "gradcheck": partial(draw, gradcheck(x * y)),
     }
 
 
-@pytest.mark.parametrize("kind", ["history", "curve", "contours", "gantt", "cycles", "compare"])
+def test_a_graph_that_is_no_plot_takes_no_axes():
+    x = Variable(1.0, name="x")
+    for wish in ({"ax": object()}, {"figsize": (3, 2)}):
+        with pytest.raises(DrawingError, match="Leave ax and figsize out"):
+            draw(x * x, **wish)
+
+
+@pytest.mark.parametrize("kind", ["history", "curve", "contours", "gantt", "cycles", "compare", "film", "gradcheck"])
 def test_every_plot_is_drawn_into_axes_that_are_given_and_is_as_large_as_is_asked(kind):
     from matplotlib.figure import Figure
 
@@ -527,12 +535,20 @@ def test_a_film_moves(tmp_path):
     assert first != second
 
 
-def test_a_page_needs_no_network_and_holds_the_walk(tmp_path):
+def test_the_page_of_a_film_is_that_of_its_path(tmp_path):
     history, f, x, y = walk_in_the_plane()
-    text = history.animate(f, x, y, save=tmp_path / "walk.html", frames=3).read_text()
-    shown = json.loads(re.search(r"const shown = (.*);", text)[1])
-    assert not re.search(r"https?://", text)
-    assert len(shown["points"]) == 40 and [reached for reached, _ in shown["moments"]] == [0, 20, 39]
+    film = history.animate(f, x, y, save=tmp_path / "walk.html", frames=3)
+    path = tmp_path / "path.html"
+    history.plot_path(f, x, y, save=path)
+    assert film.read_text() == path.read_text()
+
+
+def test_a_film_that_no_page_can_compute_is_refused_with_what_to_do(tmp_path):
+    x = Variable(1.0, name="x")
+    opaque = operator("gamma_of_a_film", lambda a: exp(float(a)), [lambda a, y: y])(x)
+    with pytest.raises(HistoryError, match=r"Save the film as \.gif"):
+        recorded(1.0, 2.0, name="x").animate(opaque, x, save=tmp_path / "walk.html")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_name_cannot_end_a_pages_script(tmp_path):
@@ -540,17 +556,3 @@ def test_a_name_cannot_end_a_pages_script(tmp_path):
     history = recorded(1.0, 2.0, name="</script><b>")
     text = history.animate(x * x, x, save=tmp_path / "walk.html").read_text()
     assert text.count("</script>") == 1
-
-
-@pytest.mark.browser
-def test_a_page_plays_in_a_browser(tmp_path, browser):
-    history, f, x, y = walk_in_the_plane()
-    path = history.animate(f, x, y, save=tmp_path / "walk.html", frames=10)
-    with browser.new_page(reduced_motion="reduce") as page:
-        faults = []
-        page.on("pageerror", lambda fault: faults.append(fault))
-        page.goto(path.as_uri())
-        page.focus("#at")
-        page.keyboard.press("End")
-        said, drawn = page.inner_text("#said"), page.get_attribute("#way", "points")
-    assert not faults and said.startswith("step 39,") and len(drawn.split(" ")) == 40

@@ -5,7 +5,6 @@ import re
 from itertools import combinations
 
 import pytest
-from browsing import serious
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 from walks import walk_downhill, walk_in_the_plane
@@ -184,100 +183,7 @@ def test_a_notebooks_theme_is_that_of_its_plots(browser, system, jupyter, theme)
             assert "#{:02x}{:02x}{:02x}".format(*seen.convert("RGB").getpixel((1, 1))) == theme["ground"]
 
 
-# --- films, measured in a browser ---
-
-DISTANCE = """() => {
-  const curve = document.querySelector("#curve path"), dot = document.getElementById("here");
-  const length = curve.getTotalLength(), count = 4000, at = [...Array(count + 1).keys()];
-  const line = at.map(k => curve.getPointAtLength(length * k / count));
-  const unit = dot.ownerSVGElement.getScreenCTM().a, found = [];
-  for (let k = 0; k <= +document.getElementById("at").max; k++) {
-    document.getElementById("at").value = k;
-    document.getElementById("at").oninput();
-    const x = dot.cx.baseVal.value, y = dot.cy.baseVal.value;
-    found.push(unit * Math.min(...line.map(p => Math.hypot(p.x - x, p.y - y))));
-  }
-  return found;
-}"""
-PLACES = """() => [...document.querySelectorAll("#axes_1 [id^=xtick_], #axes_1 [id^=ytick_]")].map(tick => {
-  const use = tick.querySelector("use[x]");
-  const said = document.createNodeIterator(tick, NodeFilter.SHOW_COMMENT).nextNode();
-  return [tick.id[0], +said.data.replace("−", "-"), use.x.baseVal.value, use.y.baseVal.value];
-})"""
-SIZES = {"wide": (1280, 800), "tablet": (768, 1024), "phone": (390, 844), "narrow": (320, 568)}
-
-
-def opened(browser, path, size=(1280, 800), scheme="light"):
-    wide, high = size
-    view = browser.new_page(
-        viewport={"width": wide, "height": high}, color_scheme=scheme, reduced_motion="reduce", offline=True
-    )
-    view.goto(path.as_uri())
-    return view
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("size", SIZES)
-def test_in_every_frame_the_dot_is_on_the_curve(tmp_path, browser, size):
-    history, f, x = walk_downhill(steps=60, rate=0.3)
-    with opened(browser, history.animate(f, x, save=tmp_path / "walk.html"), SIZES[size]) as view:
-        distances = view.evaluate(DISTANCE)
-    assert len(distances) == 60 and max(distances) < 0.5
-
-
-@pytest.mark.browser
-def test_in_the_plane_the_dot_is_where_the_axes_say(tmp_path, browser):
-    history, f, x, y = walk_in_the_plane()
-    with opened(browser, history.animate(f, x, y, save=tmp_path / "walk.html")) as view:
-        places = view.evaluate(PLACES)
-        dots = view.evaluate(
-            "() => [...Array(+at.max + 1).keys()].map(k => { at.value = k; show();"
-            " return [+here.getAttribute('cx'), +here.getAttribute('cy')] })"
-        )
-        unit = view.evaluate("() => here.ownerSVGElement.getScreenCTM().a")
-    for which, name in enumerate("xy"):
-        ticks = [(place[1], place[2 + which]) for place in places if place[0] == name]
-        (first, start), (last, end) = ticks[0], ticks[-1]
-        due = [start + (end - start) * (value - first) / (last - first) for value in history[name]]
-        assert max(abs(dot[which] - place) for dot, place in zip(dots, due)) * unit < 0.5
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_a_film_fits_every_screen_and_follows_its_theme(tmp_path, browser, size, scheme):
-    history, f, x, y = walk_in_the_plane()
-    with opened(browser, history.animate(f, x, y, save=tmp_path / "walk.html"), SIZES[size], scheme) as view:
-        shown = view.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        scale = view.evaluate("() => here.ownerSVGElement.getScreenCTM().a") * 72 / 100
-        ground = view.evaluate("() => getComputedStyle(document.body).backgroundColor")
-        colours = view.evaluate("() => [way, here].map(each => getComputedStyle(each)).map(s => [s.stroke, s.fill])")
-    colours_due = theme.LIGHT if scheme == "light" else theme.DARK
-    walked = theme.SERIES[1][scheme == "dark"]
-    assert shown and scale * theme.TEXT >= theme.LEAST and hexed(ground) == colours_due["ground"]
-    assert [hexed(colours[0][0]), hexed(colours[1][1])] == [walked, walked]
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("walk", [walk_downhill, walk_in_the_plane])
-@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
-def test_a_film_is_as_large_as_its_window_lets_it(tmp_path, browser, walk, size):
-    history, *nodes = walk()
-    with opened(browser, history.animate(*nodes, save=tmp_path / "walk.html"), size) as view:
-        wide = view.evaluate("() => here.ownerSVGElement.getBoundingClientRect().width")
-        high = view.evaluate("() => document.body.getBoundingClientRect().bottom")
-    assert high <= size[1] and (wide >= 880 or high > size[1] - 40)
-
-
-@pytest.mark.browser
-def test_a_film_that_scrolls_can_be_used_by_everybody(tmp_path, browser):
-    history, f, x = walk_downhill()
-    with opened(browser, history.animate(f, x, save=tmp_path / "walk.html"), SIZES["narrow"]) as view:
-        assert serious(view) == []
-
-
-def hexed(colour):
-    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])
+# --- films ---
 
 
 def test_what_stands_still_in_a_gif_keeps_its_exact_colours(tmp_path):

@@ -58,6 +58,8 @@ def draw(
     open: Any = False,
     after: str | None = None,
     feed: Any = None,
+    ax: Any = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Any:
     """A picture of a node and all that it depends on, of several, or of the whole Graph.
 
@@ -82,7 +84,8 @@ def draw(
     `draw(network.expand())`, operators and streams, whose splitjoins fold.
     Of an imported network the outputs are drawn; of a Model its weights.
 
-    Of the report of a gradcheck the worst entries are drawn, as a plot.
+    Of the report of a gradcheck the worst entries are drawn, as a plot; ax and
+    figsize are for that one, as in `History.plot`.
 
     Of a Program the plan is drawn. after: the pass after which, by its name in
     `program.stages()`. feed: what it is fed, if it needs that.
@@ -110,7 +113,9 @@ def draw(
     if isinstance(what, Report):
         from ..plots.gradcheck_plot import plot_check  # brings matplotlib
 
-        return plot_check(what, title)
+        return plot_check(what, title, ax, figsize)
+    if ax is not None or figsize is not None:
+        raise DrawingError("A graph is no plot: it has no axes, and its own size. Leave ax and figsize out.")
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program
         if any(wish not in (None, False) for wish in (partials, absorbed, fold, open)):
             raise DrawingError(

@@ -6,7 +6,7 @@ A page moves through its moments; where there is none, some of them stand side b
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, finish_figure, fitted, label_axes, new_plot, our_style
+from .figure import WIDE, Plot, Recorded, Save, finish_axes, finish_figure, fitted, label_axes, new_plot, our_style
 
 # isort: split
 import base64
@@ -26,7 +26,6 @@ from ...errors import HistoryError
 from ..assets import in_words, packed
 from ..theme import COLD, LIGHT, SERIES, WARM, format_number, heatmap_color, page_style
 from .animate import choose_frames
-from .interactive_path import Living
 from .surface import LARGEST
 
 ACROSS, UP = 41, 27  # places of the plane where the answer is asked for
@@ -82,10 +81,11 @@ class Plane:
         style = {"markerfacecolor": "none", "markeredgecolor": LIGHT["now"], "markersize": 8, "linestyle": "none"}
         panel.plot(*zip(*wrong), "o", **style) if wrong else None
         panel.set(xlim=self.sides[0], ylim=self.sides[1])
+        label_axes(panel, *self.names)
 
 
 @dataclass(frozen=True)
-class Film(Living):
+class Film:
     """What a page needs beside the four pictures: the ground, and what changes on it."""
 
     ground: Plot
@@ -95,7 +95,7 @@ class Film(Living):
     most: float
     series: list[float | None]
 
-    def html(self, image: str, size: tuple[float, float]) -> str:
+    def html(self, image: str) -> str:
         """The four pictures, and the film that takes their place where scripts are run."""
         ground = self.ground._image()  # first: it lays the panels out
         facts = {"moments": [self._told(each) for each in self.moments], "points": self._spots()}
@@ -163,16 +163,21 @@ class Film(Living):
 
 
 def film_of(
-    history: Recorded, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save
-) -> Plot:
-    """The figure that `History.film` returns."""
+    history: Recorded, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save,
+    ax: Any = None, figsize: tuple[float, float] | None = None,
+) -> Any:  # fmt: skip
+    """The figure that `History.film` returns, or the axes that it was given, with the last moment."""
     if not history.names:
         raise HistoryError("There is nothing to film: this history is empty. Record what it answers by at each step.")
     plane, name = _plane(answer, points), series or history.names[0]
     recorded = history[name]  # refuses a name that is not there
-    steps = progress(choose_frames(len(recorded), frames), label="frames")
+    places = choose_frames(len(recorded), frames) if ax is None else [len(recorded) - 1]
+    steps = progress(places, label="frames")
     moments = [_moment(history, answer, plane, name, at) for at in steps]
     most = max((float(np.nanmax(abs(each.answers), initial=0.0)) for each in moments), default=0.0) or 1.0
+    if ax is not None:
+        plane.draw(ax, moments[-1], most)
+        return finish_axes(ax, ((), ()), title)
     with our_style():
         ground = Plot(figsize=(WIDE, 4.6), layout="constrained")
         upper, lower = ground.subplots(2, 1, height_ratios=[3, 1])
@@ -180,7 +185,7 @@ def film_of(
         _below(lower, recorded, name)
         label_axes(upper, *plane.names)
         ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
-        figure = _stills(plane, moments, most)
+        figure = _stills(plane, moments, most, figsize)
         figure.trail = Film(ground, (upper, lower), plane, moments, most, recorded)
         return finish_figure(figure, title, save)
 
@@ -226,14 +231,13 @@ def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> M
     return Moment(at, text.format(**facts), in_words(text).format(**facts), answers, wrong)
 
 
-def _stills(plane: Plane, moments: list[Moment], most: float) -> Plot:
+def _stills(plane: Plane, moments: list[Moment], most: float, figsize: tuple[float, float] | None) -> Plot:
     """Four moments beside each other, or as many as there are."""
     places = sorted({round(part * (len(moments) - 1)) for part in STILLS})
-    figure = new_plot((WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)))
+    figure = new_plot((WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)), figsize)
     panels = figure.subplots(-(-len(places) // 2), min(2, len(places)), squeeze=False, sharex=True, sharey=True)
     for place, panel in zip(places, panels.flat):
         plane.draw(panel, moments[place], most)
-        label_axes(panel, *plane.names)
         panel.label_outer()
         panel.set_title(fitted(moments[place].text, 76 * WIDE)).set_parse_math(False)
     for empty in panels.flatten()[len(places) :]:

@@ -17,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -25,10 +26,11 @@ from typing import Any, NoReturn, Protocol
 
 from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
+from ..assets import page_of_its_own
+from ..csp import policy
 from ..drawing.picture import file_of, write_whole
 from ..drawing.text_metrics import text_width
 from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, format_number, svg_style
-from .interactive_path import Living
 
 try:
     import matplotlib.style
@@ -91,18 +93,12 @@ def new_plot(size: tuple[float, float], figsize: tuple[float, float] | None = No
 
     figsize: what a user asked for, which `finish_figure` holds to; our own size grows with legend and title.
     """
-    size = figsize or size
-    made = _new_figure(size)
-    made.figsize = figsize
-    return made
-
-
-def _new_figure(size: tuple[float, float]) -> Plot:
     pyplot, backend = sys.modules.get("matplotlib.pyplot"), matplotlib.get_backend().lower()
-    if pyplot is None or backend in NO_WINDOWS or backend.startswith("module:"):
-        return Plot(figsize=size, layout="constrained")
-    made: Plot = pyplot.figure(FigureClass=Plot, figsize=size, layout="constrained")
-    return made
+    has_windows = pyplot is not None and backend not in NO_WINDOWS and not backend.startswith("module:")
+    make: Callable[..., Plot] = partial(pyplot.figure, FigureClass=Plot) if pyplot and has_windows else Plot
+    plot = make(figsize=figsize or size, layout="constrained")
+    plot.figsize = figsize
+    return plot
 
 
 class Plot(Figure):
@@ -113,8 +109,8 @@ class Plot(Figure):
         forms = (".png", ".svg", ".pdf", *[".html"] * (self.trail is not None))
         target = file_of(path, "A plot", forms, HistoryError)
         if target.suffix.lower() == ".html" and self.trail is not None:
-            image, size = self._image(), self.get_size_inches()
-            write_whole(target, self.trail.page(image, (size[0], size[1]), self.alt()).encode())
+            page = page_of_its_own(self.alt(), self.trail.html(self._image()), policy(self.trail.script()))
+            write_whole(target, page.encode())
         else:
             write_whole(target, self.drawn(target.suffix.lower()[1:], dpi=150))
         return target
@@ -134,7 +130,7 @@ class Plot(Figure):
         )
 
     figsize: tuple[float, float] | None = None  # that a user asked for
-    trail: Living | None = None  # of a walk or a film: what makes it alive in a page
+    trail: Any = None  # of a walk or a film: what makes it alive in a page, by its `html` and its `script`
     told = ""  # the plot in words, where more can be said than what its axes are
 
     def alt(self) -> str:
@@ -147,13 +143,13 @@ class Plot(Figure):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         # Pictures of our own: the same bytes in every notebook, also where pyplot was never imported.
-        image, png = self._image(), base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
-        wide, high = self.get_size_inches()
-        shown_as = image if self.trail is None else self.trail.html(image, (wide, high))
+        image = self._image()
+        shown_as = image if self.trail is None else self.trail.html(image)
+        png = base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
         themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
         html = f'{themes}<div style="overflow-x:auto" tabindex="0">{shown_as}</div>'
         bundle = {"text/html": html, "image/png": png, "text/plain": repr(self)}
-        return bundle, {"image/png": {"width": round(100 * wide)}}
+        return bundle, {"image/png": {"width": round(100 * self.get_figwidth())}}
 
     def _image(self) -> str:
         svg = base64.b64encode(self.drawn("svg", dpi=SHOWN_DPI)).decode()

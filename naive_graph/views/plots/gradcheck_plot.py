@@ -7,12 +7,14 @@ from typing import Any
 from ...errors import DrawingError
 from ...graph.report import Report
 from ..theme import LIGHT, SERIES, format_number
-from .figure import Plot, finish_figure, fitted, label_axes, new_plot, our_style
+from .figure import Legend, draw_panel, fitted, label_axes
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 
 
-def plot_check(report: Report, title: str = "") -> Plot:
+def plot_check(
+    report: Report, title: str = "", ax: Any = None, figsize: tuple[float, float] | None = None
+) -> Any:  # fmt: skip
     """Each of the worst entries: how far its derivative is from its finite difference, and the tolerance."""
     entries = report.worst_entries()
     if not entries:
@@ -23,9 +25,8 @@ def plot_check(report: Report, title: str = "") -> Plot:
         f"{'not' if each in failed else 'equal to'} {format_number(each.difference)}"
         for each in entries
     ]
-    with our_style():
-        figure = new_plot((7.6, 1.2 + 0.27 * len(entries)))
-        panel: Any = figure.subplots()
+
+    def draw(panel: Any) -> Legend:
         lengths = [max(each.relative_error, LEAST) for each in entries]
         colours = [LIGHT["wrong"] if each in failed else SERIES[0][0] for each in entries]
         hatches = ["///" if each in failed else "" for each in entries]
@@ -37,5 +38,7 @@ def plot_check(report: Report, title: str = "") -> Plot:
             label.set_parse_math(False)
         panel.invert_yaxis()
         label_axes(panel, "relative error (dashed: the tolerance)", "")
-        said = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
-        return finish_figure(figure, title or said, None)
+        return (), ()
+
+    said = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
+    return draw_panel(draw, (7.6, 1.2 + 0.27 * len(entries)), title or said, None, ax, figsize)

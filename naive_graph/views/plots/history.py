@@ -28,7 +28,6 @@ from ..drawing.picture import write_whole
 
 if TYPE_CHECKING:
     from ..tensorboard.events import EventFile
-    from .figure import Plot
 
 MOST_ENTRIES = 1000  # of an array that become series
 COMPUTED = ("=", "+", "-", "@", "\t", "\r", "'")  # as what begins so, spreadsheets compute a cell; ' makes it a text
@@ -256,9 +255,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
     def animate(
         self, f: Node, x: Node, y: Node | None = None, *, save: str | os.PathLike[str], frames: int = 60
     ) -> Path:
-        """The walk of `plot_path` as a film: `save` a .gif, or an .html that needs no network.
+        """The walk of `plot_path` as a film: `save` a .gif; as .html the page of `plot_path`, where it is alive.
 
-        frames: how many moments of the walk are shown, at most.
+        frames: how many moments of the walk a .gif shows, at most.
         """
         from .animate import animate_walk
 
@@ -273,7 +272,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
         frames: int = 40,
         title: str = "",
         save: str | os.PathLike[str] | None = None,
-    ) -> Plot:
+        ax: Any = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Any:
         """What the recorded parameters answer over a plane, step after step, and which points are wrong.
 
         answer: a function of what was recorded at a step, such as
@@ -284,10 +285,12 @@ class History(Suggesting, Sequence[dict[str, float]]):
 
         In a notebook, and saved as .html, a slider or arrow keys lead through the
         steps. Saved as .png, .svg or .pdf, four of them stand side by side.
+        figsize: of these four, in inches. With ax, axes of yours, the last step
+        is drawn into them, and they are returned.
         """
         from .decision_boundary_film import film_of
 
-        return film_of(self, answer, points, series, frames, title, save)
+        return film_of(self, answer, points, series, frames, title, save, ax, figsize)
 
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""

@@ -10,8 +10,7 @@ from typing import Any
 
 from ...graph.nodes import Node
 from ...graph.registry import CURRENT
-from ..assets import packed, page_of_its_own
-from ..csp import policy
+from ..assets import packed
 from ..drawing.live_graph import Alive, alive
 from ..theme import page_style
 
@@ -19,33 +18,17 @@ MOST_POINTS = 400  # of the walk, that a page is given
 FILES = ("viewport", "axes", "compute", "controls", "live_graph")
 
 
-class Living:
-    """What makes a plot alive in a page."""
-
-    def html(self, image: str, size: tuple[float, float]) -> str:
-        """The image with what makes it alive. size: of the figure, in any unit."""
-        raise NotImplementedError
-
-    def script(self) -> str:
-        """What runs in the page."""
-        raise NotImplementedError
-
-    def page(self, image: str, size: tuple[float, float], title: str) -> str:
-        """A page of its own, which needs no network."""
-        return page_of_its_own(title, self.html(image, size), policy(self.script()))
-
-
 @dataclass(frozen=True)
-class Trail(Living):
+class Trail:
     """What a page needs beside the picture: the graph of f, and the points of the walk."""
 
     living: Alive
     panel: Any  # matplotlib's, whose frame is known once it was drawn
     points: Sequence[tuple[float, ...]]
 
-    def html(self, image: str, size: tuple[float, float]) -> str:
-        """The image with what makes it alive. size: of the figure, in any unit."""
-        box, (wide, high) = self.panel.get_position(), size
+    def html(self, image: str) -> str:
+        """The image of the figure with what makes it alive."""
+        box, (wide, high) = self.panel.get_position(), self.panel.figure.get_size_inches()
         facts = {
             "graph": self.living.facts,
             "ends": [self.panel.get_xlim(), self.panel.get_ylim()],
