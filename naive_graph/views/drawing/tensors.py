@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import isfinite
@@ -49,14 +49,24 @@ FEW = 16  # tensors that a screen shows with their equations
 
 
 class Drawn:
-    """The tensors of a picture, by number. To a Folder they are what rows are."""
+    """The tensors of a picture, by number. To a Folder they are what rows are.
 
-    def __init__(self, results: Sequence[TensorNode], wishes: Wishes, opened: Any) -> None:
+    names: what they are called; part: those that are drawn, if not all.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[TensorNode],
+        wishes: Wishes,
+        opened: Any,
+        names: Mapping[TensorNode, str] | None = None,
+        part: Container[TensorNode] | None = None,
+    ) -> None:
         self.wishes, self.most = wishes, wishes.most or (FOLLOWED if wishes.fold is None else READABLE)
         everything = ancestors(results)
         refresh(results)
-        self.names = printed_names(everything)
-        there = [node for node in everything if not isinstance(node, SelectionNode)]
+        self.names = printed_names(everything) if names is None else {**names}
+        there = [node for node in everything if (part is None or node in part) and not isinstance(node, SelectionNode)]
         self.passed_on: dict[TensorNode, TensorNode] = {}  # what an identity passes on
         if wishes.bundle:
             there = self._without_identities(there, results)
@@ -127,6 +137,17 @@ class Drawn:
 
     def scope(self, row: int) -> Scope | None:
         return self.nodes[row].scope
+
+    def scene(self) -> Scene:
+        """All boxes and arrows, and what is said of those that are left out."""
+        far = f"{self.left_out:,} tensors further from the result are left out. See more with most=..."
+        described = Scene(caption=" ".join([far] * bool(self.left_out) + self.said))
+        for name, members in self.folder.grouped(range(len(self.nodes))).items():
+            described.boxes += self.boxes(name, members)
+        described.arrows = self.arrows()
+        frames = {self.frame(node): f"{self.names[node]}  {_shape(node)}" for node in self.rows}
+        described.scope_names = self.folder.names() | frames
+        return described
 
     # --- boxes ---
 
@@ -265,7 +286,7 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     """Describe these tensors and all that they are made of; many of them in few boxes, if nobody asks for more."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("draw", results)
-    found = _described(results, wishes, opened)
+    found = Drawn(results, wishes, opened).scene()
     if len(found.boxes) <= FEW or wishes.fold is not None or wishes.most is not None or opened:
         return found
     for most in (FEW, SCREENFUL):
@@ -274,19 +295,7 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
         summary = summarize_scene(found, _made_by, most)
         if summary is not None:
             return summary
-    return _described(results, replace(wishes, most=SCREENFUL), opened)
-
-
-def _described(results: Sequence[TensorNode], wishes: Wishes, opened: Any) -> Scene:
-    drawn = Drawn(results, wishes, opened)
-    far = f"{drawn.left_out:,} tensors further from the result are left out. See more with most=..."
-    described = Scene(caption=" ".join([far] * bool(drawn.left_out) + drawn.said))
-    for name, members in drawn.folder.grouped(range(len(drawn.nodes))).items():
-        described.boxes += drawn.boxes(name, members)
-    described.arrows = drawn.arrows()
-    frames = {drawn.frame(node): f"{drawn.names[node]}  {_shape(node)}" for node in drawn.rows}
-    described.scope_names = drawn.folder.names() | frames
-    return described
+    return Drawn(results, replace(wishes, most=SCREENFUL), opened).scene()
 
 
 def _made_by(box: Box) -> tuple[str, ...]:
