@@ -36,15 +36,15 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     summary = summarize(parts, most)
     if summary is None:
         return None
-    described = Scene(caption=_caption(len(rows), summary))
-    ids = []
-    for group in summary.groups():
-        units = [boxes[names[at]] for part in group for at in part.members]
-        box = _box(tables, folder, wishes, group, units, summary.counts)
-        described.boxes.append(box)
-        ids.append(box.id)
-    described.arrows = arrows(summary, ids)
-    described.scope_names = frames(summary)
+    groups = summary.groups()
+    units = [[boxes[names[at]] for part in group for at in part.members] for group in groups]
+    described = _scene(
+        summary,
+        [_box(tables, folder, wishes, group, of_group, summary.counts) for group, of_group in zip(groups, units)],
+        len(rows),
+        "nodes",
+    )
+    ids = [box.id for box in described.boxes]
     box_of_unit = {
         at: ids[number] for part, number in zip(summary.parts, summary.classes) if not part.lag for at in part.members
     }
@@ -65,8 +65,7 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
     summary = summarize(parts, most)
     if summary is None:
         return None
-    described = Scene(title=whole.title, caption=_caption(len(parts), summary, "boxes"))
-    ids = []
+    boxes = []
     for group in summary.groups():
         members = [whole.boxes[at] for part in group for at in part.members]
         part, last = group[0], members[len(members) // len(group) - 1]
@@ -79,11 +78,8 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
             lines = [title + NEXT * part.hands_on, *(last.lines[1:] if count == 1 else [f"{count:,} alike"])]
             box = replace(last, lines=lines, said=", ".join(lines), scope=scope, facts={"first": members[0].id})
             box.grid = last.grid if count == 1 else None
-        described.boxes.append(box)
-        ids.append(box.id)
-    described.arrows = arrows(summary, ids)
-    described.scope_names = frames(summary)
-    return described
+        boxes.append(box)
+    return replace(_scene(summary, boxes, len(parts), "boxes"), title=whole.title)
 
 
 def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
@@ -99,31 +95,25 @@ def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
     return own
 
 
-def arrows(summary: Summary, ids: Sequence[str]) -> list[Arrow]:
-    """One arrow for several alike, with their count."""
+def _scene(summary: Summary, boxes: list[Box], total: int, what: str) -> Scene:
+    """These boxes, one for each class, with one arrow for several alike, and a frame for each loop."""
+    loop = ", and what is repeated is drawn once" if summary.counts else ""
+    caption = (
+        f"{total:,} {what}: those that are computed alike stand in one box with their count{loop}. "
+        "See the part nearest the result with draw(..., most=100), or all of them with fold=False."
+    )
     begins = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
-    found = []
+    arrows = []
     for (source, target), count in summary.arrows().items():
         label = "at first" if target in begins else f"{count:,}×" if count > 1 else ""
-        found.append(Arrow(f"bundle-{ids[source]}-{ids[target]}", ids[source], ids[target], label))
-    return found
-
-
-def frames(summary: Summary) -> dict[str, str]:
-    """What is written on the frame of each loop."""
-    return {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
+        ends = boxes[source].id, boxes[target].id
+        arrows.append(Arrow(f"bundle-{ends[0]}-{ends[1]}", *ends, label))
+    frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
+    return Scene(boxes, arrows, frames, caption)
 
 
 def _before(lag: int) -> str:
     return "of the step before" if lag == 1 else f"of {lag} steps before"
-
-
-def _caption(total: int, summary: Summary, what: str = "nodes") -> str:
-    loop = ", and what is repeated is drawn once" if summary.counts else ""
-    return (
-        f"{total:,} {what}: those that are computed alike stand in one box with their count{loop}. "
-        "See the part nearest the result with draw(..., most=100), or all of them with fold=False."
-    )
 
 
 def _kind(
