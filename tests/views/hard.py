@@ -127,7 +127,7 @@ SEEN = """() => {
     const down = Math.min(box.bottom, room.bottom) - Math.max(box.top, room.top);
     if (across > 0 && down > 0) cover += across * down;
     const isIn = across > box.width - 1 && down > box.height - 1;
-    whole += size > 9.9 && isIn;
+    whole += size > 8.95 && isIn;
   }
   const svg = document.querySelector('.ng-view svg');
   const [, , wide, high] = svg.getAttribute('viewBox').split(' ').map(Number);
