@@ -116,13 +116,17 @@ class _Pages:
             yield self.page(f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=said, bare=True)
 
     def of_languages(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
-        for language, name, title, facts in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
-            template = "lesson.html" if "lesson" in facts else "glossary.html"
-            if "lesson" in facts:
-                facts |= {"python": self.python and self.python * facts["lesson"].needs_more, "said": _said(language)}
-                bare = in_language(facts["lesson"].notebook, language)
-                yield write_into(self.folder, f"{language}/{facts['lesson'].name}.ipynb", bare)
-            yield self.page(f"{language}/{name}", template, title, language=language, **facts)
+        for language, texts, translations in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
+            for name, words in texts.items():
+                yield self.page(f"{language}/{name}", "glossary.html", "naive_graph", language=language, words=words)
+            said, told = _said(language), []
+            for each in translations:
+                bare = in_language(each.notebook, language)
+                yield write_into(self.folder, f"{language}/{each.name}.ipynb", bare)
+                python = self.python and self.python * each.needs_more
+                facts = {"lesson": each, "said": said, "python": python, "language": language}
+                told.append((each.name, f"{each.number}. {each.title}", facts))
+            yield from self.each(language, "lesson.html", told)
 
     def of_the_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
         entries = {each: title for title, group in found.items() for each in group}
@@ -141,7 +145,8 @@ class _Pages:
         face = ""
         if is_whole:
             heights, network = shown(lenet(), lambda page: (str(page.html), page))
-            face = _face(network)
+            png = network._repr_mimebundle_().get("image/png")  # of the network at every altitude
+            face = f'<img alt="" src="data:image/png;base64,{png}">' if png else ""
             yield write_into(self.folder, "gallery/lenet.html", with_a_way_home(heights, "../").encode())
         yield self.page(
             "gallery/index.html", "gallery.html", "Gallery", programs=programs, face=face, lenet=is_whole and lenet()
@@ -170,7 +175,8 @@ class _Pages:
             rows.append((term, f"lessons/glossary.html#{place(term)}", "glossary", "", " ".join(meaning.split())))
         rows += [(each.title, f"gallery/{each.name}.html", "gallery", "", each.says) for each in programs]
         links = {each.name: each.page for each in reversed(entries)}
-        rows += [(each.name, f"reference/{each.page}", "reference", "", each.says) for each in findings(entries, links)]
+        found_in_pages = findings(entries, links)
+        rows += [(name, f"reference/{page}", "reference", "", says) for name, page, says in found_in_pages]
         index = json.dumps(rows, ensure_ascii=False).replace("</", "<\\/")
         return self.page("search.html", "search.html", "Search", index=index)
 
@@ -180,9 +186,3 @@ def _said(language: str) -> str:
     own = re.search(r"const WORDS = \{(.*?)\n  \};", piece("playground/cells.js"), re.DOTALL)
     texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', own[1] if own else "")
     return json.dumps({each: messages(language).message(each) for each in texts}, ensure_ascii=False)
-
-
-def _face(page: Any) -> str:
-    """A still picture of the network at every altitude."""
-    png = page._repr_mimebundle_().get("image/png")
-    return f'<img alt="" src="data:image/png;base64,{png}">' if png else ""

@@ -67,7 +67,7 @@ def _reader() -> Any:
     renderer.register("table", lambda _, text: f'<table tabindex="0">{text}</table>\n')
     renderer.register("inline_math", lambda _, text: convert(text))
     renderer.register("block_math", lambda _, text: formula(text))
-    renderer.block_code = _literal  # its own comes before registered ones
+    renderer.block_code = _block_code  # its own comes before registered ones
     renderer.heading = lambda text, level, **_: f'<h{level} id="{place(text)}">{text}</h{level}>\n'
     return reader
 
@@ -83,12 +83,8 @@ def plain(heading: str) -> str:
     return re.sub(r"</?(?:h\d|p|a)\b[^>]*>", "", markdown(heading)).strip()
 
 
-def _literal(text: str, info: str | None = None) -> str:
-    return code(text, info or _kind(text))
-
-
-def _kind(text: str) -> str:
-    return "pycon" if text.startswith(">>>") else "text"
+def _block_code(text: str, info: str | None = None) -> str:
+    return code(text, info or ("pycon" if text.startswith(">>>") else "text"))
 
 
 def formula(tex: str) -> str:

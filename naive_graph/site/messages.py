@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import errors
 from ..graph.printed import Printed
 
-Functions = dict[str, list[ast.FunctionDef]]  # of a file
+Functions = defaultdict[str, list[ast.FunctionDef]]  # of a file
 
 
 def messages(name: str) -> list[str]:
@@ -31,10 +31,7 @@ def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
     """
     found = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
     for file in sorted(Path(__file__).parents[1].rglob("*.py")):
-        parts, functions = (
-            list(ast.walk(ast.parse(file.read_text("utf-8")))),
-            defaultdict[str, list[ast.FunctionDef]](list),
-        )
+        parts, functions = list(ast.walk(ast.parse(file.read_text("utf-8")))), Functions(list)
         for each in parts:
             if isinstance(each, ast.FunctionDef):
                 functions[each.name].append(each)

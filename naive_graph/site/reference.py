@@ -6,7 +6,7 @@ import builtins
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.guesses import OWNERS, guesses
 from ..core.lazy_exports import public
@@ -50,28 +50,23 @@ def _of_a_room(name: str) -> dict[str, Any]:
     return names | {each: getattr(room, each) for each in dir(room) if hasattr(builtins, each) and each[0] != "_"}
 
 
-class Found(NamedTuple):
-    """What the search finds beside names."""
+def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:
+    """What the search finds beside names, with its page and what it says.
 
-    page: str
-    name: str
-    says: str
-
-
-def findings(entries: Iterable[PublicName], links: Links) -> Iterator[Found]:
-    """Methods, the messages of errors, and what other libraries call things."""
+    Methods, the messages of errors, and what other libraries call things.
+    """
     entries = list(entries)
     classes = {each.thing for each in entries if each.is_class}
     for entry in entries:
         for name, member in entry.members.items():
             if not any(base in classes and hasattr(base, name) for base in entry.thing.__mro__[1:]):
-                yield Found(f"{entry.page}#{name}", f"{entry.name}.{name}", member.docstring.partition("\n")[0])
+                yield f"{entry.name}.{name}", f"{entry.page}#{name}", member.docstring.partition("\n")[0]
         for place, said in enumerate(entry.messages):
-            yield Found(f"{entry.page}#says-{place}", entry.name, said)
+            yield entry.name, f"{entry.page}#says-{place}", said
     there = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
     for before, owner in OWNERS.items():
         for name, advice in guesses(owner).items():
-            yield Found(_place(advice, links, there), before + name, f"(elsewhere) Here: {advice}")
+            yield before + name, _place(advice, links, there), f"(elsewhere) Here: {advice}"
 
 
 def _place(advice: str, links: Links, members: Collection[str]) -> str:
