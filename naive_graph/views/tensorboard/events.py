@@ -6,6 +6,7 @@ or a kill loses nothing, and TensorBoard shows it while the loop still runs.
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import time
@@ -71,12 +72,12 @@ class EventFile:
 
     def _append(self, events: Sequence[Any]) -> None:
         """All of these at the end of the file, or none."""
-        records = _Records()
+        records = io.BytesIO()
         for each in events:
             RecordWriter(records).write(each.SerializeToString())
         try:
             with open(self.path, "r+b", buffering=0) as file:
-                _write(file, bytes(records.data))
+                _write(file, records.getvalue())
         except OSError as error:
             raise self._failure(error) from None
 
@@ -87,16 +88,6 @@ class EventFile:
             f"Cannot write TensorBoard's file in {self.folder}: {why}. The history holds every step; make room and go "
             "on, or call history.to_tensorboard(folder) with another folder."
         )
-
-
-class _Records:
-    """What a RecordWriter writes to."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-
-    def write(self, data: bytes) -> None:
-        self.data += data
 
 
 def _write(file: Any, data: bytes) -> None:
