@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,15 +138,7 @@ def _is_before(node: TensorNode) -> bool:
     return not any(map(_outermost, ancestors([node]))) and node.name not in ("label", "loss")
 
 
-class FlowPart(NamedTuple):
-    """Some operators of a dataflow; streams to and from the others come from outside."""
-
-    operators: dict[str, Any]
-    streams: dict[str, Any]
-    layers: list[Any]
-
-
-def _workers(expanded: Callable[[int], Any], number: int) -> FlowPart:
+def _workers(expanded: Callable[[int], Any], number: int) -> Any:
     """The operators of a layer, with as many workers as can be seen at once. expanded: the dataflow for a grain."""
     grain = 1
     while True:
@@ -156,11 +149,12 @@ def _workers(expanded: Callable[[int], Any], number: int) -> FlowPart:
         grain *= 2
 
 
-def _part(flow: Any, names: Iterable[str]) -> FlowPart:
-    names = set(names)
+def _part(flow: Any, names: set[str]) -> Any:
+    """These operators of a dataflow; streams to and from the others come from outside."""
     streams = {
         name: each._replace(**{end: "" for end in ("writer", "reader") if getattr(each, end) not in names})
         for name, each in flow.streams.items()
         if each.writer in names or each.reader in names
     }
-    return FlowPart({name: each for name, each in flow.operators.items() if name in names}, streams, flow.layers)
+    operators = {name: each for name, each in flow.operators.items() if name in names}
+    return SimpleNamespace(operators=operators, streams=streams, layers=flow.layers)

@@ -133,7 +133,9 @@ def rules_code(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
         rules = ",\n".join(_rules(plan, more, needed))
     except NodeError:
         return ""
-    trainers = ",\n".join(_trainers(needed))
+    formulas_of_trainers, functions = _written_trainers()
+    needed |= functions
+    trainers = ",\n".join(formulas_of_trainers)
     return "\n".join([*needed.values(), f"const rules = {{\n{rules}\n}};", f"const trainers = {{\n{trainers}\n}};"])
 
 
@@ -172,12 +174,6 @@ def _written_trainers() -> tuple[list[str], dict[str, str]]:
             f"rate: {json.dumps(rate)}{cycles} }}"
         )
     return found, needed
-
-
-def _trainers(needed: dict[str, str]) -> list[str]:
-    found, more = _written_trainers()
-    needed |= more
-    return found
 
 
 def _quoted(name: str) -> str:

@@ -242,13 +242,8 @@ def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
     """Several leaves in one box: how many they are, and what the first are called."""
     names = [visible(name) for name in map(tables.name, rows) if name]
     some = ", ".join([*names[:3], *(["…"] if len(names) > 3 else [])])
-    return Box(
-        first.id,
-        first.kind,
-        [f"{len(rows):,} {first.kind}s", *([some] if some else [])],
-        first.scope,
-        facts={"leaves": ""},
-    )
+    lines = [f"{len(rows):,} {first.kind}s", *([some] if some else [])]
+    return Box(first.id, first.kind, lines, first.scope, facts={"leaves": ""})
 
 
 def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[Item]]) -> Iterator[Item]:
@@ -266,7 +261,7 @@ def with_room(described: Scene) -> Scene:
     """The scene with room in its boxes for numbers that become known, or change."""
     boxes = [
         replace(box, lines=[*_titles(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
-        if box.id.startswith("row-") and box.kind != "constant" and not {"leaves", "alike"} & box.facts.keys()
+        if _has_numbers(box)
         else box
         for box in described.boxes
     ]
@@ -277,14 +272,18 @@ def with_numbers(described: Scene, values: Mapping[int, float], grads: Mapping[i
     """The scene with these numbers in its boxes, by row, in place of those that it was described with."""
     boxes = []
     for box in described.boxes:
-        is_node = box.id.startswith("row-") and not {"leaves", "alike"} & box.facts.keys()
-        if is_node and box.kind != "constant":
+        if _has_numbers(box):
             row = int(box.id.removeprefix("row-"))
             numbers = [format_number(values[row])] if row in values else []
             numbers += [f"grad {format_number(grads[row])}"] if row in grads else []
             box = replace(box, lines=[*_titles(box), *numbers], numbers=len(numbers))
         boxes.append(box)
     return replace(described, boxes=boxes)
+
+
+def _has_numbers(box: Box) -> bool:
+    """Whether it shows one node that has a value and a gradient of its own."""
+    return box.id.startswith("row-") and box.kind != "constant" and not {"leaves", "alike"} & box.facts.keys()
 
 
 def _titles(box: Box) -> list[str]:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..theme import APART, BASE, BEHIND, LINE, RADIUS, ROOMS, ROUND, THIN, USUAL_ROOM
 from .scene import Box
 from .text_metrics import text_width
 
 Point = tuple[float, float]
-
-
-class PlacedLine(NamedTuple):
-    """A line of a box, with the middle of its base as seen from the middle of the box, and its colour."""
-
-    text: str
-    x: float
-    y: float
-    ink: str
 
 
 def box_size(box: Box, flat: bool = False) -> Point:
@@ -33,20 +22,20 @@ def box_size(box: Box, flat: bool = False) -> Point:
     return wide + beside, high + above
 
 
-def placed(box: Box, flat: bool = False) -> list[PlacedLine]:
-    """Its lines, each where it stands. Gradients have a colour of their own."""
+def place_lines(box: Box, flat: bool = False) -> list[tuple[float, float, str, str]]:
+    """Each line of a box: the middle of its base as seen from the middle of the box, its text and its colour."""
     inks = ["gradient" if line.startswith("grad ") and at else box.look.ink for at, line in enumerate(box.lines)]
     if flat and not box.grid:
         widths = [text_width(line) for line in box.lines]
         end = -(sum(widths) + APART * (len(widths) - 1)) / 2
-        found = []
+        lines = []
         for line, wide, ink in zip(box.lines, widths, inks):
-            found.append(PlacedLine(line, end + wide / 2, BASE, ink))
+            lines.append((end + wide / 2, BASE, line, ink))
             end += wide + APART
-        return found
+        return lines
     _, high = box_size(box)
     first = 3 + LINE / 2 - high / 2 if box.grid else LINE * (1 - len(inks)) / 2
-    return [PlacedLine(line, 0.0, first + LINE * at + BASE, ink) for at, (line, ink) in enumerate(zip(box.lines, inks))]
+    return [(0.0, first + LINE * at + BASE, line, ink) for at, (line, ink) in enumerate(zip(box.lines, inks))]
 
 
 def outline(shape: str, wide: float, high: float) -> str:

@@ -10,7 +10,7 @@ from .dot import heading
 from .layout import Page
 from .names import ordinal
 from .scene import Arrow, Box, Cell, Scene
-from .shapes import box_size, outline, placed
+from .shapes import box_size, outline, place_lines
 from .text_metrics import text_width
 
 DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"', "solid": ""}
@@ -47,13 +47,13 @@ def _heading(page: Page) -> Iterator[str]:
 
 def _box(box: Box, page: Page) -> str:
     look, (wide, high) = box.look, box_size(box, page.flat)
-    line, thick = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
-    ink = f'fill="{look.fill}" stroke="{line}" stroke-width="{thick}"{DASHES[look.outline]}/>'
+    stroke, thick = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
+    ink = f'fill="{look.fill}" stroke="{stroke}" stroke-width="{thick}"{DASHES[look.outline]}/>'
     said = box.said or ", ".join(box.lines)
     facts = {"tabindex": "0", "role": "graphics-symbol", "aria-label": said, "data-scope": " ".join(box.scope)}
     facts |= {"data-shape": look.shape} | {f"data-{name}": fact for name, fact in box.facts.items()}
     x, y = page.boxes.get(box.id, (0.0, 0.0))
-    texts = (_text(each.x, each.y, each.text, each.ink, TEXT) for each in placed(box, page.flat))
+    texts = (_text(*line, TEXT) for line in place_lines(box, page.flat))
     written = " ".join(f"{name}={quoteattr(fact)}" for name, fact in facts.items())
     return (
         f'<g id={quoteattr(box.id)} class="node" transform="translate({x:.1f} {y:.1f})" {written}>'
