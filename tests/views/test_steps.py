@@ -14,7 +14,6 @@ from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.graph.registry import CURRENT
 from naive_graph.views import Steps
-from naive_graph.views.drawing.names import formula_line
 from naive_graph.views.steps.describe import rule_tex
 from naive_graph.views.steps.mathml import mathml
 from naive_graph.views.steps.packing import unpacked
@@ -508,17 +507,12 @@ def test_the_title_is_the_name_or_the_formula_as_far_as_it_is_short():
     x, w = Variable(6.0, name="x"), Variable(2.0)
     f = ((x - 7) ** 2 - w * -2).log()
     assert step(f).walk().title == f"A walk through log((x - 7)**2 - v{w.row}*-2)"
-    y = x
-    for _ in range(20):
-        y = (y * 0.5).sin() + x.exp()
-    assert step(y).walk().title == f"A walk through {formula_line(y, 60)}"
-    many = sum((x * place for place in range(2, 30)), x)
-    assert step(many).walk().title == "A walk through x + x*2 + x*3 + x*4 + x*5 + x*6 + x*7 + x*8 + x*9 + x*10 ..."
-    loss = sum(((x * place - w) ** 2 for place in range(100)), Variable(0.0)) / 100
-    count = len(step(loss).runs[0].cast.rows)
-    assert step(loss).walk().title == f"A walk through a graph of {count} nodes"
-    y.name = "loss"
-    steps = step(y)
+    some, many = (sum((x * place for place in range(2, count)), x) for count in (15, 40))
+    cut = "x + x*2 + x*3 + x*4 + x*5 + x*6 + x*7 + x*8 + x*9 + x*10 ..."
+    assert step(some).walk().title == f"A walk through {cut}"
+    assert step(many).walk().title == "A walk through a graph of 79 nodes"
+    many.name = "loss"
+    steps = step(many)
     assert steps.walk().title == "A walk through loss"
     Graph.clear()
     assert steps.walk().title == "A walk through loss"

@@ -9,7 +9,7 @@ from ...core.arithmetics.text import tex_name
 from ...graph.registry import handle
 from ..assets import in_words
 from ..drawing.names import formula_line
-from ..drawing.scene import READABLE
+from ..drawing.scene import READABLE, SCREENFUL
 from .mathml import mathml
 from .recording import Participants
 
@@ -27,7 +27,7 @@ def title_of(casts: Sequence[Participants]) -> str:
 
 
 def _formula(cast: Participants, row: int) -> str:
-    if cast.is_there() and len(cast.rows) <= READABLE:
+    if cast.is_there() and len(cast.rows) <= SCREENFUL:
         return formula_line(handle(cast.tables, row), LONG)
     return f"a graph of {len(cast.rows):,} nodes"
 
