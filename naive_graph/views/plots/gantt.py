@@ -67,7 +67,7 @@ def gantt(
             wide = [bar for bar, _ in mine if bar.end - bar.start >= NARROW * seconds]
             narrow = [bar for bar, _ in mine if bar.end - bar.start < NARROW * seconds]
             _draw_bars(panel, wide, unit, fill_style(colour, hatch))
-            _draw_bars(panel, narrow, unit, {"color": LIGHT[colour]})
+            _draw_bars(panel, narrow, unit, {"facecolor": LIGHT[colour], "edgecolor": LIGHT[colour]})
             for bar, label in mine:
                 if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
                     _write_into(panel, bar, label, unit, colour)
