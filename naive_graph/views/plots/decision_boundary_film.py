@@ -72,7 +72,7 @@ class Plane:
         levels = np.linspace(-most, most, BANDS + 1)
         coarse = [*(places[::2] for places in grid), np.ma.masked_invalid(moment.answers[::2, ::2])]  # a light file
         panel.contourf(*coarse, levels=levels, colors=bands, extend="both")
-        if _crosses(moment.answers):
+        if _has_zero_line(moment.answers):
             panel.contour(*grid, moment.answers, levels=[0], colors=LIGHT["ink"], linewidths=1.2)
         for above, mark, colour in KINDS:
             own = [(x, y) for x, y, label in self.points if (label > 0) == above]
@@ -98,7 +98,7 @@ class Film:
     def html(self, image: str) -> str:
         """The four pictures, and the film that takes their place where scripts are run."""
         ground = self.ground._image()  # first: it lays the panels out
-        facts = {"moments": [self._told(each) for each in self.moments], "points": self._spots()}
+        facts = {"moments": [self._frame_data(each) for each in self.moments], "points": self._marker_places()}
         wide, high = (100 * each for each in self.ground.get_size_inches())
         left, top, across, tall = self._box()
         inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
@@ -110,7 +110,7 @@ class Film:
         over = (
             f'<svg class="ng-over" viewBox="0 0 {wide:.0f} {high:.0f}" aria-hidden="true">'
             f'<svg {inside} viewBox="{left:.1f} {top:.1f} {across:.1f} {tall:.1f}">{field}<path class="ng-zero"/>'
-            f'{"".join(self._marks())}<path class="ng-wrong"/></svg><path class="ng-now"/></svg>'
+            f'{"".join(self._marker_shapes())}<path class="ng-wrong"/></svg><path class="ng-now"/></svg>'
         )
         return (
             f'<div class="ng-film" data-film="{escape(json.dumps(facts))}"><div class="ng-stills">{image}</div>'
@@ -129,34 +129,34 @@ class Film:
         box, (wide, high) = self.frames[which].get_position(), 100 * self.ground.get_size_inches()
         return wide * box.x0, high * (1 - box.y1), wide * box.width, high * box.height
 
-    def _spots(self) -> list[list[float]]:
+    def _marker_places(self) -> list[list[float]]:
         (left, top, wide, high), ((x0, x1), (y0, y1)) = self._box(), self.plane.sides
         return [
             [round(left + wide * (x - x0) / (x1 - x0), 1), round(top + high * (y1 - y) / (y1 - y0), 1)]
             for x, y, _ in self.plane.points
         ]
 
-    def _marks(self) -> Any:
+    def _marker_shapes(self) -> Any:
         """A disc or a triangle for each point."""
-        for (x, y), (_, _, label) in zip(self._spots(), self.plane.points):
+        for (x, y), (_, _, label) in zip(self._marker_places(), self.plane.points):
             shape = f'<circle cx="{x}" cy="{y}" r="3.6"/>' if label > 0 else f'<path d="M{x},{y - 4.4}l4.4,8h-8.8z"/>'
             yield f'<g class="ng-{"above" if label > 0 else "below"}">{shape}</g>'
 
-    def _told(self, moment: Moment) -> list[Any]:
+    def _frame_data(self, moment: Moment) -> list[Any]:
         """A moment as a page is told it: its words, its image, the line of 0, what is wrong, and where it stands."""
-        return [moment.told, _image(self.plane.colours(moment.answers, self.most)[::-1]), self._zero(moment.answers),
-                moment.wrong, self._now(moment.step)]  # fmt: skip
+        image = _image(self.plane.colours(moment.answers, self.most)[::-1])
+        return [moment.told, image, self._zero_path(moment.answers), moment.wrong, self._position_path(moment.step)]
 
-    def _zero(self, answers: Any) -> str:
+    def _zero_path(self, answers: Any) -> str:
         """The line where the answer is 0, as a path."""
         left, top, wide, high = self._box()
         grid = np.linspace(left, left + wide, ACROSS), np.linspace(top + high, top, UP)
-        if not _crosses(answers):
+        if not _has_zero_line(answers):
             return ""
         lines = Plot().subplots().contour(*grid, answers, levels=[0]).allsegs[0]
         return "".join("M" + "L".join(f"{x:.0f},{y:.0f}" for x, y in line) for line in lines)
 
-    def _now(self, step: int) -> str:
+    def _position_path(self, step: int) -> str:
         """An upright line in the lower panel."""
         (left, right), (x, top, wide, high) = self.frames[1].get_xlim(), self._box(1)
         return f"M{x + wide * (step - left) / (right - left):.1f},{top:.1f}v{high:.1f}"
@@ -173,7 +173,7 @@ def film_of(
     recorded = history[name]  # refuses a name that is not there
     places = choose_frames(len(recorded), frames) if ax is None else [len(recorded) - 1]
     steps = progress(places, label="frames")
-    moments = [_moment(history, answer, plane, name, at) for at in steps]
+    moments = [_answers_at(history, answer, plane, name, at) for at in steps]
     most = max((float(np.nanmax(abs(each.answers), initial=0.0)) for each in moments), default=0.0) or 1.0
     if ax is not None:
         plane.draw(ax, moments[-1], most)
@@ -182,17 +182,17 @@ def film_of(
         ground = Plot(figsize=(WIDE, 4.6), layout="constrained")
         upper, lower = ground.subplots(2, 1, height_ratios=[3, 1])
         upper.set(xlim=plane.sides[0], ylim=plane.sides[1])
-        _below(lower, recorded, name)
+        _draw_series(lower, recorded, name)
         label_axes(upper, *plane.names)
         ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
-        figure = _stills(plane, moments, most, figsize)
+        figure = _draw_stills(plane, moments, most, figsize)
         figure.trail = Film(ground, (upper, lower), plane, moments, most, recorded)
         return finish_figure(figure, title, save)
 
 
 def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
     """The room around the points, and what an answer calls its two numbers."""
-    names = _asked(answer)
+    names = _parameter_names(answer)
     if len(names) != 3:
         raise HistoryError("A film asks a function of what was recorded at a step and two numbers: answer(step, x, y).")
     found = [tuple(number(each, "A point of a film") for each in listed(point, "film", "points (x, y, label)"))
@@ -205,7 +205,7 @@ def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
     return Plane((names[1], names[2]), (across, up), found)  # type: ignore[arg-type]
 
 
-def _asked(answer: Answer) -> list[str]:
+def _parameter_names(answer: Answer) -> list[str]:
     """What a function is given, by its names."""
     try:
         return [*signature(answer).parameters]
@@ -213,17 +213,17 @@ def _asked(answer: Answer) -> list[str]:
         return []
 
 
-def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> Moment:
+def _answers_at(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> Moment:
     """The answers of one step."""
     step = history[at]
 
-    def said(x: float, y: float) -> float:
+    def answer_at(x: float, y: float) -> float:
         value = number(answer(dict(step), x, y), "An answer of a film")
         return value if abs(value) < LARGEST else float("nan")
 
     across, up = (np.linspace(*side, count).tolist() for side, count in zip(plane.sides, (ACROSS, UP)))
-    answers = np.array([[said(x, y) for x in across] for y in up])
-    wrong = [place for place, (x, y, label) in enumerate(plane.points) if not said(x, y) * label > 0]
+    answers = np.array([[answer_at(x, y) for x in across] for y in up])
+    wrong = [place for place, (x, y, label) in enumerate(plane.points) if not answer_at(x, y) * label > 0]
     count = len(plane.points)
     facts = {"step": f"{at:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
     text = UNTOLD if step.get(name) is None else TOLD
@@ -231,7 +231,7 @@ def _moment(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> M
     return Moment(at, text.format(**facts), in_words(text).format(**facts), answers, wrong)
 
 
-def _stills(plane: Plane, moments: list[Moment], most: float, figsize: tuple[float, float] | None) -> Plot:
+def _draw_stills(plane: Plane, moments: list[Moment], most: float, figsize: tuple[float, float] | None) -> Plot:
     """Four moments beside each other, or as many as there are."""
     places = sorted({round(part * (len(moments) - 1)) for part in STILLS})
     figure = new_plot((WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)), figsize)
@@ -246,12 +246,12 @@ def _stills(plane: Plane, moments: list[Moment], most: float, figsize: tuple[flo
     return figure
 
 
-def _crosses(answers: Any) -> bool:
+def _has_zero_line(answers: Any) -> bool:
     """Whether there is a line of 0 among the answers."""
     return bool((answers < 0).any() and (answers > 0).any())
 
 
-def _below(panel: Any, values: Sequence[float | None], name: str) -> None:
+def _draw_series(panel: Any, values: Sequence[float | None], name: str) -> None:
     """A series of the history, under its film."""
     kept = [(at, value) for at, value in enumerate(values) if value is not None and abs(value) < LARGEST]
     panel.plot(*zip(*kept), color=SERIES[0][0]) if kept else None

@@ -54,7 +54,7 @@ def gantt(
         looks, labels = FIRINGS, [str(bar.iteration) for bar in bars]
         kinds = [next((kind for kind in FIRINGS if bar.operator.startswith(kind)), "") for bar in bars]
     else:
-        tasks = _checked(run)
+        tasks = _find_task_run(run)
         bars, levels, looks = tasks.bars, tasks.graph.levels[1:], LOOKS
         labels = [tasks.graph.label(bar.task) for bar in bars]
         kinds = [tasks.graph.tasks[bar.task].key.kind for bar in bars]
@@ -98,10 +98,10 @@ def _write_into(panel: Any, bar: Any, label: str, unit: float, colour: str) -> N
     text.set_parse_math(False)
 
 
-def _checked(run: object) -> TaskRun:
-    found = run.last_run if isinstance(run, DAGExecutionEngine) else run
-    if found is None:
+def _find_task_run(run: object) -> TaskRun:
+    task_run = run.last_run if isinstance(run, DAGExecutionEngine) else run
+    if task_run is None:
         raise DrawingError("This engine has run nothing yet. Call engine.backward(y) first.")
-    if not isinstance(found, TaskRun):
-        raise DrawingError(f"gantt draws the last run of a DAGExecutionEngine, not {shortened(found)}.")
-    return found
+    if not isinstance(task_run, TaskRun):
+        raise DrawingError(f"gantt draws the last run of a DAGExecutionEngine, not {shortened(task_run)}.")
+    return task_run
