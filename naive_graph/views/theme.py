@@ -165,22 +165,6 @@ def _parts(colour: str) -> list[int]:
     return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
 
 
-def contrast(one: str, other: str) -> float:
-    """How well one colour is seen on the other, from 1 to 21. Source: WCAG 2.2, "contrast ratio".
-
-    >>> round(contrast("#000000", "#ffffff"))
-    21
-    """
-    low, high = sorted(map(_luminance, (one, other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [part / 255 for part in _parts(colour)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 # --- themes -------------------------------------------------------------------
 
 # JupyterLab and VS Code say which theme they show; elsewhere the reader's system does.
