@@ -181,7 +181,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     for (const way of ways.filter((_, at) => !many || at % 2 === 0)) {
       const text = told(way), free = placesOf(dot(text.replace(/^subgraph .*\n|^graph \[label=.*\n|^\}\n(?=.)/gm, "")), way[1]);
       const made = framed(free) ? free : placesOf(dot(text), way[1]);
-      const seen = Math.min(1, (view.clientWidth * least) / ease / made.wide) * Math.min(1, (view.clientHeight * least) / ease / made.high);
+      const seen = Math.min(1, (view.clientWidth * least) / ease() / made.wide) * Math.min(1, (view.clientHeight * least) / ease() / made.high);
       const isDown = !down || wish || down.includes(way[0]);  // where little room is across, others must show far more
       if (!found || seen > found.seen * (isDown ? 1 : 1.5) + 0.05) found = { ...made, way, seen };
       if (seen === 1) break;
@@ -292,8 +292,9 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   const onScreen = (box) => { const [x, y] = middle(box), [left, top] = shift(); return [x * scale + left - view.scrollLeft, y * scale + top - view.scrollTop]; };
   const whole = () => Math.min(view.clientWidth / wide, view.clientHeight / high);
   const least = svg.querySelector(".cell text") ? SMALL : TEXT;  // the smallest text, names of frames aside
-  const ease = LEAST + 0.15;  // pixels of a text in a picture that does not fit: so most of it is seen; whole pixels may take a little
-  const readable = () => least * scale > ease - 0.1;
+  const smallest = LEAST + 0.15;  // pixels of a text where not all fits; whole pixels may take a little of it
+  const ease = () => (view.clientWidth < NARROW ? smallest : READ);  // by which a layout is chosen
+  const readable = () => least * scale > smallest - 0.1;
   function grow(next = scale) {
     scale = within(0.02, next, 4);
     const [left, top] = shift();
@@ -343,7 +344,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   function begin(id) {
     fit();
     if (readable()) return true;
-    grow(ease / least);
+    grow(smallest / least);
     const spot = spots.get(holder(id ?? "")) ?? [wide, high, 0, 0], room = [view.clientWidth / scale, view.clientHeight / scale];
     const seen = [...spots].filter(([each]) => shown(each) && (!frames.has(each) || shut.has(each))).map(([, box]) => box);
     const starts = [0, 1].map((axis) => {  // where the view may begin, so that the box is seen whole
