@@ -70,7 +70,7 @@ LOOKED_AT = {
         "body", "num_scan_inputs", "scan_input_axes", "scan_input_directions", "scan_output_axes",
         "scan_output_directions", "directions"},  # the last of opset 8, which is refused
     "GridSample": {"mode", "padding_mode", "align_corners"}, "DFT": {"axis", "inverse", "onesided"},
-    "STFT": {"onesided"}, "Col2Im": {"dilations", "pads", "strides"}, "QLinearMatMul": set(), "Mod": {"fmod"},
+    "STFT": {"onesided"}, "QLinearMatMul": set(), "Mod": {"fmod"},
     "QuantizeLinear": {"axis", "block_size", "output_dtype", "saturate", "precision"},
     "DequantizeLinear": {"axis", "block_size", "output_dtype"},
     "Constant": {"value", "value_int", "value_ints", "value_float", "value_floats", "value_string", "value_strings",

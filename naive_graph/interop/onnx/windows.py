@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...errors import ImportAttributeError
 from ...tensor import arithmetic, picks
 from ...tensor.base import TensorNode
-from ...tensor.calculus import Calculus, Nodes
-from ...tensor.differentiate import ancestors, forward
-from ...tensor.nodes import LeafNode
 from ...tensor.operators.convolution import landed
-from ...tensor.operators.scattering import moved_to
 from ...tensor.selection import Picker
 from ...tensor.sliding import SAME, window
 from .import_graph import OnnxBuilder, import_rule
@@ -36,14 +30,9 @@ def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     for name, each in step.attributes.items():
         if name in PAIRED and len(each.ints) != (x.rank - 2) * (1 + (name == "pads")):
             raise ImportAttributeError(step.label, name, list(each.ints), f"There are {x.rank - 2} axes of space.")
-    found = (
-        builder.by_row(step) if x.rank == 4
-        else _slide_sequence(builder, step, x) if x.rank == 3
-        else _slide_volume(builder, step, x)
-    )  # fmt: skip
-    if step.op == "MaxPool" and any(step.outputs[1:]):
-        return [found[0], _argmax_places(x, found[0], attributes_of(step).get("storage_order", 0))]
-    return found
+    if x.rank == 4:
+        return builder.by_row(step)
+    return (_slide_sequence if x.rank == 3 else _slide_volume)(builder, step, x)
 
 
 def _slide_sequence(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
@@ -123,37 +112,3 @@ def _transpose_convolve_volume(builder: OnnxBuilder, step: Application, x: Tenso
     y = picks.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
     y = landed(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, Picker((0, 1), 2, (stride, dilation), -pads[0]), out)
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)
-
-
-# --- places -------------------------------------------------------------------
-
-
-def _argmax_places(x: TensorNode, y: TensorNode, columns_first: int) -> TensorNode:
-    """Flat index of each window's maximum: the tangent of y if each entry of x moves by its index."""
-    *lead, rows, columns = x.shape
-    numbers = np.arange(float(x.size)).reshape(x.shape)
-    if columns_first:
-        numbers = numbers.reshape(*lead, columns, rows).swapaxes(-1, -2)
-    calculus = Calculus(Nodes(), (), lambda node: node)
-    moves = forward(calculus, ancestors([y], x.serial), {x: LeafNode.constant(numbers)})
-    return moves[y]  # type: ignore[no-any-return]
-
-
-@import_rule("Col2Im")
-def image_of_columns(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Col2Im: add each window back to where it was taken."""
-    x, (image, block) = builder.operand(step, 0), ([int(n) for n in builder.known_array(step, at)] for at in (1, 2))
-    said, rank = attributes_of(step), len(block)
-    strides, dilations, pads = (said.get(name, [usual] * rank * 2) for name, usual in
-                                (("strides", 1), ("dilations", 1), ("pads", 0)))  # fmt: skip
-    target: Any = np.zeros((1,) * 2 * rank, int)
-    for at in range(rank):
-        slid = window(image[at], block[at], strides[at], (pads[at], 0, pads[at + rank], 0), dilations[at])
-        spots = np.arange(slid.size)[:, None] * slid.dilation + np.arange(slid.out) * slid.stride - slid.before
-        spots = np.where((spots >= 0) & (spots < image[at]), spots, -1)
-        spots = spots.reshape([spots.shape[each // rank] if each % rank == at else 1 for each in range(2 * rank)])
-        target = np.where((target < 0) | (spots < 0), -1, target * image[at] + spots)
-    shape = (x.shape[0], x.shape[1] // prod(block), *image)
-    first = np.arange(shape[0] * shape[1])[:, None] * prod(image)
-    table = np.where(target.ravel() < 0, -1, first + target.ravel())
-    return [moved_to(x, table.ravel(), shape)]
