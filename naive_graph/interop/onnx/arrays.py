@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import load_external_data_for_tensor
 
 from ...errors import ImportModelError
 
 REFUSED = ("UNDEFINED", "STRING", "COMPLEX64", "COMPLEX128")
-PLAIN = "biuf"  # kinds of dtype that NumPy itself has
 OURS = {np.dtype(each) for each in (np.float16, np.float32, np.float64)}
 
 
@@ -24,33 +23,36 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
     folder: where files that hold numbers may lie; None if none may.
     """
     name, shape = f"Tensor {tensor.name!r}", tuple(tensor.dims)
-    dtype, kind = dtype_of(tensor.data_type, name), type_name(tensor.data_type)
+    dtype_of(tensor.data_type, name)
+    kind = type_name(tensor.data_type)
     if min(shape, default=0) < 0:
         raise ImportModelError(f"{name} has the shape {shape}. No extent is below 0.")
-    bits = _bits_of(kind)
-    due = (prod(shape) * bits + 7) // 8
     if tensor.data_location == TensorProto.EXTERNAL:
-        data: Any = external(tensor, folder, name, due)
-    else:
-        data = tensor.raw_data if tensor.HasField("raw_data") else None
-    if data is not None and len(data) != due:
-        raise ImportModelError(f"{name} of shape {shape} and type {kind} needs {due} bytes; {len(data)} are there.")
-    if data is not None and dtype.kind in PLAIN and 8 * dtype.itemsize == bits and sys.byteorder == "little":
-        return np.frombuffer(data, dtype).reshape(shape)
-    return _unpack(tensor, data, name, shape)
-
-
-def _unpack(tensor: Any, data: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """Unpack a tensor whose entries are packed or listed one by one, with onnx's own reader."""
-    if tensor.data_location == TensorProto.EXTERNAL:
-        tensor = TensorProto(dims=shape, data_type=tensor.data_type, raw_data=bytes(data))
+        tensor = _load_external(tensor, folder, name)
+    size, due = len(tensor.raw_data), (prod(shape) * _bits_of(kind) + 7) // 8
+    if tensor.HasField("raw_data") and size != due:
+        raise ImportModelError(f"{name} of shape {shape} and type {kind} needs {due} bytes; {size} are there.")
     try:
         array = np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError) as error:
         raise ImportModelError(f"{name} of shape {shape} does not hold what its shape says: {error}.") from None
-    if array.dtype.kind in "biu" or array.dtype in OURS:
-        return array
-    return array.astype(np.int8 if "int" in array.dtype.name else np.float32)
+    return array if array.dtype.kind in "biu" or array.dtype in OURS else array.astype(entry_type(tensor.data_type))
+
+
+def _load_external(tensor: Any, folder: Path | None, name: str) -> Any:
+    """Return a tensor with its numbers from a file beside the model's. Raises ImportModelError."""
+    place = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    if folder is None:
+        raise ImportModelError(f"{name} lies in the file {place!r}, and the model came without a folder. Give a path.")
+    loaded = TensorProto()
+    loaded.CopyFrom(tensor)
+    try:
+        load_external_data_for_tensor(loaded, str(folder))
+    except Exception as error:  # onnx raises what it likes for a file that is outside of the folder, or no file
+        raise ImportModelError(
+            f"{name} lies in {place!r:.80}, which cannot be read: {error}".rstrip(".") + "."
+        ) from None
+    return loaded
 
 
 def dtype_of(data_type: int, who: str) -> np.dtype[Any]:
@@ -80,27 +82,3 @@ def _bits_of(kind: str) -> int:
     """How many bits an entry has: the number in its type's name, as FLOAT8E5M2."""
     said = re.search(r"\d+", kind)
     return int(said[0]) if said else {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}[kind]
-
-
-def external(tensor: Any, folder: Path | None, name: str, size: int) -> Any:
-    """Read a tensor's bytes from a file beside the model's. Raises ImportModelError before reading if unsafe."""
-    said = {each.key: each.value for each in tensor.external_data}
-    place = said.get("location", "")
-    if folder is None:
-        raise ImportModelError(f"{name} lies in the file {place!r}, and the model came without a folder. Give a path.")
-    try:
-        path, within = (folder / place).resolve(), folder.resolve()
-        inside = path.is_relative_to(within) and path.is_file()
-    except (OSError, ValueError):  # too long, or a NUL
-        inside = False
-    if not inside:
-        raise ImportModelError(f"{name} lies in {place!r:.80}, which is no file inside the model's folder.")
-    try:
-        start, length = (int(said.get(key, default)) for key, default in (("offset", 0), ("length", size)))
-    except ValueError:
-        raise ImportModelError(f"{name}: offset and length of {place!r} are whole numbers, not {said}.") from None
-    if start < 0 or length != size or start + size > path.stat().st_size:
-        raise ImportModelError(
-            f"{name} needs {size} bytes; {place!r}, of {path.stat().st_size}, says {length} from {start} on."
-        )
-    return np.fromfile(path, np.uint8, size, offset=start)
