@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .network import Port
 
@@ -13,24 +13,15 @@ MOST = 20  # weights that are listed
 LONG = 40  # letters of a name that is shown in full
 
 
-class SummaryContent(NamedTuple):
-    """What a summary shows, in the terms of the file's own framework.
+def format_summary(
+    title: str, version: str, ports: Sequence[tuple[str, Port, str]], operators: Sequence[tuple[str, str]],
+    weights: Mapping[str, Any], learned: Collection[str], missing: Mapping[str, str],
+) -> str:  # fmt: skip
+    """Format the summary table, in the terms of the file's own framework.
 
-    ports: of each, whether it is an input or an output, itself, and its type's
-    name. operators: of each step its operator, and what stands for it here.
-    missing: why nothing stands for an operator.
-    """
-
-    of: str
-    ports: list[tuple[str, Port, str]]
-    operators: list[tuple[str, str]]
-    weights: Mapping[str, Any]
-    learned: Collection[str]
-    missing: Mapping[str, str]
-
-
-def format_summary(held: SummaryContent, title: str) -> str:
-    """Format the summary table.
+    version: of its operators. ports: of each, whether it is an input or an output, itself, and its type's name.
+    operators: of each step its operator, and what stands for it here. learned: names of the weights that are
+    parameters. missing: why nothing stands for an operator.
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.interop import from_onnx
@@ -51,42 +42,37 @@ def format_summary(held: SummaryContent, title: str) -> str:
     weight  shape  numbers  here
     W       3 x 1        3  parameter
     """
-    ports = _table([(what, _short(port.name), kind, _extents(port)) for what, port, kind in held.ports])
-    return "\n\n".join(filter(None, [_head(held, title), ports, _operators(held), _weights(held), _missing(held)]))
-
-
-def _head(held: SummaryContent, title: str) -> str:
-    numbers, weights = sum(each.size for each in held.weights.values()), len(held.weights)
-    size = _bytes(sum(each.nbytes for each in held.weights.values()))
-    moved = sum(held.weights[name].size for name in held.learned if name in held.weights)
-    said = f"{_many(numbers, 'number')} in {_many(weights, 'weight')}, {size}; {moved:,} are parameters"
-    return f"{_short(title)}: {_many(len(held.operators), 'operator')}{held.of}\n{said}"
+    counts, here = Counter(name for name, _ in operators), dict(operators)
+    numbers, size = (sum(getattr(array, fact) for array in weights.values()) for fact in ("size", "nbytes"))
+    moved = sum(weights[name].size for name in learned if name in weights)
+    head = (
+        f"{_short(title)}: {_many(len(operators), 'operator')}{version}\n{_many(numbers, 'number')} in "
+        f"{_many(len(weights), 'weight')}, {_bytes(size)}; {moved:,} are parameters"
+    )
+    parts = [
+        head,
+        _table([(what, _short(port.name), kind, _extents(port)) for what, port, kind in ports]),
+        _table([("operator", "count", "here"),
+                *((_short(name), f"{count:,}", here[name]) for name, count in counts.most_common())], right=1),
+        _weights(weights, learned),
+        _table([(f"not supported: {_short(name)}", f"({why})") for name, why in sorted(missing.items())]),
+    ]  # fmt: skip
+    return "\n\n".join(filter(None, parts))
 
 
 def _extents(port: Port) -> str:
     return "unsaid" if port.extents is None else _shape("?" if each is None else each for each in port.extents)
 
 
-def _operators(held: SummaryContent) -> str:
-    counts, here = Counter(name for name, _ in held.operators), dict(held.operators)
-    rows = [(_short(name), f"{count:,}", here[name]) for name, count in counts.most_common()]
-    return _table([("operator", "count", "here"), *rows], right=(1,))
-
-
-def _weights(held: SummaryContent) -> str:
-    largest = {name for name, _ in sorted(held.weights.items(), key=lambda each: -each[1].size)[:MOST]}
+def _weights(weights: Mapping[str, Any], learned: Collection[str]) -> str:
+    largest = sorted(weights, key=lambda name: -weights[name].size)[:MOST]
     rows = [
-        (_short(name), _shape(each.shape), f"{each.size:,}", "parameter" if name in held.learned else "constant")
-        for name, each in held.weights.items()
+        (_short(name), _shape(array.shape), f"{array.size:,}", "parameter" if name in learned else "constant")
+        for name, array in weights.items()
         if name in largest
     ]
-    left = len(held.weights) - len(rows)
-    more = [f"and {_many(left, 'smaller one')}"] if left else []
-    return "\n".join([_table([("weight", "shape", "numbers", "here"), *rows], right=(2,)), *more]) if rows else ""
-
-
-def _missing(held: SummaryContent) -> str:
-    return _table([(f"not supported: {_short(name)}", f"({why})") for name, why in sorted(held.missing.items())])
+    more = [f"and {_many(len(weights) - MOST, 'smaller one')}"] if len(weights) > MOST else []
+    return "\n".join([_table([("weight", "shape", "numbers", "here"), *rows], right=2), *more]) if rows else ""
 
 
 # --- words --------------------------------------------------------------------
@@ -113,16 +99,12 @@ def _short(name: str) -> str:
     return text if len(text) <= LONG else f"{text[: LONG // 2 - 2]}...{text[1 - LONG // 2 :]}"
 
 
-def _table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> str:
-    """Align rows in columns; right: columns that are right-aligned."""
-    if not rows:
-        return ""
+def _table(rows: Sequence[tuple[str, ...]], right: int | None = None) -> str:
+    """Align rows in columns; right: the column that is right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
-
-    def line(row: tuple[str, ...]) -> str:
-        cells = [
-            each.rjust(width) if at in right else each.ljust(width) for at, (each, width) in enumerate(zip(row, widths))
-        ]
-        return "  ".join(cells).rstrip()[:WIDE]
-
-    return "\n".join(map(line, rows))
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(width) if at == right else cell.ljust(width)
+                 for at, (cell, width) in enumerate(zip(row, widths))]  # fmt: skip
+        lines.append("  ".join(cells).rstrip()[:WIDE])
+    return "\n".join(lines)

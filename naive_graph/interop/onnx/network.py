@@ -14,7 +14,7 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
 from ..network import BuiltGraph, InputLeaf, Port, Sizes, fix_sizes
-from ..summary import SummaryContent, format_summary
+from ..summary import format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
 from .custom_ops import operator_name
@@ -85,8 +85,8 @@ def described_as(content: OnnxContent, title: str) -> str:
              for what, some in (("input", content.inputs), ("output", content.outputs)) for each in some]  # fmt: skip
     missing = {step.qualified_name: reason for step in content.steps if (reason := why_unsupported(step))}
     operators = [(step.qualified_name, _here(step)) for step in content.steps]
-    of = f" of opset {opset}" if opset else ""
-    return format_summary(SummaryContent(of, ports, operators, content.weights, content.learned, missing), title)
+    version = f" of opset {opset}" if opset else ""
+    return format_summary(title, version, ports, operators, content.weights, content.learned, missing)
 
 
 def _here(step: Application) -> str:

@@ -14,7 +14,7 @@ from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
 from ..network import BuiltGraph, InputLeaf, Port, Sizes
-from ..summary import SummaryContent, format_summary
+from ..summary import format_summary
 from ..weights import StoredWeights
 from .building import IMPORT_RULES, TensorFlowBuilder, mapping_of
 from .reading import TensorFlowContent, check_known, read
@@ -71,7 +71,7 @@ def described_as(content: TensorFlowContent, title: str) -> str:
     steps = [step for step in content.steps if step.op not in ("Const", "Placeholder", PASSED)]
     operators = [(step.op, _here(step.op)) for step in steps]
     missing = {op: "unknown" for op, here in operators if here == "not supported"}
-    return format_summary(SummaryContent("", ports, operators, content.arrays, content.learned, missing), title)
+    return format_summary(title, "", ports, operators, content.arrays, content.learned, missing)
 
 
 def _here(op: str) -> str:
