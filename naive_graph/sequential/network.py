@@ -314,12 +314,23 @@ class Network(Model):
     load = Load()  # type: ignore[assignment]
 
     def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        about = {
-            "layers": [[type(each.layer).__name__, each.layer.arguments] for each in self.layers],
-            "training": [self.input_shape, self.learning_rate, self.batch_size, self.loss, self.initializer],
-            "seed": self.seed, "streams": self.streams,
-        }  # fmt: skip
-        return {"network": about}, {}
+        layers = [[type(each.layer).__name__, each.layer.arguments] for each in self.layers]
+        return {"network": {"layers": layers, **self.settings()}}, {}
+
+    def settings(self) -> dict[str, Any]:
+        """What a file says of it besides its layers and weights."""
+        training = [self.input_shape, self.learning_rate, self.batch_size, self.loss, self.initializer]
+        return {"training": training, "seed": self.seed, "streams": self.streams}
+
+    @classmethod
+    def from_settings(cls, layers: Sequence[Layer], settings: Mapping[str, Any]) -> Self:
+        """The network of these layers that a file's settings describe. Raises what they are not fit for."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SequentialWarning)
+            training = [_tupled(value) for value in settings["training"]]
+            network = cls.of(layers, training, {}, Streams(*map(str, settings["streams"])))
+        network.seed = fitted(WHO, Field("seed", whole(0)), settings["seed"])
+        return network
 
     def _shapes(self) -> Shapes:
         if "parameters" in vars(self):
@@ -344,24 +355,19 @@ class Network(Model):
     def _described(cls, settings: Any, path: Path) -> Self:
         if not isinstance(settings, dict):
             raise TrainingError(f"{path} holds a model without layers. Make the Model, and call model.load(path).")
-
-        def tupled(value: Any) -> Any:
-            return tuple(value) if isinstance(value, list) else value
-
         try:
             layers = [
-                LAYERS[kind](**{key: tupled(value) for key, value in arguments.items()})
+                LAYERS[kind](**{key: _tupled(value) for key, value in arguments.items()})
                 for kind, arguments in settings["layers"]
             ]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SequentialWarning)
-                network = cls.of(
-                    layers, [tupled(each) for each in settings["training"]], {}, Streams(*settings["streams"])
-                )
-            network.seed = fitted(WHO, Field("seed", whole(0)), settings["seed"])
+            return cls.from_settings(layers, settings)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TrainingError(f"{path} holds no sequential network that can be read: {error}") from None
-        return network
+
+
+def _tupled(value: Any) -> Any:
+    """A value as it was before JSON made a list of its tuple."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _checked(layers: Any) -> list[Layer]:

@@ -21,7 +21,7 @@ from ..network import ImportedNetwork, Sizes
 from .custom_ops import DOMAIN
 from .dynamic_axes import Written, write_with_open_sizes
 from .export_graph import GraphBuilder, ModelBuilder, graph
-from .export_layers import SAID, training_metadata, write_layers
+from .export_layers import SAID, write_layers
 from .export_nodes import NodeWriter
 from .export_values import DOUBLE, FLOAT, StoredValue
 
@@ -67,7 +67,7 @@ def export_model(what: Any, dtype: str = "float32", opset: int | None = None) ->
 def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
     model_builder = ModelBuilder(*_check_options(dtype, opset))
     if isinstance(what, Layers):  # before Model, which it is too
-        return make_model(model_builder, write_layers(model_builder, what), **{SAID: training_metadata(what)})
+        return make_model(model_builder, write_layers(model_builder, what), **{SAID: json.dumps(what.settings())})
     if isinstance(what, Model):
         return make_model(model_builder, _write_parameters(model_builder, what))
     if isinstance(what, ImportedNetwork):
@@ -100,10 +100,7 @@ def _write_graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
         )
     builder = GraphBuilder(model_builder)
     writer = NodeWriter(builder)
-    if names:
-        writer.keep(names, results)
     given = [(each.given_name if isinstance(each, TensorNode) else each.name) or "" for each in results]
-    builder.reserved.update(filter(None, given))
     values = writer.results(results)
     return graph(builder, "naive_graph", values, names or given)
 

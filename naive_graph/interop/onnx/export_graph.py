@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,13 +108,12 @@ class GraphBuilder:
         self.weights: list[TensorProto] = []
         self.taken: dict[str, int] = {}  # names of values
         self.called: dict[str, int] = {}  # names of nodes
-        self.reserved: set[str] = set()  # labels of results, which are theirs in the form that is promised
         self.given: set[str] = set()  # names of results
         self.constants: dict[Any, StoredValue] = {}
 
-    def named(self, label: str, promised: bool = False) -> str:
-        """Return a free name. promised: whether it is that of a result, which keeps its label."""
-        return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
+    def named(self, label: str) -> str:
+        """Reserve a free name for a value."""
+        return unique_name(self.taken, label)
 
     def constant(self, value: Any) -> Value:
         """Write unnamed numbers; few are shared by all that read them, but for sizes that each may be left open."""
@@ -154,14 +154,21 @@ class GraphBuilder:
             inputs = ["" if each is None else each[0].form(*each[1:]) for each in asked]
         while inputs and not inputs[-1]:
             inputs.pop()
+        results = self._results(label, shapes, kinds.outputs, turned)
+        self.write(operator, inputs, results, scope, attributes)
+        return results
+
+    def _results(
+        self, label: str, shapes: Sequence[Extents], kinds: Sequence[int], turned: Sequence[Order | None] = ()
+    ) -> list[Value]:
+        """New values, each in its entry type and with its axes in its order; the last type repeats."""
         results = []
         for place, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
             order = turned[place] if place < len(turned) else None
-            form = kinds.outputs[min(place, len(kinds.outputs) - 1)], order or result.straight
-            result.forms[form] = self.named(result.label, form == (self.real, result.straight))
+            form = kinds[min(place, len(kinds) - 1)], order or result.straight
+            result.forms[form] = self.named(result.label)
             results.append(result)
-        self.write(operator, inputs, results, scope, attributes)
         return results
 
     def call(
@@ -169,11 +176,7 @@ class GraphBuilder:
         attributes: Mapping[str, Any] = {},
     ) -> list[Value]:  # fmt: skip
         """Write a call of a local function."""
-        results = []
-        for place, shape in enumerate(shapes):
-            result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
-            result.forms[self.real, result.straight] = self.named(result.label, True)
-            results.append(result)
+        results = self._results(label, shapes, [self.real])
         self.write(function, [each.form() for each in given], results, scope, attributes, DOMAIN)
         return results
 
@@ -196,7 +199,7 @@ class GraphBuilder:
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
-            value.forms[form] = last.output[0] = self.named(label, True)
+            value.forms[form] = last.output[0] = self.named(label)
             last.name = unique_name(self.called, label)
 
     # --- rules, entry by entry ---
@@ -308,21 +311,20 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
 
 
 def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
-    """Return the GraphProto with these outputs, under these names where they are free."""
+    """Return the GraphProto with these outputs, under these names; an inner value of such a name gives it up."""
     here = [_result(builder, value) for value in outputs]
     inputs = [each.info for each in builder.fed if each.info]
     leaves = {*(each.name for each in builder.weights), *(each.name for each in inputs)}
-    renamed: dict[str, str] = {}
-    for own, due in zip(here, names):
-        if due and due != own and due not in (*leaves, *here, *renamed.values()):
-            renamed[own] = due
-    for node in builder.nodes if renamed else ():
+    final: list[str] = []
+    for own, due in zip_longest(here, names):
+        free = [name for name in (due, own) if name and name not in (*leaves, *final)]
+        final.append(free[0] if free else builder.named(own))
+    renamed = {name: builder.named(name) for name in final if name in builder.taken and name not in here}
+    renamed |= dict(zip(here, final))
+    for node in builder.nodes:
         for part in (node.input, node.output):
             part[:] = [renamed.get(each, each) for each in part]
-    infos = [
-        helper.make_tensor_value_info(renamed.get(each, each), builder.real, value.shape)
-        for each, value in zip(here, outputs)
-    ]
+    infos = [helper.make_tensor_value_info(name, builder.real, value.shape) for name, value in zip(final, outputs)]
     return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
 
 
@@ -330,7 +332,7 @@ def _result(builder: GraphBuilder, value: Value) -> str:
     """Name of an output: the value's own, or that of a copy if the value is a leaf or was returned already."""
     here = value.form()
     if isinstance(value, (StoredValue, InputValue, Turned)) or here in builder.given:
-        name = builder.named(value.label, True)
+        name = builder.named(value.label)
         builder.node("Identity", [here], [name], name)
         here = name
     builder.given.add(here)

@@ -9,10 +9,8 @@ from math import prod
 from typing import Any
 
 from ...errors import ImportModelError, SequentialError, SequentialWarning
-from ...sequential.layer_args import Field, fitted, whole
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
 from ...sequential.model import Sequential
-from ...sequential.network import Streams
 from .custom_ops import DOMAIN
 from .export_layers import SAID
 from .import_graph import attribute_value
@@ -191,10 +189,7 @@ def _network(content: OnnxContent, reader: LayerReader) -> Sequential:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequentialWarning)
         try:
-            held = json.loads(content.said[KEY])
-            training = [tuple(each) if isinstance(each, list) else each for each in held["training"]]
-            network = Sequential.of(reader.layers, training, {}, Streams(*map(str, held["streams"])))
-            network.seed = fitted("sequential", Field("seed", whole(0)), held["seed"])
+            network = Sequential.from_settings(reader.layers, json.loads(content.said[KEY]))
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             network = Sequential(reader.layers, reader.input_shape)
     if network.input_shape != reader.input_shape:
