@@ -126,10 +126,8 @@ class Sequential(Network):
             x, y = samples[order][self._done :], wanted[order][self._done :]
             if mover is not None:
                 batches = self._by_trainer(mover, x, y, network.batch_size, trainer is None)
-            elif runner is None:
-                batches = self._in_series(network, x, y, chosen, flow)
             else:
-                batches = self._by_workers(runner, network, x, y, chosen, partition)
+                batches = self._pipelined(network, x, y, chosen, runner, partition, flow)
             for found in batches:
                 losses.extend(found)
                 self._done += len(found)
@@ -201,23 +199,22 @@ class Sequential(Network):
             each.values[...] = new
         return True
 
-    def _in_series(
-        self, network: Network, samples: Any, labels: Any, policy: str, flow: Dataflow | None
-    ) -> Iterator[list[float]]:
+    def _pipelined(
+        self, network: Network, samples: Any, labels: Any, policy: str, runner: Any, partition: Any,
+        flow: Dataflow | None,
+    ) -> Iterator[list[float]]:  # fmt: skip
+        """The losses of each group in two buffers; of workers, those of all groups at once. runner: None for one
+        worker alone, which fires the operators of flow."""
         begun = self._begin_with(policy)
         before = begun.ended, self._seen + self._done
+        if runner is not None:
+            ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
+            self._keep(Begun(policy, ran.buffers, ran.ended))
+            yield ran.losses
+            return
         for step in in_series(network, begun.buffers, samples, labels, policy, *before, flow=flow):
             self._keep(Begun(policy, step.buffers, step.group + 1))
             yield step.losses
-
-    def _by_workers(
-        self, runner: Any, network: Network, samples: Any, labels: Any, policy: str, partition: Any
-    ) -> Iterator[list[float]]:
-        begun = self._begin_with(policy)
-        before = begun.ended, self._seen + self._done
-        ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
-        self._keep(Begun(policy, ran.buffers, ran.ended))
-        yield ran.losses
 
     def _begin_with(self, policy: str) -> Begun:
         """Both buffers as the last run left them; the present weights, if they are others or the policy is."""

@@ -12,8 +12,7 @@ Together they compute what the undivided operator computes, to rounding.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -117,21 +116,6 @@ def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
     if isinstance(layer, Conv2D):
         return int(layer.filters) if operator.kind == "forward" else placed.input_shape[2]
     return placed.input_shape[2] if isinstance(layer, Pooling) else None
-
-
-def with_operators(flow: Dataflow, partition: Sequence[Sequence[str]]) -> Dataflow:
-    """The dataflow, or the one taken apart that has these parts: by the finest grain that gives so many workers."""
-    try:
-        parts = Counter(
-            str(name).partition(".worker_")[0] for names in partition for name in names if ".worker_" in name
-        )
-    except TypeError:
-        return flow  # it is no division: `schedule` says so
-    counts = {name: shares(flow, each) or 0 for name, each in flow.operators.items()}
-    for grain in range(1, max(counts.values()) + 1) if parts else ():
-        if all(-(-count // grain) == parts[name] for name, count in counts.items()):
-            return decomposed(flow, grain)
-    return flow
 
 
 # --- what the parts do ------------------------------------------------------------

@@ -105,12 +105,13 @@ class Versions:
         self.policy = check_policy(policy)
         self.rate = rate
 
-    def of(self, layer: int, group: int) -> dict[str, Array]:
-        return self.buffers[group % 2][layer]
+    def half(self, group: int) -> Weights:
+        """The buffer from which a group reads."""
+        return self.buffers[group % 2]
 
     def learn(self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int) -> None:
         """Write U_{g+2} where U_g was, as far as it is mine; nobody reads that any more, if the pipeline is right."""
-        base, after = self.of(layer, group + (self.policy == "delayed")), self.buffers[group % 2][layer]
+        base, after = self.half(group + (self.policy == "delayed"))[layer], self.buffers[group % 2][layer]
         for name, index in mine.items():
             old, new, rows = base[name][index], after[name][index], max(1, IN_CACHE // total[name][0].size)
             for start in range(0, len(new), rows):
@@ -209,7 +210,7 @@ def by_cycles(
                 for each in operator.inputs
             }
             layer, group = operator.layer - 1, (iteration - 1) // size
-            fired = machine.fire(operator, taken, versions.of(layer, group) if operator.layer else {}, iteration)
+            fired = machine.fire(operator, taken, versions.half(group)[layer] if operator.layer else {}, iteration)
             waiting.update({(each, iteration): sample for each, sample in fired.given.items()})
             if fired.gradients:
                 machine.gather(totals.setdefault(operator.name, {}), fired.gradients)

@@ -22,8 +22,7 @@ from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
 from .sdf_runtime import learning
-from .splitjoin import with_operators
-from .weight_staleness import Gradients, Versions, block_size, blocks, copied, groups
+from .weight_staleness import Gradients, Versions, block_size, blocks, copied, groups, passed
 
 Array = Any
 CAPACITY = 4  # blocks that a stream between workers holds
@@ -79,8 +78,8 @@ class PipelineRun(Versions):
         self.failed = False
         self.started = time.perf_counter()
 
-    def of(self, layer: int, group: int) -> dict[str, Array]:
-        return (self.begun if group < self.first_group + 2 else self.buffers)[group % 2][layer]
+    def half(self, group: int) -> Weights:
+        return (self.begun if group < self.first_group + 2 else self.buffers)[group % 2]
 
     def check(self) -> None:
         if self.failed:
@@ -130,10 +129,10 @@ class Part:
                 break
             totals: Gradients = {}
             for block in blocks(members, block_size(network)):
-                inside: dict[str, Array] = {}
+                streams = {name: samples[block.start : block.stop] for name, samples in shared.outside.items()}
                 for operator in self.operators:
                     try:
-                        self._fire(operator, group, block, inside, totals)
+                        self._fire(operator, group, block, streams, totals)
                         if operator.kind == "backward" and block.stop == members.stop:
                             self._learn(operator, group, totals.get(operator.name, {}), len(members))
                     except (WorkerStopped, KeyboardInterrupt):
@@ -143,39 +142,31 @@ class Part:
                         raise TrainingError(f"{where}: {type(error).__name__}: {error}") from error
 
     def _fire(
-        self, operator: StreamOperator, group: int, block: range, inside: dict[str, Array], totals: Gradients
+        self, operator: StreamOperator, group: int, block: range, streams: dict[str, Array], totals: Gradients
     ) -> None:
-        shared = self.shared
-        taken = {stream: self._take(stream, block, inside) for stream in operator.inputs}
+        shared, iteration = self.shared, block.start + 1
+        for name in operator.inputs:
+            if name in shared.queues:
+                streams[name] = self._retry(shared.queues[name].get)
         if operator.kind == "forward":
             shared.wait(shared.writers[operator.layer], group)
-        held = shared.of(operator.layer - 1, group) if operator.layer else {}
         start = time.perf_counter()
-        fired = self.machine.fire(operator, taken, held, shared.samples_before + block.start + 1)
-        if fired.gradients:
-            self.machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
+        weights = shared.half(group)
+        self.losses += passed(self.machine, [operator], weights, streams, totals, shared.samples_before + iteration)
         if self.timed:
             times = (moment - shared.started for moment in (start, time.perf_counter()))
-            self.bars.append(FiringTime(self.worker, operator.name, block.start + 1, *times))
-        self.losses += fired.loss or ()
-        for stream, samples in fired.given.items():
-            if stream in shared.queues:
-                self._retry(shared.queues[stream].put, samples)
-            elif shared.flow.streams[stream].reader:
-                inside[stream] = samples
+            self.bars.append(FiringTime(self.worker, operator.name, iteration, *times))
+        for name in operator.outputs:
+            if name in shared.queues:
+                self._retry(shared.queues[name].put, streams.pop(name))
 
     def _learn(self, operator: StreamOperator, group: int, total: Mapping[str, Array], count: int) -> None:
         """Write the weights that an operator's group leaves."""
         shared = self.shared
-        sums = self.machine.summed(operator, dict(total), shared.of(operator.layer - 1, group))
+        sums = self.machine.summed(operator, dict(total), shared.half(group)[operator.layer - 1])
         shared.wait(shared.ended, group + 1)  # nobody is more than a group ahead: the last whole group is at hand
         shared.learn_all(shared.flow, group, {operator.name: sums}, count)
         shared.end_group(operator.name)
-
-    def _take(self, stream: str, block: range, inside: dict[str, Array]) -> Array:
-        if stream in self.shared.outside and not self.shared.flow.streams[stream].writer:
-            return self.shared.outside[stream][block.start : block.stop]
-        return inside.pop(stream) if stream in inside else self._retry(self.shared.queues[stream].get)
 
     def _retry(self, act: Callable[..., Any], *samples: Array) -> Any:
         """What a queue gives or takes, as soon as it can, unless another worker has failed."""
@@ -192,7 +183,7 @@ Division = Sequence[Sequence[str]] | Partition
 def checked(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
     """Operators and who runs them; halves if nobody says. Raises SequentialError for what is no division.
 
-    The names of the parts of splitjoins are those of the network taken apart, by the finest grain that has them.
+    A Partition may be of the network taken apart; lists of names are of the whole one's operators.
     """
     flow = Network.expand(network)
     if isinstance(division, Partition):
@@ -201,8 +192,6 @@ def checked(network: Network, division: Division | None) -> tuple[Dataflow, list
         names = list(flow.operators)
         middle = names.index("lossComp") + 1
         division = [names[:middle], names[middle:]]
-    else:
-        flow = with_operators(flow, division)
     schedule(flow, division, network.batch_size)
     return flow, [list(names) for names in division]
 

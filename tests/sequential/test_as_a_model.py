@@ -192,12 +192,12 @@ def taught(folder, how, stop_at=None, seed=3):
                 signal.raise_signal(signal.SIGINT)
             yield losses
 
-    for name in ("_by_trainer", "_in_series"):
+    for name in ("_by_trainer", "_pipelined"):
         run = getattr(network, name)
         setattr(network, name, lambda *given, run=run: counted(run(*given)))
     wishes = {"trainer": trainer, "policy": how["policy"], "resume": resume, "progress": False}
     history = network.fit(x, y, batch_size=13, epochs=left, **wishes)
-    for name in ("_by_trainer", "_in_series"):
+    for name in ("_by_trainer", "_pipelined"):
         delattr(network, name)
     ended = len(history) - (network._done > 0)
     if left > ended:

@@ -10,7 +10,7 @@ from naive_graph.sequential import expand, schedule
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.partitioning import measured, partition
+from naive_graph.sequential.partitioning import Partition, measured, partition
 from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import in_threads
@@ -44,7 +44,7 @@ def test_threads_find_the_bits_of_the_recurrence_in_any_division(grain, cuts, po
     network, x, y = pictures()
     flow = expand(network, decompose=True, grain=grain)
     *_, last = in_series(network, doubled(network.weights), x, y, policy, flow=flow)
-    ran = in_threads(network, doubled(network.weights), x, y, policy, divided(flow, sorted(cuts)))
+    ran = in_threads(network, doubled(network.weights), x, y, policy, Partition(divided(flow, sorted(cuts)), [], flow))
     assert all(map(same, ran.buffers, last.buffers)) and ran.ended == 3 and len(ran.losses) == 50
 
 
@@ -63,9 +63,7 @@ def test_taken_apart_a_training_differs_from_the_whole_ones_by_rounding(grain):
     apart, _, _ = pictures()
     flow = expand(apart, decompose=True, grain=grain)
     whole.fit(x, y, epochs=4, policy="delayed", progress=False)
-    apart.fit(
-        x, y, epochs=4, workers="threads", partition=partition(flow, 2, measured(apart, flow, 1)).parts, progress=False
-    )
+    apart.fit(x, y, epochs=4, workers="threads", partition=partition(flow, 2, measured(apart, flow, 1)), progress=False)
     for one, other in zip(whole.weights, apart.weights):
         for name in one:
             np.testing.assert_allclose(other[name], one[name], rtol=1e-12, atol=1e-12)
