@@ -2,14 +2,12 @@
 
 What stands for an operator is said once, by the mapping (`onnx=Onnx(...)`) on its row in tensor/operators.
 
-network          an imported network: inputs, parameters, outputs and inner nodes by name
-builder          apply the operator that stands for each step; shared by both formats
-row_properties   read an operator's properties by its mapping
+network          an imported network: inputs, parameters, outputs and inner nodes by name; checks of names
+builder          apply the operator that stands for each step, its properties read by its mapping; both formats
 weights          stored arrays, converted when they are used
 infer_trainable  which of them are trainable
 scopes           scopes from the names of nodes
 summary          summary table of a file
-validate_args    check arguments that are names
 onnx/, tensorflow/  the two formats
 """
 

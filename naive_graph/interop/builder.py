@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import ImportModelError, NaiveGraphError, StaleNodeError
+from ..errors import ImportAttributeError, ImportModelError, NaiveGraphError, PropertyError, StaleNodeError
 from ..tensor.base import TensorNode
 from ..tensor.differentiate import BEHIND, ancestors
 from ..tensor.nodes import LeafNode, LeafType
-from ..tensor.operators.mapping import ALL, Input, Name, Permuted
+from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
+from ..tensor.operators.properties import LARGEST
 from ..tensor.operators.row import Row
-from ..tensor.operators.signature import RowParameter
+from ..tensor.operators.signature import RowParameter, taken
 from ..tensor.operators.table import TABLE
 from .network import InputLeaf
-from .row_properties import read_properties
 from .weights import StoredWeights, Weight
 
 Step = Any  # op, name, label, inputs and outputs (names of values), attributes, opset
-ImportRule = Callable[[Any, Any], Sequence[Any]]
+ImportRule = Callable[[Any, Any], Sequence[Any]]  # of (builder, step): the results of the step
+Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
-def import_rule(rules: dict[str, ImportRule], *ops: str) -> Callable[[ImportRule], ImportRule]:
-    """Decorator: register a function of (builder, step) that returns the results of these operators."""
+def register(rules: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
+    """Decorator: enter a function into rules, by the names of the operators that it reads or writes."""
 
-    def define(function: ImportRule) -> ImportRule:
-        rules.update(dict.fromkeys(ops, function))
+    def define(function: Rule) -> Rule:
+        rules.update(dict.fromkeys(names, function))
         return function
 
     return define
@@ -171,16 +172,63 @@ class StepBuilder:
 
     def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
         """Read the properties of an operator, by parameter name. Raises ImportAttributeError."""
+        known, attributes = mapping.attributes(step.opset), self.attributes(step, mapping)
+        for name, value in attributes.items():
+            if name not in known:
+                raise ImportAttributeError(step.label, name, value, f"{mapping.operator} has no such attribute.")
+            if name in mapping.refused and value != mapping.refused[name]:
+                raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
+        homes = mapping.homes(step.opset)
+        defaults = {home.name: _plain(home.default) for home in homes.values() if isinstance(home, Attribute)}
+        attributes = {name: value for name, value in defaults.items() if value is not REQUIRED} | attributes
+        found = {}
+        for name, home in sorted(homes.items(), key=lambda each: each[0] != "data_format"):  # which the others ask for
+            if isinstance(home, Fixed):
+                where, value = "value", home.value
+            elif isinstance(home, Extent):
+                shape = self.operand(step, home.input).shape
+                where, value = "shape", tuple(shape[axis] for axis in home.axes)
+            elif isinstance(home, Attribute):
+                where, value = home.name, attributes.get(home.name, REQUIRED)
+            else:
+                where, value = f"input {home.position}", self._property_input(step, home.position, row.by_name[name])
+                value = _plain(home.default) if value is None else value
+            found[name] = _adapt(row, name, home, where, value, attributes, step.label)
+        return found
 
-        def read_input(place: int, parameter: RowParameter) -> Any:
-            given = self.input(step, place)
-            return given if isinstance(given, TensorNode) and parameter.keeps(given) else self.known_array(step, place)
+    def _property_input(self, step: Step, place: int, parameter: RowParameter) -> Any:
+        """An input as a property's value; a tensor, if the property may be one; None if it is left out.
 
-        def read_shape(place: int) -> Any:
-            return self.operand(step, place).shape
+        Integers beyond every extent are clipped.
+        """
+        value = self.input(step, place)
+        if isinstance(value, TensorNode) and parameter.keeps(value):
+            return value
+        array = self.known_array(step, place)
+        if array is not None and array.dtype.kind in "iu":
+            array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)
+        return array if array is None or array.ndim else array.item()
 
-        attributes = self.attributes(step, mapping)
-        return read_properties(row, mapping, step.opset, step.label, attributes, read_input, read_shape)
+
+def _adapt(row: Row, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str) -> Any:
+    """Convert a property's value to what the row takes, and check it."""
+    if value is REQUIRED:
+        raise ImportAttributeError(label, where, None, "It must be there.")
+    if isinstance(home, (Attribute, Input)) and home.adapt is not None and value is not None:
+        try:
+            value = home.adapt(value, attributes)
+        except Exception as error:  # an adapter meets what the file says
+            why = str(error) if isinstance(error, ValueError) else ""
+            raise ImportAttributeError(label, where, value, why) from None
+    try:
+        taken(row.name, row.by_name[name], value)
+    except PropertyError as error:
+        raise ImportAttributeError(label, where, value, str(error)) from None
+    return value
+
+
+def _plain(default: Any) -> Any:
+    return list(default) if isinstance(default, tuple) else default
 
 
 def truncate(value: Any, name: str) -> Any:

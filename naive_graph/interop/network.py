@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.guesses import near
 from ..core.number import shortened
 from ..errors import FeedError, ImportModelError
 from ..program.program import Program
@@ -276,3 +277,20 @@ def join_names(names: Collection[Any]) -> str:
     """Join names for a message; of many only the first few."""
     shown = ", ".join(map(repr, [*names][:FEW])) or "nothing"
     return shown if len(names) <= FEW else f"{shown} and {len(names) - FEW:,} more"
+
+
+def check_names(given: Any, what: str) -> list[str]:
+    """Return a list of names from one name or several. Raises ImportModelError."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
+        raise ImportModelError(f"{what}, not {shortened(given)}.")
+    return list(names)
+
+
+def check_parameter_names(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
+    """Names of arrays of floats with an axis, which are to be parameters. Raises ImportModelError."""
+    names = check_names(given, f"parameters are the names of {kind}s")
+    for each in names:
+        if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
+            raise ImportModelError(f"There is no {kind} {each!r} of floats with an axis.{near(each, arrays)}")
+    return names

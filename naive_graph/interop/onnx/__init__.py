@@ -4,11 +4,10 @@ Reading, in this order:
 arrays              tensors of the file as NumPy arrays
 sklearn_models      scikit-learn's operators expanded to ONNX's own
 steps, reading      local functions inlined, nodes sorted; everything that a file says, parsed and checked
-inference           what onnx itself says about an operator: schema, result types, result sizes
+inference           what onnx itself says about an operator: schema, result types and sizes, what it is made of
 import_graph        apply the operator that stands for each step, by the mapping on its row
 import_rules        operators that need more than their mapping; the larger ones have files of their own:
                     windows, resize, grid_sample, fourier, control_flow
-function_bodies     operators that ONNX defines by others
 network             `from_onnx`, and the network that it returns
 import_layers       a chain of operators as the layers of a Sequential
 

@@ -6,6 +6,8 @@ The mapping of a row is read backwards; what it does not say is an `export_rule`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from string import ascii_letters
 from typing import Any
 
@@ -21,6 +23,7 @@ from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, 
 from ...tensor.operators.table import TABLE
 from ...tensor.reduction import Places, ReductionNode
 from ...tensor.selection import SelectionNode
+from ..builder import register
 from .export_graph import SPELT, GraphBuilder, common_order
 from .export_values import BOOL, FLOAT, INT32, INT64, LAST, Extents, Order, Refused, Value
 
@@ -45,13 +48,15 @@ def require(fits: Any) -> None:
 class ExportedOperator:
     """A call as one ONNX node: inputs by position, the order of their axes, and attributes.
 
-    Made from a row's mapping, the operands' values, and the properties. Raises Unfit.
+    Made from a row's mapping, the operands' values, and the properties; shapes are those of the results. Raises Unfit.
     """
 
     def __init__(
-        self, builder: GraphBuilder, call: Call, mapping: Name, operands: Sequence[Any], properties: Mapping[str, Any]
-    ) -> None:
+        self, builder: GraphBuilder, call: Call, mapping: Name, operands: Sequence[Any], properties: Mapping[str, Any],
+        *, shapes: Sequence[Extents], label: str, scope: str,
+    ) -> None:  # fmt: skip
         self.builder, self.call, self.operator = builder, call, mapping.operator
+        self.shapes, self.label, self.scope = shapes, label, scope
         self.schema = builder.model_builder.schema(mapping.operator)
         self.inputs: dict[int, Any] = {}
         self.orders: dict[int, Order] = {}
@@ -60,14 +65,20 @@ class ExportedOperator:
         self._place_properties(mapping, properties)
         self._check()
 
-    def emit(
-        self, shapes: Sequence[Any], label: str, scope: str, turned: Sequence[Order | None] = ()
-    ) -> list[Value]:  # fmt: skip
-        """Write the node. turned: the order of axes in which the results come out."""
+    def emit(self, turned: Sequence[Order | None] = (), wide: Extents | None = None) -> list[Value]:
+        """Write the node. turned: the order of axes in which the results come out. wide: the shape of its one result
+        there, if that is another; a Reshape follows."""
+        if wide is None or tuple(wide) == tuple(self.shapes[0]):
+            return self._emit(self.shapes, self.label, turned)
+        shape = np.array(self.shapes[0], dtype=np.int64)
+        given = [*self._emit([wide], "", turned), shape]
+        return self.builder.emit("Reshape", given, self.shapes, self.label, scope=self.scope)
+
+    def _emit(self, shapes: Sequence[Extents], label: str, turned: Sequence[Order | None]) -> list[Value]:
         places = range(max(self.inputs, default=-1) + 1)
         given, orders = [self.inputs.get(place) for place in places], [self.orders.get(place) for place in places]
         return self.builder.emit(
-            self.operator, given, shapes, label, scope=scope, orders=orders, turned=turned, **self.attributes
+            self.operator, given, shapes, label, scope=self.scope, orders=orders, turned=turned, **self.attributes
         )
 
     def _place_operands(self, mapping: Name, operands: Sequence[Any]) -> None:
@@ -144,18 +155,14 @@ def _fit_type(value: Any, kind: int) -> Any:
 # --- what stands otherwise there ----------------------------------------------
 
 
-ExportRule = Callable[[ExportedOperator, Sequence[Extents], str, str], list[Value]]
+ExportRule = Callable[[ExportedOperator], list[Value]]
 Of = Callable[[TensorNode], Value]
 EXPORT_RULES: dict[str, ExportRule] = {}  # by a row's name, or its kind
+export_rule = partial(register, EXPORT_RULES)
 
 
 def export_call(
-    builder: GraphBuilder,
-    call: Call,
-    results: Sequence[TensorNode],
-    value: Callable[[TensorNode], Value],
-    label: str,
-    scope: str,
+    builder: GraphBuilder, call: Call, results: Sequence[TensorNode], value: Of, label: str, scope: str
 ) -> list[Value] | None:
     """Write a call as one ONNX node and return its results; None if no mapping of its operator can express it."""
     row, shapes = call.operator, [each.shape for each in results]
@@ -163,17 +170,14 @@ def export_call(
                 for each in call.operands]  # fmt: skip
     properties = {name: value(each) if isinstance(each, TensorNode) else each
                   for name, each in {**call.properties, **_slice_ends(call)}.items()}  # fmt: skip
-    around = EXPORT_RULES.get(row.name) or EXPORT_RULES.get(row.kind) or ExportedOperator.emit
+    rule = EXPORT_RULES.get(row.name) or EXPORT_RULES.get(row.kind) or ExportedOperator.emit
     for mapping in row.mappings:
-        if (
-            mapping.framework == "onnx"
-            and defs.has(mapping.operator)
-            and mapping.since <= builder.opset <= (mapping.until or builder.opset)
-        ):
-            try:
-                return around(ExportedOperator(builder, call, mapping, operands, properties), shapes, label, scope)
-            except Unfit:
-                continue
+        until = mapping.until or builder.opset
+        if mapping.framework == "onnx" and defs.has(mapping.operator) and mapping.since <= builder.opset <= until:
+            with suppress(Unfit):
+                return rule(ExportedOperator(
+                    builder, call, mapping, operands, properties, shapes=shapes, label=label, scope=scope
+                ))  # fmt: skip
     return None
 
 
@@ -186,58 +190,47 @@ def _slice_ends(call: Call) -> dict[str, Any]:
     return {"end": [LAST if size == -1 else end for end, size in zip(ends, sizes)], "sizes": None}
 
 
-def export_rule(*names: str) -> Callable[[ExportRule], ExportRule]:
-    """Decorator: register the function that writes the operators of these names or kinds."""
-
-    def define(function: ExportRule) -> ExportRule:
-        EXPORT_RULES.update(dict.fromkeys(names, function))
-        return function
-
-    return define
-
-
 # --- by kind ------------------------------------------------------------------
 
 
 @export_rule("elementwise")
-def _elementwise(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _elementwise(exported: ExportedOperator) -> list[Value]:
     """Elementwise operators keep the transposed layout that all their operands have."""
-    values = [each for each in said.inputs.values() if isinstance(each, Value)]
-    require(said.operator != "PRelu" or values[0].shape == shapes[0])  # it spreads the slope alone
-    order = common_order(values) if len(values) == len(said.inputs) else None
+    values = [each for each in exported.inputs.values() if isinstance(each, Value)]
+    require(exported.operator != "PRelu" or values[0].shape == exported.shapes[0])  # it spreads the slope alone
+    order = common_order(values) if len(values) == len(exported.inputs) else None
     if order is not None:
-        said.orders.update({place: order for place, each in said.inputs.items() if each.shape})
-    return said.emit(shapes, label, scope, [order])
+        exported.orders.update({place: order for place, each in exported.inputs.items() if each.shape})
+    return exported.emit([order])
 
 
 @export_rule("reduction")
-def _reduction(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    axes = said.call.properties["axis"]
+def _reduction(exported: ExportedOperator) -> list[Value]:
+    axes = exported.call.properties["axis"]
     require(axes is None or len(axes))  # none at all would mean all there
-    return said.emit(shapes, label, scope)
+    return exported.emit()
 
 
 @export_rule("window")
-def _window(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _window(exported: ExportedOperator) -> list[Value]:
     """Convolution and pooling: ONNX wants four axes with channels second."""
-    properties, builder, (shape,) = said.call.properties, said.builder, shapes
+    properties, builder, (shape,) = exported.call.properties, exported.builder, exported.shapes
     require(not properties.get("ceil_mode") or builder.opset >= 22)  # before, ONNX counted otherwise
-    said.inputs[0] = _reshape_to_four_axes(builder, said.inputs[0])
+    exported.inputs[0] = _reshape_to_four_axes(builder, exported.inputs[0])
     order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
     if order is not None:
-        said.orders[0] = order
-    wide = (int(np.prod(shape[:-3], dtype=int)), *shape[-3:])
-    return _emit_four_axes(builder, said, wide, shapes, label, scope, [order])
+        exported.orders[0] = order
+    return exported.emit([order], wide=(int(np.prod(shape[:-3], dtype=int)), *shape[-3:]))
 
 
 @export_rule("attention")
-def _attention(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _attention(exported: ExportedOperator) -> list[Value]:
     """Attention: ONNX wants batch and heads as leading axes."""
-    (shape,) = shapes
+    (shape,) = exported.shapes
     require(len(shape) <= 4)
     for place in range(3):
-        said.inputs[place] = _reshape_to_four_axes(said.builder, said.inputs[place])
-    return _emit_four_axes(said.builder, said, (*[1] * (4 - len(shape)), *shape), shapes, label, scope)
+        exported.inputs[place] = _reshape_to_four_axes(exported.builder, exported.inputs[place])
+    return exported.emit(wide=(*[1] * (4 - len(shape)), *shape))
 
 
 def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
@@ -246,80 +239,69 @@ def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
     return builder.reshape(x, (*[1] * (3 - len(tail)), int(np.prod(lead, dtype=int)), *tail))
 
 
-def _emit_four_axes(
-    builder: GraphBuilder, said: ExportedOperator, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
-    turned: Sequence[Order | None] = (),
-) -> list[Value]:  # fmt: skip
-    """Write the node with a result of four axes, and reshape it to its shape here."""
-    if tuple(wide) == tuple(shapes[0]):
-        return said.emit(shapes, label, scope, turned)
-    (found,) = said.emit([wide], "", scope, turned)
-    return builder.emit("Reshape", [found, np.array(shapes[0], dtype=np.int64)], shapes, label, scope=scope)
-
-
 # --- by name ------------------------------------------------------------------
 
 
 @export_rule("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
-def _put_channels_second(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _put_channels_second(exported: ExportedOperator) -> list[Value]:
     """ONNX wants channels second: transpose if they are last here."""
-    require(not said.call.properties.get("training"))  # runtimes have it for training alone
-    if said.call.properties["data_format"] == "NCHW":
-        return said.emit(shapes, label, scope)
-    rank = len(shapes[0])
+    require(not exported.call.properties.get("training"))  # runtimes have it for training alone
+    if exported.call.properties["data_format"] == "NCHW":
+        return exported.emit()
+    rank = len(exported.shapes[0])
     order = (0, rank - 1, *range(1, rank - 1))
-    said.orders[0] = order
-    return said.emit(shapes, label, scope, [order])
+    exported.orders[0] = order
+    return exported.emit([order])
 
 
 @export_rule("local_response_norm")
-def _local_response_norm(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    require(len(shapes[0]) == 4)  # runtimes have it for images alone
-    return _put_channels_second(said, shapes, label, scope)
+def _local_response_norm(exported: ExportedOperator) -> list[Value]:
+    require(len(exported.shapes[0]) == 4)  # runtimes have it for images alone
+    return _put_channels_second(exported)
 
 
 @export_rule("mean_variance_norm")
-def _mean_variance_norm(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _mean_variance_norm(exported: ExportedOperator) -> list[Value]:
     """Axes are always written: ONNX's own definition of the operator does not use their default."""
-    axes = said.call.properties["axis"]
-    said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
-    return said.emit(shapes, label, scope)
+    axes = exported.call.properties["axis"]
+    exported.attributes["axes"] = list(range(len(exported.shapes[0])) if axes is None else axes)
+    return exported.emit()
 
 
 @export_rule("matmul")
-def _matmul(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _matmul(exported: ExportedOperator) -> list[Value]:
     for place, turn in enumerate(("transpose_a", "transpose_b")):
-        if said.call.properties[turn]:
-            own = said.inputs[place].straight
-            said.orders[place] = (*own[:-2], own[-1], own[-2])
-    return said.emit(shapes, label, scope)
+        if exported.call.properties[turn]:
+            own = exported.inputs[place].straight
+            exported.orders[place] = (*own[:-2], own[-1], own[-2])
+    return exported.emit()
 
 
 @export_rule("one_hot")
-def _one_hot(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    said.inputs[0] = said.inputs[0].whole()
-    return said.emit(shapes, label, scope)
+def _one_hot(exported: ExportedOperator) -> list[Value]:
+    exported.inputs[0] = exported.inputs[0].whole()
+    return exported.emit()
 
 
 @export_rule("nll_loss", "softmax_cross_entropy_loss")
-def _class_axis(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _class_axis(exported: ExportedOperator) -> list[Value]:
     """ONNX wants classes along axis 1."""
-    rank = len(said.inputs[0].shape)
+    rank = len(exported.inputs[0].shape)
     require(rank > 1)
-    axis = said.call.properties["axis"] % rank
+    axis = exported.call.properties["axis"] % rank
     rest = [each for each in range(rank) if each != axis]
-    said.orders[0] = (rest[0], axis, *rest[1:])
-    return said.emit(shapes, label, scope)
+    exported.orders[0] = (rest[0], axis, *rest[1:])
+    return exported.emit()
 
 
 @export_rule("rnn", "gru", "lstm")
-def _recurrent(said: ExportedOperator, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+def _recurrent(exported: ExportedOperator) -> list[Value]:
     """Recurrent layers are written with time first, which all runtimes support."""
-    said.attributes["hidden_size"] = shapes[0][-1]
-    if not said.attributes.pop("layout", 0):
-        return said.emit(shapes, label, scope)
-    said.orders.update({place: (1, 0, 2) for place in (0, 5, 6) if place in said.inputs})
-    return said.emit(shapes, label, scope, [(1, 2, 0, 3), *[(1, 0, 2)] * (len(shapes) - 1)])
+    exported.attributes["hidden_size"] = exported.shapes[0][-1]
+    if not exported.attributes.pop("layout", 0):
+        return exported.emit()
+    exported.orders.update({place: (1, 0, 2) for place in (0, 5, 6) if place in exported.inputs})
+    return exported.emit([(1, 2, 0, 3), *[(1, 0, 2)] * (len(exported.shapes) - 1)])
 
 
 # --- kinds of node that no call stands for ------------------------------------

@@ -16,18 +16,25 @@ from ...tensor.operators.mapping import Name
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
-from .. import builder
-from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, truncate
+from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, register, truncate
 from ..network import BuiltGraph, join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
 from .custom_ops import rebuild_call
-from .function_bodies import expand_body, has_body
-from .inference import KNOWN_ONLY, check_entries, evaluate, schema_of, size_of_results, types_of_results
+from .inference import (
+    KNOWN_ONLY,
+    check_entries,
+    evaluate,
+    expand_body,
+    has_body,
+    schema_of,
+    size_of_results,
+    types_of_results,
+)
 from .steps import Application
 
 IMPORT_RULES: dict[str, ImportRule] = {}  # operators that take more than their row's mapping; see import_rules.py
-import_rule = partial(builder.import_rule, IMPORT_RULES)
+import_rule = partial(register, IMPORT_RULES)
 WHOLE = {getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
          if hasattr(TensorProto, f"{sign}INT{bits}")}  # fmt: skip
 # Operators that compute fractions of whole numbers, and drop them: towards 0.

@@ -6,19 +6,20 @@ operators have no counterpart for, as empty tensors and texts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, ValueInfoProto, defs, helper, numpy_helper
+from onnx import FunctionProto, NodeProto, TypeProto, ValueInfoProto, defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
-from .steps import Application
+from .steps import Application, inline_functions
 
+Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
 MOST_ENTRIES = 2**27  # of one tensor
 FEW = 1_000  # entries in all, from which no operator but a growing one makes many
 GROWING = {"ConstantOfShape", "EyeLike", "Expand", "OneHot", "Pad", "Range", "Tile"}
@@ -101,3 +102,37 @@ def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, i
 def _infer(step: Application, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     opsets, schema = [helper.make_opsetid("", step.opset)], schema_of(step.op, step.opset)
     return infer_node_outputs(schema, node_of(step), dict(types), dict(data), opset_imports=opsets)
+
+
+# --- bodies: many operators are functions of others, which ONNX itself spells out ---
+
+
+def has_body(step: Application) -> bool:
+    """Whether ONNX says what an operator is made of."""
+    return bool(_versions(schema_of(step.op, step.opset), step.opset))
+
+
+def _versions(schema: Any, opset: int) -> list[int]:
+    said = [] if schema is None else schema.context_dependent_function_opset_versions + schema.function_opset_versions
+    return [each for each in said if each <= opset]
+
+
+def expand_body(step: Application, typed: Typed) -> list[Application]:
+    """The steps that an operator is made of, for inputs of these types and shapes. Raises ImportModelError."""
+    schema = schema_of(step.op, step.opset)
+    node = node_of(step)
+    version = max(_versions(schema, step.opset))
+    if version in schema.context_dependent_function_opset_versions:
+        types = [helper.make_tensor_type_proto(*typed(name)) if name else TypeProto() for name in step.inputs]
+        told = version, node.SerializeToString(), [each.SerializeToString() for each in types]
+        try:
+            text = schema.get_context_dependent_function_with_opset_version(*told)
+        except Exception as error:  # of onnx: shapes or attributes that no operator of the name can have
+            raise ImportModelError(f"{step.label}: onnx cannot say what it is made of: {error}") from None
+    else:
+        text = schema.get_function_with_opset_version(version)
+    function = FunctionProto.FromString(text) if isinstance(text, bytes) else text
+    if not function.node:
+        raise ImportModelError(f"{step.label}: ONNX does not say what it is made of, for these inputs.")
+    function.domain, function.name = "", step.op
+    return inline_functions([node], [function], {"": step.opset})

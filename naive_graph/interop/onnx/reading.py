@@ -13,8 +13,7 @@ from ...core.files import path_of
 from ...core.guesses import near
 from ...errors import ImportModelError
 from ..infer_trainable import Use, find_trainable, use_of
-from ..network import Port
-from ..validate_args import check_names, check_parameter_names
+from ..network import Port, check_names, check_parameter_names
 from . import custom_ops, sklearn_models
 from .arrays import array_of, type_name
 from .import_graph import mapping_of

@@ -1,10 +1,10 @@
 """TensorFlow's graphs, read without TensorFlow: its protobufs come with the tensorboard package.
 
-files, values       bytes or text to a GraphDef; its attributes and tensors as Python's and NumPy's
+values              attributes and tensors as Python's and NumPy's
 steps               nodes in an order in which they can be built, functions unfolded
 folding, building   what is known is computed at once; each step as the row of its name
 import_rules        operators that are no row: constants, shapes, casts; rows that mean something else there
-reading             all that a file says, checked
+reading             bytes or text to a GraphDef; all that it says, checked
 network             `from_tensorflow`, and what it gives
 """
 

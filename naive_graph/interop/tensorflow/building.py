@@ -13,8 +13,7 @@ from ...tensor.base import TensorNode, size_of
 from ...tensor.operators.mapping import Name
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
-from .. import builder
-from ..builder import ImportRule, StepBuilder, inputs_behind, no_row
+from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, register, truncate
 from ..network import join_names
 from ..weights import StoredWeights
 from .folding import evaluate_row, is_small
@@ -23,7 +22,7 @@ from .values import Type
 
 MOST_ENTRIES = 2**25  # of a tensor
 IMPORT_RULES: dict[str, ImportRule] = {}  # operators that are no row, or more than one; see import_rules.py
-import_rule = partial(builder.import_rule, IMPORT_RULES)
+import_rule = partial(register, IMPORT_RULES)
 # Rows whose results are whole numbers, or truth values, to TensorFlow.
 WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "logical_and",
          "logical_or", "logical_not"}  # fmt: skip
@@ -108,13 +107,21 @@ class TensorFlowBuilder(StepBuilder):
             self.whole.add(results[1])
         return results
 
+    def pass_whole(self, source: TensorNode, result: Any, name: str) -> TensorNode:
+        """Name a result that is made of one source; of whole numbers it is whole numbers."""
+        if result is not source:
+            result.name = name
+        if source in self.whole:
+            self.whole.add(result)
+        return result  # type: ignore[no-any-return]
+
     def is_whole(self, value: Any) -> bool:
         """Whether a value holds whole numbers, or truth values, to TensorFlow."""
         return value.dtype.kind in "biu" if isinstance(value, np.ndarray) else value in self.whole
 
     def truncate(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
         """Round a result of whole numbers towards 0."""
-        found = builder.truncate(value, step.name)
+        found = truncate(value, step.name)
         self.whole.add(found)
         return [found]
 

@@ -18,6 +18,7 @@ from .steps import PASSED, GraphStep, value_name
 from .values import MOST_REPEATED, dtype
 
 MOST_PARTS = 2**12  # that one tensor is taken apart into
+MOST_PLACES = 64  # in one subscript, as in NumPy
 COUNTED = {  # the attribute that says how many parts there are
     "Unpack": "num", "Split": "num_split", "SplitV": "num_split", "DynamicPartition": "num_partitions",
 }  # fmt: skip
@@ -154,9 +155,8 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 
 @import_rule("StopGradient")
 def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    node: Any = held(builder.operand(step, 0))
-    node.name = step.name
-    return [node]
+    x = builder.operand(step, 0)
+    return [builder.pass_whole(x, held(x), step.name)]
 
 
 # --- rows that TensorFlow means a little otherwise -----------------------------
@@ -172,7 +172,7 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
     for name, bits in masks.items():
         if not isinstance(bits, int) or not 0 <= bits < 2 ** len(begin):
             raise ImportAttributeError(step.label, name, bits, f"Due are bits for {len(begin)} places.")
-    if not len(begin) == len(end) == len(steps) or 0 in steps:
+    if not len(begin) == len(end) == len(steps) <= MOST_PLACES or 0 in steps:
         raise ImportModelError(f"{step.label}: {begin}, {end} and {steps} are no begins, ends and steps.")
     index: list[Any] = []
     for at, (first, last, by) in enumerate(zip(begin, end, steps)):
@@ -185,47 +185,14 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
             index.append(first)
         else:
             index.append(slice(None if bit["begin_mask"] else first, None if bit["end_mask"] else last, by))
-    return [_index(builder, step, index)]
-
-
-def _index(builder: TensorFlowBuilder, step: GraphStep, index: list[Any]) -> Any:
-    """x[index]: slices, then without the axes of single places, then with new ones."""
     x = builder.input(step, 0)
     if isinstance(x, np.ndarray):
         try:
-            return x[tuple(index)]
+            return [x[tuple(index)]]
         except IndexError as error:
             raise ImportModelError(f"{step.label}: {error}.") from None
     x = builder.operand(step, 0)
-    taken = sum(each is not None and each is not ... for each in index)
-    if index.count(...) > 1 or taken > x.rank:
-        raise ImportModelError(f"{step.label}: {len(index)} places are too many for a tensor of shape {x.shape}.")
-    at = index.index(...) if ... in index else len(index)
-    index = [*index[:at], *[slice(None)] * (x.rank - taken), *index[at + 1 :]]
-    axes = [each for each in index if each is not None]
-    ranges = [_place_range(step, part, extent) for part, extent in zip(axes, x.shape)]
-    cut = {
-        "begin": [each.start for each in ranges],
-        "end": [each.stop if each.stop >= 0 else -extent - 1 for each, extent in zip(ranges, x.shape)],
-        "steps": [each.step for each in ranges],
-    }
-    single = [at for at, part in enumerate(axes) if isinstance(part, int)]
-    new = [at for at, part in enumerate(each for each in index if not isinstance(each, int)) if part is None]
-    acts = [("slice", cut), *[("squeeze", {"axis": single})] * bool(single)]
-    acts += [("expand_dims", {"axis": new})] * bool(new)
-    for place, (row, properties) in enumerate(acts, 1 - len(acts)):
-        own = step if not place else step._replace(name=f"{step.name}/{row}")
-        (x,) = builder.apply_row(own, TABLE[row], {"x": x, **properties})
-    return x
-
-
-def _place_range(step: GraphStep, part: Any, extent: int) -> range:
-    """The places along an axis that a number or a slice means."""
-    if isinstance(part, slice):
-        return range(*part.indices(extent))
-    if not -extent <= part < extent:
-        raise ImportModelError(f"{step.label}: place {part} is beyond an axis of {extent}.")
-    return range(part % extent, part % extent + 1)
+    return [builder.pass_whole(x, x[tuple(index)], step.name)]
 
 
 @import_rule("Select")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError
+from tensorboard.compat.proto import graph_pb2
+
+from ...core.files import path_of
 from ...core.guesses import near
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
 from ..infer_trainable import find_trainable, use_of
-from ..network import Port, join_names
-from ..validate_args import check_names, check_parameter_names
+from ..network import Port, check_names, check_parameter_names, join_names
 from .building import IMPORT_RULES, mapping_of
-from .files import FREEZE, graph_of
 from .import_rules import COUNTED, MOST_PARTS  # which enters what needs more than its row
 from .steps import PASSED, GraphStep, node_of, sort_needed, steps_of
 from .values import Type, dtype, tensor
@@ -20,6 +23,11 @@ from .values import Type, dtype, tensor
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
 SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # that nothing reads, and are no result
 PASSING = ("Cast", "Snapshot", PASSED)  # which stand for nothing here, where all numbers are of one type
+TEXTS = (".pbtxt", ".txt", ".prototxt")
+FREEZE = (
+    "A SavedModel, or a checkpoint, is frozen first: TensorFlow's convert_variables_to_constants_v2 gives a GraphDef, "
+    "whose SerializeToString() is the file."
+)
 
 
 class TensorFlowContent(NamedTuple):
@@ -55,6 +63,35 @@ def read(
     )
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
     return TensorFlowContent(slots, arrays, found, order, wanted)
+
+
+def graph_of(source: Any) -> Any:
+    """The GraphDef that is meant: a path, bytes, or a GraphDef of any package. Raises ImportModelError."""
+    if hasattr(source, "SerializeToString"):
+        return _parse(source.SerializeToString(), "What was given", False)
+    if isinstance(source, bytes):
+        return _parse(source, "What was given", False)
+    path = path_of(source, ImportModelError)
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise ImportModelError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
+    return _parse(data, str(path), path.suffix.lower() in TEXTS)
+
+
+def _parse(data: bytes, what: str, is_text: bool) -> Any:
+    graph = graph_pb2.GraphDef()
+    try:
+        if is_text:
+            text_format.Parse(data.decode(), graph)
+        else:
+            graph.ParseFromString(data)
+    except (DecodeError, text_format.ParseError, ValueError, RecursionError) as error:
+        said = f" in text: {' '.join(str(error).split())[:120]}" if is_text else ", or not all of one"
+        raise ImportModelError(f"{what} is no GraphDef{said}. {FREEZE}") from None
+    if not graph.node:
+        raise ImportModelError(f"{what} holds no nodes. {FREEZE}")
+    return graph
 
 
 def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
