@@ -203,18 +203,15 @@ def by_cycles(
             iteration = schedule.iteration(operator.name, cycle, count)
             if iteration is None:
                 continue
-            taken = {
-                each: outside[each][iteration - 1 : iteration]
-                if each in outside and not flow.streams[each].writer
-                else waiting.pop((each, iteration))
-                for each in operator.inputs
-            }
-            layer, group = operator.layer - 1, (iteration - 1) // size
-            fired = machine.fire(operator, taken, versions.half(group)[layer] if operator.layer else {}, iteration)
-            waiting.update({(each, iteration): sample for each, sample in fired.given.items()})
-            if fired.gradients:
-                machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
-                if iteration % size == 0 or iteration == count:
-                    mine = owned(network.layers[layer], operator)
-                    versions.learn(layer, group, mine, totals.pop(operator.name), (iteration - 1) % size + 1)
+            group = (iteration - 1) // size
+            streams = {
+                name: waiting.pop((name, iteration)) if flow.streams[name].writer
+                else outside[name][iteration - 1 : iteration]
+                for name in operator.inputs
+            }  # fmt: skip
+            passed(machine, [operator], versions.half(group), streams, totals, iteration)
+            waiting.update({(name, iteration): samples for name, samples in streams.items()})
+            if operator.name in totals and (iteration % size == 0 or iteration == count):
+                total = {operator.name: totals.pop(operator.name)}
+                versions.learn_all(flow, group, total, (iteration - 1) % size + 1)
     return list(versions.buffers)

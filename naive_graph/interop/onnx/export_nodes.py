@@ -2,8 +2,8 @@
 
 A call of an operator of the table leaves as ONNX's operator of its row's
 mapping; one that ONNX lacks as a local function, which carries its name and
-what it is export_composition of. What no call stands for leaves as it is: the kinds of
-node, and scalar nodes.
+the nodes that it is composed of. What no call stands for leaves as it is: the
+kinds of node, and scalar nodes.
 """
 
 from __future__ import annotations

@@ -235,11 +235,6 @@ def is_exact(array: Any) -> bool:
     return not whole or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
 
 
-def cast_to(builder: OnnxBuilder, step: Application) -> int:
-    """The type that a Cast or CastLike gives."""
-    return builder.type(step, 1) if step.op == "CastLike" else int(step.attributes["to"].i)
-
-
 def check_attributes(step: Application, schema: Any) -> None:
     """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
     for name, each in step.attributes.items():

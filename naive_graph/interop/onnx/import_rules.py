@@ -14,7 +14,7 @@ from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from ..builder import truncate
 from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
-from .import_graph import OnnxBuilder, attribute_value, cast_to, import_rule
+from .import_graph import OnnxBuilder, attribute_value, import_rule
 from .steps import Application
 
 WIDE = {TensorProto.INT64, TensorProto.INT32}
@@ -56,7 +56,8 @@ def size(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("Cast", "CastLike")
 def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Cast: all entries are float64 here; casting to an integer type drops fractions."""
-    x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
+    x, old = builder.input(step, 0), builder.type(step, 0)
+    new = builder.type(step, 1) if step.op == "CastLike" else step.attributes["to"].i
     if type_name(new) in REFUSED:
         raise ImportAttributeError(step.label, "to", type_name(new), "Numbers and truth values are read.")
     if isinstance(x, np.ndarray):
