@@ -23,7 +23,7 @@ from .layer_args import bind
 from .layers import LAYERS, Layer
 from .model import Sequential
 from .network import TRAINING, WHO, Streams
-from .parser import Reading
+from .parser import Reading, error_at
 
 
 class ParsedProgram:
@@ -92,20 +92,16 @@ def parse(text: str) -> ParsedProgram:
     return ParsedProgram(reading.tree, networks)
 
 
-def _wrong(code: str, says: str, at: Any, about: str = "") -> SequentialError:
-    return SequentialError(code, says, about, None, at.line, at.column)
-
-
 def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], reading: Reading) -> None:
     kind, _ = statement.fields[0]
     if len(statement.fields) > 1:
-        raise _wrong("BAD_TYPE", "a stream has one field, as in stream<double x>.", statement.fields[1][0])
+        raise error_at(statement.fields[1][0], "BAD_TYPE", "a stream has one field, as in stream<double x>.")
     if kind.text != "double":
-        raise _wrong("BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.", kind)
+        raise error_at(kind, "BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.")
     constants = {each.name for each in reading.constants.values() if each.name.line <= statement.names[0].line}
     for name in statement.names:
         if name.text in declared or name in constants:
-            raise _wrong("DUPLICATE_NAME", "it is declared twice. Take one away.", name, name.text)
+            raise error_at(name, "DUPLICATE_NAME", "it is declared twice. Take one away.", name.text)
         declared[name.text] = name
 
 
@@ -118,13 +114,13 @@ def _make(
         if name.text not in declared:
             meant = near(name.text, declared, " (did you mean {})")
             says = f"declare it: stream<double x> {name};"
-            reading.add(_wrong("UNDECLARED_STREAM", says, name, f"{name}{meant}"))
+            reading.add(error_at(name, "UNDECLARED_STREAM", says, f"{name}{meant}"))
     if result.text in (*networks, data.text, labels.text):
         says = "another network writes it, or this one reads it."
-        reading.add(_wrong("DUPLICATE_NAME", says, result, result.text))
+        reading.add(error_at(result, "DUPLICATE_NAME", says, result.text))
     elif labels.text == data.text:
         says = "the network would read data and labels from one stream. Give the labels a stream of their own."
-        reading.add(_wrong("DUPLICATE_NAME", says, labels, labels.text))
+        reading.add(error_at(labels, "DUPLICATE_NAME", says, labels.text))
     layers: list[Layer] = []
     for each in statement.layers:
         with reading.noting():
@@ -156,7 +152,7 @@ def _layer(statement: LayerStatement) -> Layer:
     if name.text not in LAYERS:
         meant = near(name.text, LAYERS, " (did you mean {})")
         alone = " Dense lays what it is given in a row by itself." * (name.text == "Flatten")
-        raise _wrong("UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", name, f"{name}{meant}")
+        raise error_at(name, "UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", f"{name}{meant}")
     given, named = _given(statement.arguments)
     try:
         return LAYERS[name.text](*given, **named)
@@ -169,7 +165,7 @@ def _given(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[str, Any]]:
     named: dict[str, Any] = {}
     for each in arguments:
         if each.name and each.name.text in named:
-            raise _wrong("DUPLICATE_ARG", "it is given twice. Keep one.", each.name, each.name.text)
+            raise error_at(each.name, "DUPLICATE_ARG", "it is given twice. Keep one.", each.name.text)
         if each.name:
             named[each.name.text] = each.value.value
     return [each.value.value for each in arguments if not each.name], named

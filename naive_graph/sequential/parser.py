@@ -75,24 +75,16 @@ class TextMistake(Exception):
         self.repair = repair
 
 
-def tree_of(text: str) -> ProgramTree:
-    """The tree of a text. Raises SequentialError; nothing is built.
+class Reading:
+    """A text, its mistakes, and the tree that it has when those are repaired; None where nobody knows how.
 
-    >>> print(tree_of("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};"))
+    >>> print(Reading("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};").tree)
     stream<double x> r, d, l;
     r = sequential (d, l) (4) {
       add Dense(2*3);
     };
     <BLANKLINE>
     """
-    reading = Reading(text)
-    reading.complain()
-    assert reading.tree is not None
-    return reading.tree
-
-
-class Reading:
-    """A text, its mistakes, and the tree that it has when those are repaired; None where nobody knows how."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
@@ -145,12 +137,14 @@ class Reading:
         self._value(expression, within=name.text)
         if before is not None:
             says = f"it is declared in line {before.line} already. Take one away."
-            raise SequentialError("DUPLICATE_NAME", says, name.text, None, name.line, name.column)
+            raise error_at(name, "DUPLICATE_NAME", says, name.text)
         value = expression.value
         if isinstance(value, (str, tuple)):
-            raise _at(expression, "ARG_TYPE", f"a constant is a number, not `{_brief(expression)}`.")
+            raise error_at(expression, "ARG_TYPE", f"a constant is a number, not `{_brief(expression)}`.")
         if kind == "int" and value is not None and value != int(value):
-            raise _at(expression, "BAD_VALUE", f"`{_brief(expression)}` is {value}, and an int is whole. Write double.")
+            raise error_at(
+                expression, "BAD_VALUE", f"`{_brief(expression)}` is {value}, and an int is whole. Write double."
+            )
         self.constants[name.text] = NamedNumber(name, value if value is None or kind == "int" else float(value))
 
     def _value(self, expression: ParsedExpression, within: str = "") -> None:
@@ -180,7 +174,7 @@ class Reading:
             meant, says = "", "it is to be made of itself. Declare it by a number, or by constants before it."
         elif later := self._declared_later(name):
             meant, says = "", f"it is declared in line {later.line}, which is later. Declare it before it is used."
-        raise SequentialError("UNDECLARED_NAME", says, f"{name}{meant}", None, part.line, part.column)
+        raise error_at(part, "UNDECLARED_NAME", says, f"{name}{meant}")
 
     def _declared_later(self, name: str) -> PlacedName | None:
         assert self.tree is not None
@@ -194,7 +188,7 @@ class Reading:
             return self._constant(part, "").value
         one = {"True": 1, "False": 0}.get(name)
         says = f'a word stands in quotes: "{name}".' if one is None else f"{one} is meant: flags are 0 or 1."
-        self.add(_syntax(says, part.line, part.column, name))
+        self.add(error_at(part, "SyntaxError", says, name))
         self.guesses += self.mistakes[-1:]
         return name if one is None else one
 
@@ -203,11 +197,13 @@ class Reading:
 
         What a word that only lacked quotes was to be is told instead of them.
         """
-        place = _offset(self.repaired, error.line, error.column)
+        before = self.repaired.split("\n")[: error.line - 1]  # lines, as the parser counts them
+        place = sum(len(line) + 1 for line in before) + error.column - 1
         for start, end, instead in reversed(self.repairs):
             place = place + end - start - len(instead) if place >= start + len(instead) else min(place, start)
-        line = self.text.count("\n", 0, place) + 1
-        found = placed_in(self.text, error, line, place - self.text.rfind("\n", 0, place))
+        line = self.text.count("\n", 0, place)
+        source = self.text.split("\n")[line].rstrip("\r").replace("\t", " ")
+        found = error.at(line + 1, place - self.text.rfind("\n", 0, place), source)
         same = [each for each in self.mistakes if (each.line, each.column) == (found.line, found.column)]
         if not same:
             self.mistakes.append(found)
@@ -234,10 +230,6 @@ class Reading:
             raise first
 
 
-def _offset(text: str, line: int, column: int) -> int:
-    return sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + column - 1
-
-
 def _tree(text: str) -> ProgramTree:
     """The tree of a text. Raises TextMistake for its first mistake."""
     try:
@@ -254,21 +246,11 @@ def _tree(text: str) -> ProgramTree:
     return found
 
 
-def placed_in(text: str, error: SequentialError, line: int, column: int) -> SequentialError:
-    """The same error with its place and its line."""
-    lines = text.split("\n")  # as the parser counts them
-    return error.at(line, column, lines[line - 1].rstrip("\r").replace("\t", " ") if 0 < line <= len(lines) else "")
-
-
 @cache
 def _parser() -> lark.Lark:
     grammar = files(__package__).joinpath("sequential.lark").read_text(encoding="utf-8")
     # The tree is made while reading, from the leaves up: no depth of brackets can exhaust the stack.
     return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
-
-
-def _syntax(says: str, line: int, column: int, about: str = "") -> SequentialError:
-    return SequentialError("SyntaxError", says, about, line=line, column=column)
 
 
 def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
@@ -277,12 +259,12 @@ def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
     ended = token.type == "$END"
     start = len(text) if ended else token.start_pos
     if text.startswith("/*", start):
-        return TextMistake(_syntax("a comment begins here and does not end. Close it: */", error.line, error.column))
+        return TextMistake(error_at(error, "SyntaxError", "a comment begins here and does not end. Close it: */"))
     if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL":
         if getattr(stack[-2:][0], "type", "") not in ("TYPE", "COMMA"):
             return TextMistake(_no_statement(stack[-1]))
         says = f"a constant has a value: {stack[-1]} = 3."
-        return TextMistake(_syntax(says, stack[-1].line, stack[-1].column, str(stack[-1])))
+        return TextMistake(error_at(stack[-1], "SyntaxError", says, str(stack[-1])))
     named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower().strip('_'))}`" for each in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if ended else f"`{str(token)[:30]}`"
@@ -293,15 +275,14 @@ def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
     place = behind if ended or wanted == ["SEMICOLON"] else start
     line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     sign = next((SIGNS[each] for each in wanted if token.type in MISSING_BEFORE.get(each, ())), "")
-    return TextMistake(
-        _syntax(f"expected {expected}, got {got}", line, column), Repair(behind, behind, sign) if sign else None
-    )
+    found = SequentialError("SyntaxError", f"expected {expected}, got {got}", line=line, column=column)
+    return TextMistake(found, Repair(behind, behind, sign) if sign else None)
 
 
 def _no_statement(word: Any) -> SequentialError:
     meant = "" if word in RESERVED else near(word.lower(), RESERVED, " (did you mean {})")
     says = "a statement begins with `stream`, or with the stream that it writes and `=`."
-    return _syntax(says, word.line, word.column, f"{word}{meant}")
+    return error_at(word, "SyntaxError", says, f"{word}{meant}")
 
 
 def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
@@ -325,7 +306,7 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
         file = " A program is its text, not the name of its file." * (char in ".~\\")
         instead = INSTEAD.get(char, f" Take it out.{file}")
         says = f"`{char}` ({name}) is no sign of the language.{instead}"
-    return TextMistake(_syntax(says, error.line, error.column), repair)
+    return TextMistake(error_at(error, "SyntaxError", says), repair)
 
 
 def _two_sided(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
@@ -366,7 +347,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
     def args(self, parts: list[Any]) -> tuple[Argument, ...]:
         for before, after in pairwise(parts):
             if before.name and not after.name:
-                raise _at(
+                raise error_at(
                     after.value,
                     "SyntaxError",
                     f"`{_brief(after.value)}` has no name and stands behind one that has. Name it.",
@@ -395,7 +376,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         kept = tuple(part for part in parts if part is not None)
         for part in kept:
             if part.kind == "tuple":
-                raise _at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
+                raise error_at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
         return ParsedExpression("tuple", kept, None, kept[0].line, max(1, kept[0].column - 1))
 
     def neg(self, parts: list[Any]) -> ParsedExpression:
@@ -417,7 +398,7 @@ def calculated(part: ParsedExpression) -> Any:
         return None if None in values else values
     for each in part.parts:
         if each.kind == "string" or each.kind == "tuple":
-            raise _at(each, "ARG_TYPE", f"`{_brief(each)}` stands in a calculation, which takes numbers.")
+            raise error_at(each, "ARG_TYPE", f"`{_brief(each)}` stands in a calculation, which takes numbers.")
     values = tuple(each.value for each in part.parts)
     if None in values:
         return None
@@ -426,7 +407,7 @@ def calculated(part: ParsedExpression) -> Any:
     left, right = values
     if part.kind == "divide":
         if right == 0:
-            raise _at(part.parts[1], "BAD_VALUE", f"`{_brief(part.parts[0])}` is divided by 0.")
+            raise error_at(part.parts[1], "BAD_VALUE", f"`{_brief(part.parts[0])}` is divided by 0.")
         exact = isinstance(left, int) and isinstance(right, int) and left % right == 0
         return _within(part, left // right if exact else left / right)
     return _within(
@@ -434,8 +415,9 @@ def calculated(part: ParsedExpression) -> Any:
     )
 
 
-def _at(part: ParsedExpression, code: str, says: str) -> SequentialError:
-    return SequentialError(code, says, line=part.line, column=part.column)
+def error_at(place: Any, code: str, says: str, about: str = "") -> SequentialError:
+    """An error at the place of a name, an expression or a token."""
+    return SequentialError(code, says, about, None, place.line, place.column)
 
 
 def _brief(part: ParsedExpression) -> str:
@@ -446,12 +428,12 @@ def _brief(part: ParsedExpression) -> str:
 def _name(token: Any) -> PlacedName:
     if str(token) in RESERVED:
         says = "it is a word of the language. Choose another name."
-        raise SequentialError("RESERVED_NAME", says, str(token), None, token.line, token.column)
+        raise error_at(token, "RESERVED_NAME", says, str(token))
     return PlacedName(str(token), token.line, token.column)
 
 
 def _within(part: ParsedExpression, value: Any) -> Any:
     """The value, if a computer's number holds it."""
     if not abs(value) < 10**MOST_DIGITS and not (isinstance(value, float) and abs(value) < 1e308):
-        raise _at(part, "ARG_RANGE", "the number is too large to be one.")
+        raise error_at(part, "ARG_RANGE", "the number is too large to be one.")
     return value

@@ -11,9 +11,15 @@ from written_networks import V1, V2, V3
 
 from naive_graph.errors import SequentialError, SequentialWarning
 from naive_graph.sequential.compile import parse
-from naive_graph.sequential.parser import tree_of
+from naive_graph.sequential.parser import Reading
 
 HEAD = "stream<double x> r,d,l;\n"
+
+
+def tree_of(text):
+    reading = Reading(text)
+    reading.complain()
+    return reading.tree
 
 
 @pytest.mark.parametrize("text", [V1, V2, V3], ids=["V1", "V2", "V3"])
