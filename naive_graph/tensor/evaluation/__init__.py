@@ -11,6 +11,6 @@ reducing     reductions
 evaluate     all of these: forward, and what is stale
 backprop     derivatives, and where they are kept
 calculation  the same again and again, for other arrays
-windows      convolutions and the largest of windows, at once
+convolve     convolutions, as products of matrices
 eager        values that are computed while the graph is written
 """

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from ...errors import ShapeError
 from ..arithmetic import elementwise
 from ..base import Direct, TensorNode
-from ..evaluation.windows import Convolution, SlidingWindows, Spreading
+from ..evaluation.convolve import Convolution, DepthwiseConvolution
+from ..index import straight
 from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
@@ -96,25 +97,24 @@ def conv2d(
     """
     rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
     image = channels_last(x, data_format)
-    y = _contracted(patched(image, rows, columns), w, groups)
-    whole = Convolution(SlidingWindows(rows, columns), groups)
-    y.direct = Direct((image, w), whole.forward, whole.back)
+    y = _by_groups(patched(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
+    if w.shape[2] == 1 or groups == 1:
+        kernel = (DepthwiseConvolution if groups > 1 else Convolution)(rows, columns, groups)
+        y.direct = Direct((image, w), kernel.forward, kernel.back)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
-def _contracted(patches: TensorNode, w: TensorNode, groups: int) -> TensorNode:
-    """Sum patches (..., p, i, q, j, c) times w (i, j, c, f) over i, j and c."""
-    lead = patches.rank - 5
+def _by_groups(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: str, of_y: str) -> TensorNode:
+    """The product of x and w, a letter for each of their last axes; each group of channels meets its own filters."""
     if groups > 1:
-        patches = reshape(patches, (*patches.shape[:-1], groups, patches.shape[-1] // groups))
-        w = reshape(w, (*w.shape[:3], groups, w.shape[3] // groups))
-    batch = tuple(range(1, lead + 1))
-    p, q, g, f = range(lead + 1, lead + 5)
-    i, j, c = -(lead + 5), -(lead + 6), -(lead + 7)
-    group = (g,) if groups > 1 else ()
-    y = LinearNode(
-        OpType.mul, (*batch, p, q, *group, f), (*batch, p, i, q, j, *group, c), (i, j, c, *group, f), patches, w
-    )
+        x, w = (reshape(node, (*node.shape[:-1], groups, node.shape[-1] // groups)) for node in (x, w))
+        of_x, of_w, of_y = (f"{letters[:-1]}g{letters[-1]}" for letters in (of_x, of_w, of_y))
+    batch = straight(x.rank - len(of_x))
+    ids = {letter: len(batch) + place for place, letter in enumerate(of_y, 1)}
+    for letter in of_x:
+        ids.setdefault(letter, -(len(batch) + len(ids) + 1))
+    dst, left, right = ([ids[letter] for letter in letters] for letters in (of_y, of_x, of_w))
+    y = LinearNode(OpType.mul, (*batch, *dst), (*batch, *left), right, x, w)
     return reshape(y, (*y.shape[:-2], y.shape[-2] * y.shape[-1])) if groups > 1 else y
 
 
@@ -213,31 +213,11 @@ def conv2d_transpose(
     """
     image = channels_last(x, data_format)
     landing = _landing(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
-    y = _expanded(image, w, groups)  # ..., p, i, q, j, f
+    y = _by_groups(image, w, groups, "pqc", "ijfc", "piqjf")
     for axis, at in ((y.rank - 5, 0), (y.rank - 4, 1)):
         before, out = landing[at]
         y = landed(y, axis, Picker((0, 1), 2, (strides[at], dilations[at]), -before), out)
-    slides = [
-        SlidingWindow(image.shape[at - 3], w.shape[at], strides[at], dilations[at], landing[at][0]) for at in (0, 1)
-    ]
-    whole = Spreading(Convolution(SlidingWindows(*slides), groups), y.shape[-3:])
-    y.direct = Direct((image, w), whole.forward, whole.back)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
-
-
-def _expanded(image: TensorNode, w: TensorNode, groups: int) -> TensorNode:
-    """x (..., p, q, c) times w (i, j, f, c), summed over c alone: axes ..., p, i, q, j, f."""
-    if groups > 1:
-        image = reshape(image, (*image.shape[:-1], groups, image.shape[-1] // groups))
-        w = reshape(w, (*w.shape[:3], groups, w.shape[3] // groups))
-    lead = image.rank - (4 if groups > 1 else 3)
-    batch = tuple(range(1, lead + 1))
-    p, i, q, j, g, f = range(lead + 1, lead + 7)
-    c, group = -(lead + 7), (g,) if groups > 1 else ()
-    y = LinearNode(
-        OpType.mul, (*batch, p, i, q, j, *group, f), (*batch, p, q, *group, c), (i, j, f, *group, c), image, w
-    )
-    return reshape(y, (*y.shape[:-2], y.shape[-2] * y.shape[-1])) if groups > 1 else y
 
 
 def landed(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:

@@ -10,8 +10,7 @@ from ...core.catalogue import abs as magnitude
 from ...core.catalogue import pow, where
 from ...errors import ShapeError
 from .. import reduce
-from ..base import Direct, TensorNode
-from ..evaluation.windows import Largest, SlidingWindows
+from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, OpType, TransformNode
 from ..sliding import SlidingWindow, channels_back, channels_last, imaged, largest, patched, sides, window
 from .examples import example
@@ -69,9 +68,7 @@ def max_pool2d(
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    y, whole = largest(patched(image, rows, columns), image, rows, columns), Largest(SlidingWindows(rows, columns))
-    y.direct = Direct((image,), whole.forward, whole.back)
-    return channels_back(y, data_format)
+    return channels_back(largest(patched(image, rows, columns), image, rows, columns), data_format)
 
 
 def _total(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha: float = 1.0) -> TensorNode:
