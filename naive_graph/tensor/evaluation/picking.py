@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,6 @@ from ..base import size_of
 from ..index import Shape
 from ..selection import Picker
 from .arrays import Array, like, namespace
-
-MOST = 256  # slices that are added one by one
 
 
 def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
@@ -66,9 +63,10 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
     size = shape[picker.axis]
     if picker.is_reshape(shape):
         return x.reshape((size, *others))
-    if isinstance(x, np.ndarray) and picker.table is None and _is_sliding(picker, x.shape):
-        return _overlaid(x, picker, _lying_like(x, len(axes), _longest(picker, x.shape), size))
-    return _collected(x.reshape((size_of(x.shape[: len(axes)]), *others)), picker.picks(shape).ravel(), size)
+    picks = picker.picks(shape)
+    if isinstance(x, np.ndarray) and picker.table is None and any(picker.strides):
+        return _overlaid(x, picker.strides, picks, size)
+    return _collected(x.reshape((size_of(x.shape[: len(axes)]), *others)), picks.ravel(), size)
 
 
 def gather_along(x: Array, picker: Picker, shape: Shape, lead: Shape) -> Array:
@@ -82,49 +80,20 @@ def scatter_along(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape,
     return found.reshape((*lead, shape[-1] // size_of(lead), *found.shape[1:]))
 
 
-def _is_sliding(picker: Picker, extents: Shape) -> bool:
-    """Whether the picker is a window that a few strided slices can cover."""
-    return any(picker.strides) and size_of(extents[: len(picker.axes)]) <= MOST * extents[_longest(picker, extents)]
-
-
-def _longest(picker: Picker, extents: Shape) -> int:
-    return max((axis for axis, stride in enumerate(picker.strides) if stride), key=extents.__getitem__)
-
-
-def _lying_like(x: np.ndarray, count: int, longest: int, size: int) -> np.ndarray:
-    """Zeros for the result of a scatter, laid out in memory as x is."""
-    axes = [longest, *range(count, x.ndim)]
-    order = sorted(range(len(axes)), key=lambda at: -abs(x.strides[axes[at]]))
-    extents = [size, *x.shape[count:]]
-    zeros = np.zeros([extents[at] for at in order])
-    return zeros.transpose([order.index(at) for at in range(len(axes))])
-
-
-def _overlaid(x: np.ndarray, picker: Picker, result: np.ndarray) -> Array:
-    """Slices of x, added to strided slices of the result: one for each place of a window."""
-    extents = x.shape[: len(picker.axes)]
-    longest = _longest(picker, extents)
-    stride = picker.strides[longest]
-    ones = [1 if axis == longest else extent for axis, extent in enumerate(extents)]
-    for at in sorted(np.ndindex(*ones), reverse=longest == 0):  # in the order in which they arrive at a place
-        start = picker.offset + sum(step * each for step, each in zip(picker.strides, at))
-        within = _within(start, stride, extents[longest], len(result))
-        if within:
-            places = range(start, start + stride * extents[longest], stride)[within.start : within.stop]
-            result[_slice(places)] += x[(*at[:longest], within, *at[longest + 1 :])]
-    return result
-
-
-def _within(start: int, stride: int, extent: int, size: int) -> slice | None:
-    """Which of start, start + stride, ... are places of an axis; None if none is."""
-    ends = sorted((-start / stride, (size - 1 - start) / stride))
-    first, last = max(0, math.ceil(ends[0])), min(extent - 1, math.floor(ends[1]))
-    return slice(first, last + 1) if first <= last else None
-
-
-def _slice(places: range) -> slice:
-    """The slice that stands for these places; one that runs back to 0 has no end."""
-    return slice(places.start, places.stop if places.stop >= 0 else None, places.step)
+def _overlaid(x: np.ndarray, strides: tuple[int, ...], picks: Array, size: int) -> Array:
+    """Windows laid over each other, line by line of the longest axis, whose entries fall on different places."""
+    longest = max((axis for axis, stride in enumerate(strides) if stride), key=picks.shape.__getitem__)
+    last = len(strides) - 1
+    x, picks = np.moveaxis(x, longest, last), np.moveaxis(picks, longest, last)
+    lines = list(np.ndindex(*picks.shape[:last]))
+    total = np.zeros_like(x[lines[0]], shape=(size, *x.shape[len(strides) :]))  # its axes lie as those of x
+    for line in reversed(lines) if longest == 0 else lines:  # in the order in which they arrive at a place
+        inside = np.flatnonzero(picks[line] >= 0)
+        if inside.size:
+            ends, step = picks[line][inside[[0, -1]]], strides[longest]
+            places = slice(ends.min(), ends.max() + 1, abs(step))
+            total[places] += x[line][inside[0] : inside[-1] + 1][:: np.sign(step)]
+    return total
 
 
 def _collected(x: Array, picks: Array, size: int) -> Array:

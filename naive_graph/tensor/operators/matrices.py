@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
+from opt_einsum.parser import parse_einsum_input
 
 from ...errors import ShapeError
 from .. import arithmetic
@@ -78,45 +78,17 @@ def gemm(
 
 # --- einsum -------------------------------------------------------------------
 
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-
-def _spelt(tensors: list[Extents], equation: str) -> tuple[list[str], str, dict[str, int]]:
-    """The letters of each operand and of the result, `...` spelt out, and how far each runs."""
-    text = equation.replace(" ", "")
-    before, arrow, after = text.partition("->")
-    terms = before.split(",")
-    bad = set(text) - {*LETTERS, ",", ".", "-", ">"}
-    if bad or len(terms) != len(tensors) or any(each.count("...") > 1 for each in (*terms, after)):
-        raise ShapeError(f"equation={equation!r} names {len(terms)} operands, and {len(tensors)} are given. "
-                         "Write letters, as 'ij,jk->ik'.")  # fmt: skip
-    free = [each for each in LETTERS if each not in text]
-    widest = max((len(x) - len(t.replace("...", "")) for x, t in zip(tensors, terms) if "..." in t), default=0)
-    rest = "".join(free[:widest])
-    spelt = [_without_dots(t, x, rest, equation) for t, x in zip(terms, tensors)]
-    if arrow:
-        result = after.replace("...", rest)
-    else:
-        said = Counter(letter for each in spelt for letter in each)
-        result = rest + "".join(sorted(each for each, count in said.items() if count == 1 and each not in rest))
-    extents: dict[str, int] = {}
-    for letters, x in zip(spelt, tensors):
-        for letter, extent in zip(letters, x):
-            known = extents.setdefault(letter, extent)
-            if known != extent:
-                if letter in rest and 1 in (known, extent):
-                    raise ShapeError(f"equation={equation!r}: axes under '...' must have equal extents. Expand one.")
-                raise ShapeError(f"equation={equation!r}: {letter!r} runs to {known} and to {extent}. They must agree.")
-    if len(set(result)) < len(result) or not set(result) <= extents.keys():
-        raise ShapeError(f"equation={equation!r}: each letter of the result stands in it once, and in an operand.")
-    return spelt, result, extents
-
-
-def _without_dots(term: str, x: Extents, rest: str, equation: str) -> str:
-    count = len(x) - len(term.replace("...", ""))
-    if count < 0 or ("..." not in term and count):
-        raise ShapeError(f"equation={equation!r}: {term!r} does not name the {len(x)} axes of shape {x}.")
-    return term.replace("...", rest[len(rest) - count :])
+def _letters(shapes: list[Extents], equation: str) -> tuple[list[str], str]:
+    """The letters of each operand and of the result, `...` spelt out."""
+    try:
+        terms, result, _ = parse_einsum_input((equation, *shapes), shapes=True)
+    except ValueError as error:
+        raise ShapeError(f"equation={equation!r}: {str(error).rstrip('.')}. Write letters, as 'ij,jk->ik'.") from None
+    for letters, shape in zip(terms.split(","), shapes):
+        if len(letters) != len(shape) or len({*zip(letters, shape)}) != len({*letters}):
+            raise ShapeError(f"equation={equation!r}: {letters!r} does not name the axes of shape {shape}.")
+    return terms.split(","), result
 
 
 @composition(
@@ -128,7 +100,7 @@ def _without_dots(term: str, x: Extents, rest: str, equation: str) -> str:
 )  # fmt: skip
 def einsum(tensors: Tensors, equation: str) -> Any:
     """Products summed over the letters that the result lacks: 'ij,jk->ik' is a matrix product."""
-    terms, result, _ = _spelt([each.shape for each in tensors], equation)
+    terms, result = _letters([each.shape for each in tensors], equation)
     parts = [_diagonal(each, letters) for each, letters in zip(tensors, terms)]
     total, own = parts[0]
     for place_, (each, letters) in enumerate(parts[1:], 1):
