@@ -48,6 +48,9 @@ class Algebra(Protocol):
 
     def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
+    def product_of_others(self, index: TransformIndex, source: Any) -> Any:
+        """For each entry the product of the others that are reduced with it; of arrays alone."""
+
     def entries(self, source: Any) -> Any:
         """The source as a reduction reads it: a zero by structure is a number among the others."""
         return source

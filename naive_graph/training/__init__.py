@@ -6,7 +6,8 @@ archive       arrays and settings in one file
 model         `Model`: weights that outlive every graph
 scalars       what a trainer moves: Variables, or a Model's parameters
 formulas      seven ways downhill, a formula each
-trainers      the trainers that apply them
+trainer       `Trainer`, which applies one to all weights
+trainers      the seven, and the list of them
 loop          `fit`
 recurrent     recurrent layers one step after another
 surfaces, race    several trainers from one start

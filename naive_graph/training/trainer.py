@@ -1,4 +1,4 @@
-"""Trainers: each applies an update formula to all weights, and keeps what the formula remembers of each."""
+"""`Trainer`: an update formula applied to all weights, and what the formula remembers of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar
 
 from ..core.files import path_of
 from ..core.guesses import Suggesting, explains, guesses, refuse
@@ -19,12 +19,10 @@ from ..errors import ArityError, DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..graph.printed import html_table
 from ..program.update import memories_of
-from . import formulas
 from .archive import Shapes, read, write
 from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, between
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
-PART = 2**13  # entries that a formula moves at once
 
 
 FINITE = between(-LARGEST, LARGEST, "finite number")
@@ -39,16 +37,6 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {  # a trainer's numbers, which a
     "clip_threshold": lambda value, name: None if value is None else THRESHOLD(value, name) or None,
     **dict.fromkeys(("clips", "updates", "it"), whole), **dict.fromkeys(("sparse_updates", "lazy_decay"), switch),
 }  # fmt: skip
-
-
-class Change(NamedTuple):
-    """A new weight and new memory that were computed and are not written yet."""
-
-    place: int
-    weight: Movable
-    where: Any
-    memory: list[Any]
-    new: tuple[Any, ...]
 
 
 class Trainer(Suggesting):
@@ -160,17 +148,26 @@ class Trainer(Suggesting):
         scale = FINITE(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
-        weights = [(place, weight) for place, weight in enumerate(self.model.parameters) if weight.updated]
-        touched = [(place, weight, weight.touched(self.sparse_updates)) for place, weight in weights]
-        parts = [part for part in touched if part[2] is not False]
-        slopes = [weight.slope(_looked_at(where)) for _, weight, where in parts]
+        parts = []  # that are moved: the number of the weight, the weight, and which part of it
+        for number, weight in enumerate(self.model.parameters):
+            if weight.updated and (where := weight.touched(self.sparse_updates)) is not False:
+                parts.append((number, weight, where))
         try:
-            changes, clipped = self._changes(parts, slopes, scale)
+            slopes = [weight.slope(... if where is None else where) for _, weight, where in parts]  # views, not copies
+            factor, clipped = self._factor(slopes, scale)
+            with _quiet():  # what overflows is refused
+                changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
         except DivergedError:  # a Model's gradients add up: what is refused would be in every later one
             self._clear_gradients()
             raise
-        for change in changes:
-            self._commit(*change)
+        for (number, weight, where), (memory, moved, known) in zip(parts, changes):
+            weight.write(where, moved)
+            if where is None:
+                memory = known
+            else:
+                for remembered, rows in zip(memory, known):
+                    remembered[where] = rows
+            self.memory[number] = memory
         self._clear_gradients()
         counters = vars(self)  # which need no check here
         counters["clips"] += clipped
@@ -180,17 +177,20 @@ class Trainer(Suggesting):
         if self.average is not None:
             self.average.note([weight.read(None) for weight in self.model.parameters])
 
-    def _changes(
-        self, parts: Sequence[tuple[int, Movable, Any]], slopes: Sequence[Any], scale: float
-    ) -> tuple[list[Change], bool]:
-        """What an update would write, and whether the gradient was shortened. Raises DivergedError."""
-        norm = _norm(slopes)
-        threshold = self.clip_threshold or 0.0
-        factor, clipped = scale, 0.0 < threshold < abs(scale) * norm
-        if clipped:
-            factor = scale * (threshold / (abs(scale) * norm))
-        with _quiet():  # what overflows is refused below
-            return [self._change(*part, slope, factor) for part, slope in zip(parts, slopes)], clipped
+    def _factor(self, slopes: Sequence[Any], scale: float) -> tuple[float, bool]:
+        """What gradients are multiplied with, and whether they are shortened. Raises DivergedError."""
+        norm, threshold = _norm(slopes), self.clip_threshold or 0.0
+        if 0.0 < threshold < abs(scale) * norm:
+            return scale * (threshold / (abs(scale) * norm)), True
+        return scale, False
+
+    def _change(self, number: int, weight: Movable, where: Any, slope: Any) -> tuple[list[Any], Any, list[Any]]:
+        """The memory of a weight, and what the formula makes of a part of both. Raises DivergedError."""
+        memory = self.memory.get(number) or [weight.zeros() for _ in range(self.memories)]
+        known = memory if where is None else [part[where] for part in memory]
+        moved, *known = self.formula(weight.read(where), slope, *known)
+        _check_finite(moved)
+        return memory, moved, known
 
     def _clear_gradients(self) -> None:
         for weight in self.model.parameters:
@@ -200,45 +200,6 @@ class Trainer(Suggesting):
         """The new weight and the new memory."""
         settings = {name: getattr(self, called) for name, called in self.called.items()}
         return self.rule(w, g, *memory, **settings, **({"t": self.updates + 1} if self.counts else {}))
-
-    def _change(self, place: int, weight: Movable, where: Any, slope: Any, factor: float) -> Change:
-        memory = self.memory.get(place) or [weight.zeros() for _ in range(self.memories)]
-        known = [part if where is None else part[where] for part in memory]
-        ours = type(self).formula is Trainer.formula and self.rule.__module__ == formulas.__name__
-        if ours and getattr(slope, "size", 0) > PART:
-            new = self._by_parts(factor, weight.read(_looked_at(where)), slope, *known)
-        else:
-            new = self._moved(weight.read(where), factor * slope, *known)
-        return Change(place, weight, where, memory, new)
-
-    def _moved(self, *given: Any) -> tuple[Any, ...]:
-        """What the formula gives. Raises DivergedError, before anything is written, if a weight is no finite number."""
-        new = self.formula(*given)
-        _check_finite(new[0])
-        return new
-
-    def _by_parts(self, factor: float, *arrays: Any) -> tuple[Any, ...]:
-        """The formula on one stretch of entries after the other, each of which stays in the cache."""
-        import numpy
-
-        new = tuple(numpy.empty(each.shape) for each in (arrays[0], *arrays[2:]))
-        flat, results = [each.reshape(-1) for each in arrays], [each.reshape(-1) for each in new]
-        for start in range(0, arrays[0].size, PART):
-            part = slice(start, start + PART)
-            w, g, *memory = (each[part] for each in flat)
-            for result, found in zip(results, self._moved(w, g if factor == 1.0 else factor * g, *memory)):
-                result[part] = found
-        return new
-
-    def _commit(self, place: int, weight: Movable, where: Any, memory: list[Any], new: tuple[Any, ...]) -> None:
-        moved, *known = new
-        weight.write(where, moved)
-        if where is None:
-            memory = known
-        else:
-            for part, rows in zip(memory, known):
-                part[where] = rows
-        self.memory[place] = memory
 
     def _decay(self) -> None:
         decay = self.model.weight_decay_lambda
@@ -392,130 +353,6 @@ class Average:
             self.values = [self.beta * mean + (1 - self.beta) * w for mean, w in zip(self.values, weights)]
 
 
-Kind = TypeVar("Kind", bound=type[Trainer])
-
-
-class Registered(NamedTuple):
-    """A trainer as races and live pages have it."""
-
-    trainer: type[Trainer]
-    settings: Callable[[float], dict[str, float]]  # on a surface, where plain descent has this rate
-    page_rate: float | None  # that a live page begins with; None where the formula has no rate
-
-
-TRAINERS: dict[str, Registered] = {}  # the one list of trainers, by the names that pictures have
-
-
-def registered(
-    label: str, settings: Callable[[float], dict[str, float]], page_rate: float | None
-) -> Callable[[Kind], Kind]:
-    """List a trainer in TRAINERS, so that races and live pages have it."""
-
-    def register(trainer: Kind) -> Kind:
-        TRAINERS[label] = Registered(trainer, settings, page_rate)
-        return trainer
-
-    return register
-
-
-@registered("SGD", lambda rate: {"learning_rate": rate}, page_rate=0.1)
-class SimpleSGDTrainer(Trainer, rule=formulas.sgd):
-    """w <- w - rate * g.
-
-    >>> from naive_graph import Graph, Variable
-    >>> x = Variable(1.0)
-    >>> f = x * x
-    >>> trainer = SimpleSGDTrainer([x])
-    >>> Graph.forward(f); Graph.backward(f); trainer.update()
-    >>> x.value
-    0.8
-    """
-
-
-@registered(
-    "cyclical SGD",
-    lambda rate: {"learning_rate_min": rate / 10, "learning_rate_max": rate, "step_size": 25},
-    page_rate=0.1,
-)
-class CyclicalSGDTrainer(SimpleSGDTrainer):
-    """Steps of `sgd` with a rate that goes up and down between two bounds."""
-
-    def __init__(
-        self, model: Any, learning_rate_min: float = 0.01, learning_rate_max: float = 0.1,
-        step_size: float = 2000, gamma: float = 1.0, *, edecay: float = 0.0, clip_threshold: float | None = None,
-    ) -> None:  # fmt: skip
-        self.learning_rate_min = learning_rate_min
-        super().__init__(model, learning_rate_min, edecay=edecay, clip_threshold=clip_threshold)
-        self.learning_rate_max, self.step_size, self.gamma, self.it = learning_rate_max, step_size, gamma, 0
-
-    def _after(self) -> None:
-        self.learning_rate = formulas.cyclical_rate(
-            self.it, low=self.learning_rate_min, high=self.learning_rate_max,
-            step_size=self.step_size, gamma=self.gamma,
-        )  # fmt: skip
-        self.it += 1
-
-
-@registered("momentum", lambda rate: {"learning_rate": rate}, page_rate=0.01)
-class MomentumSGDTrainer(Trainer, rule=formulas.momentum):
-    """A heavy ball, which keeps most of its speed: see `formulas.momentum`."""
-
-
-@registered("Adagrad", lambda rate: {"learning_rate": 10 * rate}, page_rate=0.1)
-class AdagradTrainer(Trainer, rule=formulas.adagrad):
-    """A rate of its own for each weight, smaller the more it has moved: see `formulas.adagrad`."""
-
-
-@registered("Adadelta", lambda rate: {"eps": 1e-4}, page_rate=None)
-class AdadeltaTrainer(Trainer, rule=formulas.adadelta):
-    """Steps whose unit comes from earlier steps, without a rate: see `formulas.adadelta`.
-
-    >>> from naive_graph import Graph, Variable
-    >>> x = Variable(1.0)
-    >>> f = x * x
-    >>> trainer = AdadeltaTrainer([x])
-    >>> Graph.forward(f); Graph.backward(f); trainer.update()
-    >>> round(x.value, 4)
-    0.9955
-    """
-
-
-@registered("RMSProp", lambda rate: {"learning_rate": rate}, page_rate=0.1)
-class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
-    """A gradient divided by its usual size: see `formulas.rmsprop`. legacy: other defaults, 0.001, 1e-8 and 0.9.
-
-    >>> from naive_graph import Graph, Variable
-    >>> x = Variable(1.0)
-    >>> f = x * x
-    >>> trainer = RMSPropTrainer([x], learning_rate=0.1)
-    >>> Graph.forward(f); Graph.backward(f); trainer.update()
-    >>> round(x.value, 4)
-    0.5528
-    """
-
-    def __init__(
-        self, model: Any, learning_rate: float | None = None, eps: float | None = None, rho: float | None = None,
-        *, legacy: bool = False, edecay: float = 0.0, clip_threshold: float | None = None,
-    ) -> None:  # fmt: skip
-        usual = (0.001, 1e-8, 0.9) if switch(legacy, "legacy") else (0.1, 1e-20, 0.95)
-        chosen = (preset if given is None else given for given, preset in zip((learning_rate, eps, rho), usual))
-        super().__init__(model, *chosen, edecay=edecay, clip_threshold=clip_threshold)
-
-
-@registered("Adam", lambda rate: {"learning_rate": 10 * rate}, page_rate=0.1)
-class AdamTrainer(Trainer, rule=formulas.adam):
-    """Momentum divided by the gradient's usual size: see `formulas.adam`.
-
-    >>> from naive_graph import Graph, Variable
-    >>> x = Variable(1.0)
-    >>> f = x * x
-    >>> trainer = AdamTrainer([x], learning_rate=0.1)
-    >>> Graph.forward(f); Graph.backward(f); trainer.update()
-    >>> round(x.value, 4)
-    0.9
-    """
-
-
 def _listed(model: Any) -> list[Variable]:
     if isinstance(model, (Variable, str)) or not isinstance(model, Iterable):
         raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
@@ -524,7 +361,8 @@ def _listed(model: Any) -> list[Variable]:
 
 def _norm(slopes: Iterable[Any]) -> float:
     """The length of all the gradients together; DivergedError if it is no finite number."""
-    norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
+    arrays = sys.modules.get("numpy")  # in use, unless all weights are Variables
+    norm = math.hypot(*(each if isinstance(each, float) else float(arrays.linalg.norm(each)) for each in slopes))  # type: ignore[union-attr]
     if not math.isfinite(norm):
         raise DivergedError(
             "The gradient is not finite, so this update was not made, and the gradient was cleared. "
@@ -546,14 +384,3 @@ def _check_finite(weight: Any) -> None:
             "An update would make a weight infinite or not a number, so it was not made, and the gradient was cleared. "
             "Take a smaller learning_rate."
         )
-
-
-def _looked_at(where: Any) -> Any:
-    """The same part of a weight, without a copy of all of it: nothing writes there."""
-    return ... if where is None else where
-
-
-def _length(slope: Any) -> float:
-    import numpy
-
-    return float(numpy.linalg.norm(slope))

@@ -8,7 +8,7 @@ import pytest
 import naive_graph as ng
 from naive_graph import Graph, Model, Program, Variable
 from naive_graph.errors import DivergedError, TrainingError
-from naive_graph.training import lookup, parameter, trainers
+from naive_graph.training import lookup, parameter
 from naive_graph.training.trainers import (
     TRAINERS,
     AdadeltaTrainer,
@@ -267,29 +267,6 @@ def test_a_trainer_says_which_settings_it_takes(make, says):
 def test_a_setting_that_a_trainer_does_not_have_is_refused(wrong):
     with pytest.raises(TypeError, match=next(iter(wrong))):
         AdamTrainer([Variable(1.0)], **wrong)
-
-
-@pytest.mark.parametrize("kind", [AdagradTrainer, AdamTrainer, MomentumSGDTrainer])
-def test_a_large_weight_moves_part_by_part_with_the_bits_of_the_whole(kind, monkeypatch):
-    np = pytest.importorskip("numpy")
-    from naive_graph import Model
-
-    random, found = np.random.default_rng(0), []
-    begin, slopes = random.normal(size=(7, 11)), random.normal(size=(3, 7, 11))
-    for part in (10**9, 16):
-        monkeypatch.setattr(trainers, "PART", part)
-        model = Model()
-        weight = model.add_parameters((7, 11))
-        weight.values[...] = begin
-        trainer = kind(model, 0.1)
-        for slope in slopes:
-            weight.receive(slope)
-            trainer.update()
-        found.append(weight.values.copy())
-    np.testing.assert_array_equal(*found)
-
-
-# --- the one list of them ---------------------------------------------------------
 
 
 def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page():

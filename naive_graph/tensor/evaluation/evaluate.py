@@ -36,7 +36,7 @@ from .entries import applied
 from .holes import holed, there
 from .picking import permuted
 from .recipes import Factors, Recipe, missing, recipes, written
-from .reducing import reduced, softmax
+from .reducing import product_of_others, reduced, softmax
 
 
 class Arrays(Algebra):
@@ -67,6 +67,14 @@ class Arrays(Algebra):
         array, places = written_out(source), Places.of(index)
         order = [each - 1 for each in (*places.kept, *places.dropped)]
         return reduced(rule, permuted(array, order), len(places.dropped))
+
+    def product_of_others(self, index: TransformIndex, source: Any) -> Array:
+        array, places = written_out(source), Places.of(index)
+        order = [each - 1 for each in (*places.kept, *places.dropped)]
+        rows = permuted(array, order)
+        flat = rows.reshape((*rows.shape[: len(places.kept)], -1))
+        others = product_of_others(namespace(array), flat).reshape(rows.shape)
+        return permuted(others, [order.index(axis) for axis in range(len(order))])
 
     def softmax(self, index: TransformIndex, source: Any) -> Array:
         return softmax(namespace(source), written_out(source), tuple(each - 1 for each in Places.of(index).dropped))

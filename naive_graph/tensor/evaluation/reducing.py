@@ -43,6 +43,14 @@ def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
     return weights / weights.sum(axes).reshape(lead)
 
 
+def product_of_others(xp: Any, x: Array) -> Array:
+    """For each entry along the last axis the product of those before it, times that of those behind it."""
+    one = full(xp, x[..., :1], 1.0)
+    before = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
+    behind = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))
+    return before * behind
+
+
 def _log_of_sum(xp: Any, x: Array) -> Array:
     top = WHOLE["maximum"](xp, x)
     finite = where(xp, abs(top) < math.inf, top, 0.0)
