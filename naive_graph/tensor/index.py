@@ -17,30 +17,14 @@ other tensor (the output in reverse mode, the input in forward mode), always app
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, wraps
-from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from ..errors import IndexSpecError, ShapeError
 
 Ids = tuple[int, ...]
 Shape = tuple[int, ...]
-Question = TypeVar("Question", bound=Callable[..., Any])
-WHOLE = {int, type(None)}
-
-
-def asked_before(question: Question) -> Question:
-    """A function of index arrays and shapes that is cached: a network asks the same few questions all the time."""
-    kept = lru_cache(4096)(question)
-
-    @wraps(question)
-    def ask(index: Any, *shapes: Any) -> Any:
-        if {*map(type, chain(*index, *shapes))} <= WHOLE:  # True is no 1, though they are equal
-            return kept(index, *shapes)
-        return question(index, *shapes)
-
-    return ask  # type: ignore[return-value]
 
 
 class TransformIndex(NamedTuple):
@@ -59,7 +43,6 @@ class TransformIndex(NamedTuple):
         dummy, new = _negatives(self.src), _negatives(self.dst)
         return dummy, new, len(self.src) - dummy
 
-    @asked_before
     def check(self) -> TransformIndex:
         """The same, if it is well formed. Raises IndexSpecError."""
         for name, ids in zip(self._fields, self):
@@ -84,10 +67,6 @@ class TransformIndex(NamedTuple):
 
     def shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
         """The extents of the destination. wished: its shape, which new indices need."""
-        return self._shape(source) if wished is None else self._shape(source, tuple(wished))
-
-    @asked_before
-    def _shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
         extents = Extents().note(self.src, source, "the source")
         return extents.of(self.dst, wished)
 
@@ -114,7 +93,6 @@ class LinearIndex(NamedTuple):
         """The summed indices, in order of first occurrence."""
         return tuple(dict.fromkeys(each for each in (*self.left, *self.right) if each < 0))
 
-    @asked_before
     def check(self) -> LinearIndex:
         """The same, if it is well formed and every dummy is in both sources. Raises IndexSpecError."""
         for name, ids in zip(self._fields, self):
@@ -156,7 +134,6 @@ class LinearIndex(NamedTuple):
         number |= {each: -place for place, each in enumerate(self.dummies, len(self.dst) + 1)}
         return LinearIndex(*(tuple(number[each] for each in ids) for ids in self))
 
-    @asked_before
     def shape(self, left: Shape, right: Shape) -> Shape:
         """The extents of the destination. Raises ShapeError if one index has two extents."""
         extents = Extents().note(self.left, left, "the left source").note(self.right, right, "the right source")

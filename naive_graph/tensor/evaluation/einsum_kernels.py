@@ -35,28 +35,11 @@ def _pair(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
     if any(each not in dst and each not in both for each in (*left, *right)):
         return None
     summed = [each for each in both if each not in dst]
-    if not summed:
-        return _multiply_entries(left, right, dst)
     batch = [each for each in dst if each in both]
     rows, columns = ([each for each in dst if each in own and each not in both] for own in (left, right))
-    if batch and not rows and not columns:
+    if not summed or (batch and not rows and not columns):
         return None
     return _multiply_matrices(left, right, dst, batch, rows, columns, summed)
-
-
-def _multiply_entries(left: Ids, right: Ids, dst: Ids) -> Kernel:
-    """An einsum of two arrays that are multiplied entry by entry."""
-    spreads = [_spread(own, dst) for own in (left, right)]
-    return lambda a, b: spreads[0](a) * spreads[1](b)
-
-
-def _spread(ids: Ids, dst: Ids) -> Callable[[Array], Array]:
-    """The axes in the order of dst, of extent 1 where an index is missing."""
-    if ids == dst:
-        return lambda a: a
-    order = [ids.index(each) for each in dst if each in ids]
-    key = tuple(slice(None) if each in ids else None for each in dst)
-    return lambda a: a.transpose(order)[key]
 
 
 def _multiply_matrices(

@@ -56,21 +56,8 @@ class Entries(Arithmetic):
 
 def applied(function: Function, arrays: Sequence[Array]) -> Array:
     """Apply a function to arrays, entry by entry."""
-    steps = function.steps
-    if any(rule.name not in VALUES for _, rule, _ in steps.rules):  # a learner's operator
-        result = function(*map(Entries, arrays))
-        return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
-    values: list[Any] = steps.constants[:]
-    for place, array in zip(steps.arguments, arrays):
-        if place is not None:
-            values[place] = array
-    xp = namespace(arrays[0])
-    for step, rule, operands in steps.rules:
-        given = [values[each] for each in operands]
-        known = all(type(each) is float for each in given)
-        values[step] = rule(*given) if known else VALUES[rule.name](xp, *given)
-    result = values[steps.result]
-    return full(xp, arrays[0], result) if type(result) is float else result
+    result = function(*map(Entries, arrays))
+    return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
 
 
 def full(xp: Any, pattern: Array, value: float) -> Array:

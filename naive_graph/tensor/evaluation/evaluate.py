@@ -327,21 +327,21 @@ def check_fed(nodes: Iterable[TensorNode]) -> None:
             )
         if node.held is None:
             raise PlaceHolderError(f"{node.label}: one of its scalar nodes has no value. Call Graph.forward() first.")
-        if rows := _computed_rows(node):
-            check_fresh(node._home, plan_for(node._home, rows))
+        _check_scalars(node)
 
 
-def _computed_rows(leaf: LeafNode) -> list[int]:
-    """The rows of the leaf's scalar nodes that are operators' results."""
+def _check_scalars(leaf: LeafNode) -> None:
+    """Raise StaleGraphError if one of the leaf's scalar nodes was computed before a value behind it changed."""
     operators = leaf._home.operators
-    return list(dict.fromkeys(each.row for each in leaf.nodes or () if operators[each.row] >= 0))
+    rows = dict.fromkeys(node.row for node in leaf.nodes or () if operators[node.row] >= 0)
+    if rows:
+        check_fresh(leaf._home, plan_for(leaf._home, list(rows)))
 
 
 def scalars_are_stale(leaf: LeafNode) -> bool:
     """Whether one of the leaf's scalar nodes was computed before a value that it depends on changed."""
     try:
-        if rows := _computed_rows(leaf):
-            check_fresh(leaf._home, plan_for(leaf._home, rows))
+        _check_scalars(leaf)
     except StaleGraphError:
         return True
     return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -255,8 +255,4 @@ PROMISES: dict[str, Callable[[Row, Example], None]] = {
 }
 
 
-def _check(row: Row, examples: Sequence[Example] | None = None) -> CheckedRow:
-    return check_row(row, examples)
-
-
-Row.check = _check  # type: ignore[attr-defined]
+Row.check = check_row  # type: ignore[attr-defined]

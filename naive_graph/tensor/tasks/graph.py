@@ -13,7 +13,7 @@ another one has an F only if its value is asked for.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from ..evaluation.backprop import check_single, wanted_among
 from ..evaluation.recipes import Recipe, missing, recipes
 from ..notation import names_among
 from ..selection import SelectionNode
-from .work import Contribute, Evaluate, Kept, Override, Total, Work
+from .work import Contribute, Evaluate, Kept, Total, Work
 
 Shares = tuple[list[int], bool]  # the tasks whose results are summed; whether only what a branch reached counts
 
@@ -165,24 +165,19 @@ class _Book:
     def _values(self, recipe: Recipe) -> list[int]:
         return [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
 
-    def write_contribution(self, node: TensorNode, position: int) -> int:
-        known = self._known([node, *node.behind], values_read(node, position))
-        return self._write_share(Contribute(node, position, known), position)
-
-    def write_override(self, node: TensorNode, place: int, call: Call) -> int:
-        read = [node, *(each for each in call.operands if each is not None)]
-        return self._write_share(Override(node, place, call, self._known(read, read)), place)
-
-    def _known(self, nodes: Sequence[TensorNode], asked: Iterable[TensorNode]) -> tuple[TensorNode, ...]:
-        """Those of the nodes that have an F, once it is asked for of some."""
-        for each in asked:
+    def write_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
+        """B of a source; D of an operand, if a call is given that has its own derivative."""
+        if call is None:
+            nodes, read = [node, *node.behind], values_read(node, position)
+        else:
+            nodes = read = [node, *(operand for operand in call.operands if operand is not None)]
+        for each in read:
             self.ask(each)
-        return tuple(each for each in dict.fromkeys(nodes) if self._has(each))
-
-    def _write_share(self, work: Contribute | Override, position: int) -> int:
-        kind = "B" if isinstance(work, Contribute) else "D"
-        needs = [self.number[Key("G", work.node)], *(self.number[Key("F", each)] for each in work.known)]
-        return self.write(Key(kind, work.node, position), work, needs)
+        known = tuple(each for each in dict.fromkeys(nodes) if self._has(each))
+        needs = [self.number[Key("G", node)], *(self.number[Key("F", each)] for each in known)]
+        return self.write(
+            Key("B" if call is None else "D", node, position), Contribute(node, position, call, known), needs
+        )
 
 
 def _write_backward(book: _Book, output: TensorNode, nodes: Sequence[TensorNode], wanted: set[TensorNode]) -> None:
@@ -195,7 +190,7 @@ def _write_backward(book: _Book, output: TensorNode, nodes: Sequence[TensorNode]
         call, places, positions = route.of(node, masked)
         for place in places:
             assert call is not None
-            yield call.operands[place], ([book.write_override(node, place, call)], False), None
+            yield call.operands[place], ([book.write_contribution(node, place, call)], False), None
         for position in positions:
             if responds(node, position):
                 mask = not (node.direct and node.direct.back) and (masked or bool(branch(node, position)))

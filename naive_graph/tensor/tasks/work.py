@@ -58,10 +58,14 @@ class Evaluate(NamedTuple):
 
 
 class Contribute(NamedTuple):
-    """The work of B, a contribution to a source. values: of the `known` nodes, the node itself and its sources."""
+    """The work of B, a contribution to a source, and of D, to an operand of a call that has its own derivative.
+
+    values: of the `known` nodes, the node itself and what its contribution is computed from.
+    """
 
     node: TensorNode
     position: int
+    call: Call | None
     known: tuple[TensorNode, ...]
 
     def __call__(self, adjoint: Adjoint | None, *values: Array) -> Adjoint | None:
@@ -70,28 +74,11 @@ class Contribute(NamedTuple):
         known = dict(zip(self.known, values))
         if adjoint.sum is None:
             adjoint = Adjoint(ones_like(known[self.node]))
+        calculus = Calculus(Arrays(), (), _lookup(known))
         with np.errstate(all="ignore"):
-            share = contribution(Calculus(Arrays(), (), _lookup(known)), self.node, self.position, adjoint)
-        assert share is not None  # tasks are made only where the node responds
-        return share
-
-
-class Override(NamedTuple):
-    """The work of D, an operator's own derivative. values: of the `known` nodes, the node and the operands."""
-
-    node: TensorNode
-    place: int
-    call: Call
-    known: tuple[TensorNode, ...]
-
-    def __call__(self, adjoint: Adjoint | None, *values: Array) -> Adjoint | None:
-        if adjoint is None:
-            return None
-        known = dict(zip(self.known, values))
-        total = ones_like(known[self.node]) if adjoint.sum is None else adjoint.sum
-        with np.errstate(all="ignore"):
-            calculus = Calculus(Arrays(), (), _lookup(known))
-            (share,) = overridden(calculus, self.call, self.node, total, [self.place])
+            if self.call is None:
+                return contribution(calculus, self.node, self.position, adjoint)
+            (share,) = overridden(calculus, self.call, self.node, adjoint.sum, [self.position])
         return None if share is None else Adjoint(share)
 
 
@@ -111,7 +98,7 @@ class Total(NamedTuple):
             return total and settled(calculus, self.node, total)
 
 
-Work = Given | Kept | Evaluate | Contribute | Override | Total
+Work = Given | Kept | Evaluate | Contribute | Total
 
 
 def _is_computed(node: TensorNode) -> bool:
