@@ -14,7 +14,7 @@ multiply is not computed at all, neither on arrays nor on scalars.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,11 +96,6 @@ class SelectionNode(LeafNode):
     @property
     def letter(self) -> str:
         return "S"
-
-    @cached_property
-    def moves(self) -> dict[Any, list[Any]]:
-        """How it moves the entries of arrays in a product, by their ids: a cache."""
-        return {}
 
     @property  # type: ignore[misc]
     def value(self) -> Array:

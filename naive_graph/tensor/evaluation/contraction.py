@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,27 +78,20 @@ def _apart(given: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
     """The factors that are arrays, and what moves their entries as the selections among the factors say."""
     arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
-    if not selections:
-        return arrays, []
-    first, others = selections[0], selections[1:]  # the first keeps what was found, so it is no part of the key
-    lying = tuple(ids for _, ids in arrays)
-    known, key = first[0].moves, (first[1], *others, lying, dst)
-    if key not in known:
-        known[key] = _moves(selections, lying, dst)
-    return arrays, known[key]
+    return arrays, _moves(selections, [ids for _, ids in arrays], dst) if selections else []
 
 
 Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or writes a selection out
 
 
-def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids], dst: Ids) -> list[Move]:
-    """The steps that replace the selections of a product by moved entries. arrays: the ids of each."""
+def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], dst: Ids) -> list[Move]:
+    """The steps that replace the selections of a product by moved entries. lying: the ids of each array."""
     picks = [
         Pick(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
         for selection, ids in selections
         for picker in selection.pickers
     ]
-    lying, found = list(arrays), list[Move]()
+    found: list[Move] = []
     while picks:
         moves = ((each, each.move(lying, _used(dst, picks, each))) for each in picks)
         done, move = next((pair for pair in moves if pair[1]), (picks[0], None))
@@ -207,24 +201,19 @@ def contracted(arrays: list[Factor], dst: Ids) -> Array:
         found = find_kernel(ids, dst)
         if found is not None:
             return found(*[array for array, _ in arrays])
-    equation = _equation(ids, dst)
-    expression = _expression(equation, tuple(tuple(array.shape) for array, _ in arrays))
+    expression = _expression(ids, dst, tuple(tuple(array.shape) for array, _ in arrays))
     return expression(*together([array for array, _ in arrays]))
 
 
 @lru_cache(maxsize=4096)
-def _equation(ids: tuple[Ids, ...], dst: Ids) -> str:
-    letters: dict[int, str] = {}
-    for each in (each for own in ids for each in own):
-        letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
-    *terms, result = ("".join(letters[each] for each in own) for own in (*ids, dst))
-    return f"{','.join(terms)}->{result}"
-
-
-@lru_cache(maxsize=4096)
-def _expression(equation: str, shapes: tuple[Shape, ...]) -> Callable[..., Array]:
+def _expression(ids: tuple[Ids, ...], dst: Ids, shapes: tuple[Shape, ...]) -> Callable[..., Array]:
     """A contraction whose order was found once for these shapes."""
+    letters: dict[int, str] = {}
+    for index in chain(*ids):
+        letters.setdefault(index, opt_einsum.get_symbol(len(letters)))
+    *terms, result = ("".join(map(letters.__getitem__, own)) for own in (*ids, dst))
     # NumPy's tensordot takes 0 times infinity for 0 where a factor is one number alone.
-    is_safe = 1 not in {extent for shape in shapes for extent in shape}
-    found: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes, use_blas=is_safe)
-    return found
+    is_safe = all(extent != 1 for extent in chain(*shapes))
+    equation = f"{','.join(terms)}->{result}"
+    expression: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes, use_blas=is_safe)
+    return expression

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,18 +44,17 @@ class Arrays(Algebra):
     at_once = True
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
-        source = written_out(source)
-        ids, kept, spread = _turns(index)
-        result = contracted([(source, ids)], kept)
-        if spread is not None:
-            result = namespace(result).broadcast_to(result[spread], shape)
+        dst = tuple(max(each, 0) for each in index.dst)  # 0: an index that the source lacks
+        result = _turned(written_out(source), index.src, dst)
+        if 0 in dst:
+            result = namespace(result).broadcast_to(result, shape)
         return result if alpha == 1.0 else alpha * result
 
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
         if op == OpType.mul and (index.dummies or SelectionNode in (type(left), type(right))):
             return product(factors(index, left, right), index.dst)
         pairs = zip((index.left, index.right), together([written_out(left), written_out(right)]))
-        a, b = (self._beside(ids, source, index.dst) for ids, source in pairs)
+        a, b = (_turned(source, ids, index.dst) for ids, source in pairs)
         return a * b if op == OpType.mul else a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
@@ -92,28 +90,14 @@ class Arrays(Algebra):
         found = reverse(_Inside(node, inside(node, value)), {node: adjoint}, node.behind)
         return [found.get(each) for each in node.behind]
 
-    def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
-        """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
-        if ids == dst:
-            return source
-        own, kept, spread = _places(ids, dst)
-        return contracted([(source, own)], kept)[spread]
 
-
-@lru_cache(maxsize=4096)
-def _turns(index: TransformIndex) -> tuple[Ids, Ids, Any]:
-    """The ids of a transform's source, those that stay in their new order, and where new axes come, if any."""
-    local = {each: place for place, each in enumerate(index.src, 1)}
-    kept = tuple(each for each in index.dst if each > 0)
-    spread = tuple(slice(None) if each > 0 else None for each in index.dst)
-    return tuple(local.values()), tuple(local[each] for each in kept), spread if None in spread else None
-
-
-@lru_cache(maxsize=4096)
-def _places(ids: Ids, dst: Ids) -> tuple[Ids, Ids, Any]:
-    """The ids of a source, those that dst has in its order, and where dst has others."""
-    kept = tuple(each for each in dst if each in ids)
-    return tuple(map(abs, ids)), kept, tuple(slice(None) if each in ids else None for each in dst)
+def _turned(source: Array, ids: Ids, dst: Ids) -> Array:
+    """The source, summed over what dst lacks, its axes in the order of dst; of extent 1 where it has none."""
+    if ids == dst:
+        return source
+    result = contracted([(source, ids)], tuple(each for each in dst if each in ids))
+    spread = tuple(slice(None) if each in ids else None for each in dst)
+    return result[spread] if None in spread else result
 
 
 def written_out(source: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...core.number import number
@@ -27,7 +28,6 @@ SINCE = {  # the opset
     **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
 }
 REFUSED = {each: {"incompatible_shape_error": True} for each in ("Equal", "NotEqual")}  # where the shapes do not fit
-MOST_FUNCTIONS = 256  # that a row keeps, one for each choice of properties
 
 
 class Elementwise(Row):
@@ -38,7 +38,6 @@ class Elementwise(Row):
     def __init__(self, function: Callable[..., Any], **facts: Any) -> None:
         facts.setdefault("shape", None)
         super().__init__(function, **facts)
-        self.functions: dict[Any, Function] = {}
         if not self.examples:
             self.examples = _broadcasting(len(self.operand_names))
 
@@ -73,22 +72,9 @@ class Elementwise(Row):
 
     def combined(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
         """One node of the function with these properties, of tensors of one shape."""
-        return NonlinearNode(self.function_with(values), *tensors)
-
-    def function_with(self, values: Mapping[str, Any]) -> Function:
-        """The function of the operands alone, traced once for each choice of properties."""
-        key = tuple([values[each] for each in self.property_names])
-        found = self.functions.get(key)
-        if found is None:
-            fixed = {each: values[each] for each in self.property_names}
-
-            def entry(*xs: Any) -> Any:
-                return self.function(*xs, **fixed)
-
-            if len(self.functions) >= MOST_FUNCTIONS:
-                self.functions.clear()
-            found = self.functions[key] = trace(entry, len(self.operand_names))
-        return found
+        properties = {name: values[name] for name in self.property_names}
+        function = _traced((self, *properties.values()), partial(self.function, **properties), len(tensors))
+        return NonlinearNode(function, *tensors)
 
     def result_shape(self, values: Mapping[str, Any]) -> Any:
         tensors = [each for each in values.values() if isinstance(each, TensorNode)]
@@ -191,17 +177,21 @@ REDUCED = [
 ]  # fmt: skip
 
 
-MOST = 4096
+MOST = 4096  # functions that are kept
 _TRACED: dict[Any, Function] = {}
+
+
+def _traced(key: Any, function: Callable[..., Any], arity: int) -> Function:
+    """The function as rows of its own, traced once for each key."""
+    if (key, arity) not in _TRACED:
+        if len(_TRACED) >= MOST:
+            _TRACED.clear()
+        _TRACED[key, arity] = trace(function, arity)
+    return _TRACED[key, arity]
 
 
 def entry(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
     """A nonlinear node for a Python function of rules; what it closes over is part of it."""
     closed = tuple([cell.cell_contents for cell in function.__closure__ or ()])
-    key = (function.__code__, function.__defaults__, closed, len(sources))
-    found = _TRACED.get(key)
-    if found is None:
-        if len(_TRACED) >= MOST:
-            _TRACED.clear()
-        found = _TRACED[key] = trace(function, len(sources))
-    return NonlinearNode(found, *sources)
+    key = (function.__code__, function.__defaults__, closed)
+    return NonlinearNode(_traced(key, function, len(sources)), *sources)
