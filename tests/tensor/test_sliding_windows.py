@@ -43,7 +43,7 @@ def made(write, *arrays):
 def both(node, seed):
     """Value and derivatives: at once, and as the node is written."""
     at_once = [operand(node), *node.direct.back(node, operand, seed, range(2))]
-    read = inside(node, operand)
+    read = inside(node, operand, node.reads)
     return at_once, [read(node), *Arrays().as_written(node, read, seed)]
 
 

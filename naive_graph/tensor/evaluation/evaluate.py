@@ -9,7 +9,7 @@ worker of Dask's knows of selections alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -87,7 +87,7 @@ class Arrays(Algebra):
         return [each if each is None else value_of(each) for each in found]
 
     def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Array | None]:
-        found = reverse(_Inside(node, inside(node, value)), {node: adjoint}, node.behind)
+        found = reverse(_Inside(node, inside(node, value, node.reads)), {node: adjoint}, node.behind)
         return [found.get(each) for each in node.behind]
 
 
@@ -225,12 +225,16 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
         return _by_kind(node, recipe.factors, value)
     found = node.direct.compute(*map(value, node.direct.sources))
     wild = multiplies(node) and any(map(holed, node.sources))
-    return inside(node, value)(node) if found is None or (wild and not is_finite(found)) else found
+    return inside(node, value, node.reads)(node) if found is None or (wild and not is_finite(found)) else found
 
 
-def inside(node: TensorNode, value: Callable[[TensorNode], Any]) -> Callable[[TensorNode], Any]:
-    """How to read a node that could be found at once, and all that it is made of: computed as it is written."""
-    ends = {*node.reads}
+def inside(
+    node: TensorNode, value: Callable[[TensorNode], Any], ends: Collection[TensorNode]
+) -> Callable[[TensorNode], Any]:
+    """How to read a node that could be found at once, and all that it is made of: computed as it is written.
+
+    ends: what `value` gives, of which it is made.
+    """
     known: dict[TensorNode, Any] = {}
 
     def read(each: TensorNode) -> Any:
@@ -279,18 +283,11 @@ def _multiplied(node: LinearNode, sources: Factors, value: Callable[[TensorNode]
         result = Arrays().linear(node.op, node.index, *map(value, node.sources))
     if (len(sources) == 2 and not any(map(holed, node.sources))) or is_finite(result):
         return result
-    return _as_written(node, {source for source, _ in sources}, value)
-
-
-def _as_written(node: TensorNode, known: set[TensorNode], value: Callable[[TensorNode], Any]) -> Array:
-    """A product computed two factors at a time, in the order in which it was written."""
-    if node in known:
-        return value(node)
-    assert isinstance(node, LinearNode)
-    pair = [_as_written(source, known, value) for source in node.sources]
-    some = any(map(holed, node.sources))
-    masks = [there(*known, Arrays()) for known in zip(node.sources, pair)] if some else None
-    return product(factors(node.index, *pair), node.index.dst, masks and factors(node.index, *masks))
+    if len(sources) > 2:
+        return inside(node, value, {source for source, _ in sources})(node)
+    pair = [value(source) for source in node.sources]
+    masks = [there(source, array, Arrays()) for source, array in zip(node.sources, pair)]
+    return product(factors(node.index, *pair), node.index.dst, factors(node.index, *masks))
 
 
 def operand(node: TensorNode) -> Any:

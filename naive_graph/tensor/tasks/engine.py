@@ -135,9 +135,13 @@ class DAGExecutionEngine:
         results = self._run(graph, kept=True)
         nodes = ancestors([output], of=BEHIND)
         value = written_out(operand(output))
-        found = {node: results[at] for node, at in _gradients(graph).items() if results[at] is not None}
-        arrays = {node: ones_like(value) if each.sum is None else each.sum for node, each in found.items()}
-        commit(BackwardRun(output, full, now, nodes), output, nodes, graph.wanted, arrays)
+        gradients: dict[TensorNode, Array] = {}
+        for node in graph.wanted:
+            number = graph.number.get(Key("G", node))
+            if number is not None and results[number] is not None:
+                total = results[number].sum
+                gradients[node] = ones_like(value) if total is None else total
+        commit(BackwardRun(output, full, now, nodes), output, nodes, graph.wanted, gradients)
 
     def _evaluate(self, output: TensorNode, kept: bool) -> Array:
         check_tensors("A DAGExecutionEngine", [output])
@@ -161,9 +165,3 @@ class DAGExecutionEngine:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, {self.workers} worker{'s' if self.workers > 1 else ''}>"
-
-
-def _gradients(graph: TaskGraph) -> dict[TensorNode, int]:
-    """The number of G of each node whose gradient is asked for, where there is one."""
-    numbers = {node: graph.number.get(Key("G", node)) for node in graph.wanted}
-    return {node: at for node, at in numbers.items() if at is not None}

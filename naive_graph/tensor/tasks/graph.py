@@ -22,7 +22,7 @@ from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
 from ..differentiate import BEHIND, Route, ancestors
 from ..evaluation.backprop import check_single, wanted_among
-from ..evaluation.recipes import Recipe, missing, recipes
+from ..evaluation.recipes import missing, recipes
 from ..notation import names_among
 from ..selection import SelectionNode
 from .work import Contribute, Evaluate, Kept, Total, Work
@@ -67,11 +67,41 @@ class TaskGraph:
     6: G(d) G(c) G(b) G(a)
     """
 
-    def __init__(self, output: TensorNode, tasks: Sequence[Task], wanted: set[TensorNode]) -> None:
+    def __init__(self, output: TensorNode, wanted: set[TensorNode]) -> None:
         self.output = output
-        self.tasks = list(tasks)
         self.wanted = wanted  # the nodes whose gradients are asked for
-        self.number = {task.key: number for number, task in enumerate(tasks)}
+        self.tasks: list[Task] = []
+        self.number: dict[Key, int] = {}
+
+    def add(self, key: Key, work: Work, needs: Sequence[int]) -> int:
+        """Add a task behind those that it needs; its number."""
+        level = 1 + max((self.tasks[need].level for need in needs), default=-1)
+        self.number[key] = len(self.tasks)
+        self.tasks.append(Task(key, work, tuple(needs), level))
+        return self.number[key]
+
+    def has_value(self, node: TensorNode) -> bool:
+        """Whether a node has an F."""
+        return Key("F", node) in self.number
+
+    def add_value(self, target: TensorNode) -> None:
+        """Add F of a node, and of all that it needs, unless it is there."""
+        for recipe in recipes(missing(target, self.has_value), target):
+            needs = [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
+            self.add(Key("F", recipe.node), Evaluate(recipe), needs)
+
+    def add_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
+        """Add B of a source; D of an operand, if a call is given that has its own derivative."""
+        if call is None:
+            nodes, read = [node, *node.behind], values_read(node, position)
+        else:
+            nodes = read = [node, *(operand for operand in call.operands if operand is not None)]
+        for each in read:
+            self.add_value(each)
+        known = tuple(filter(self.has_value, dict.fromkeys(nodes)))
+        needs = [self.number[Key("G", node)], *(self.number[Key("F", each)] for each in known)]
+        key = Key("B" if call is None else "D", node, position)
+        return self.add(key, Contribute(node, position, call, known), needs)
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -125,78 +155,34 @@ def task_graph(output: TensorNode, full: bool = False, kept: bool = False, back:
         check_single(output)
     nodes = ancestors([output], of=BEHIND)
     wanted = wanted_among(nodes, full) if back else set()
-    book = _Book(kept)
-    book.write_known(nodes)
-    book.ask(output)
+    graph = TaskGraph(output, wanted)
+    for node in nodes:  # leaves, and what was evaluated before; selections need no task
+        is_kept = kept and node._value is not None
+        if is_kept or not (node.reads or isinstance(node, SelectionNode)):
+            graph.add(Key("F", node), Kept(node), ())
+    graph.add_value(output)
     if back:
-        _write_backward(book, output, nodes, wanted)
-    return TaskGraph(output, book.tasks, wanted)
+        _add_backward(graph, nodes)
+    return graph
 
 
-class _Book:
-    """The builder of a task graph: it goes as the simple engine goes, and notes tasks in place of computing."""
-
-    def __init__(self, kept: bool) -> None:
-        self.kept = kept
-        self.tasks: list[Task] = []
-        self.number: dict[Key, int] = {}
-
-    def write(self, key: Key, work: Work, needs: Sequence[int]) -> int:
-        level = 1 + max((self.tasks[need].level for need in needs), default=-1)
-        self.number[key] = len(self.tasks)
-        self.tasks.append(Task(key, work, tuple(needs), level))
-        return self.number[key]
-
-    def write_known(self, nodes: Sequence[TensorNode]) -> None:
-        """F of leaves, and of what was evaluated before; selections need none."""
-        for node in nodes:
-            is_kept = self.kept and node._value is not None
-            if is_kept or not (node.reads or isinstance(node, SelectionNode)):
-                self.write(Key("F", node), Kept(node), ())
-
-    def ask(self, target: TensorNode) -> None:
-        """F of a node, and of all that it needs, unless it is there."""
-        for recipe in recipes(missing(target, self._has), target):
-            self.write(Key("F", recipe.node), Evaluate(recipe), self._values(recipe))
-
-    def _has(self, node: TensorNode) -> bool:
-        return Key("F", node) in self.number
-
-    def _values(self, recipe: Recipe) -> list[int]:
-        return [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
-
-    def write_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
-        """B of a source; D of an operand, if a call is given that has its own derivative."""
-        if call is None:
-            nodes, read = [node, *node.behind], values_read(node, position)
-        else:
-            nodes = read = [node, *(operand for operand in call.operands if operand is not None)]
-        for each in read:
-            self.ask(each)
-        known = tuple(each for each in dict.fromkeys(nodes) if self._has(each))
-        needs = [self.number[Key("G", node)], *(self.number[Key("F", each)] for each in known)]
-        return self.write(
-            Key("B" if call is None else "D", node, position), Contribute(node, position, call, known), needs
-        )
-
-
-def _write_backward(book: _Book, output: TensorNode, nodes: Sequence[TensorNode], wanted: set[TensorNode]) -> None:
-    """G and B tasks, consumers first, as the simple engine's walk back goes."""
-    route = Route(nodes, wanted)
+def _add_backward(graph: TaskGraph, nodes: Sequence[TensorNode]) -> None:
+    """Add the tasks of the gradients, consumers first, as the simple engine's walk back goes."""
+    route = Route(nodes, graph.wanted)
 
     def contributions(node: TensorNode, adjoint: Shares) -> Iterator[tuple[TensorNode, Shares, None]]:
         shares, masked = adjoint
-        book.write(Key("G", node), Total(node), shares)
+        graph.add(Key("G", node), Total(node), shares)
         call, places, positions = route.of(node, masked)
         for place in places:
             assert call is not None
-            yield call.operands[place], ([book.write_contribution(node, place, call)], False), None
+            yield call.operands[place], ([graph.add_contribution(node, place, call)], False), None
         for position in positions:
             if responds(node, position):
                 mask = not (node.direct and node.direct.back) and (masked or bool(branch(node, position)))
-                yield node.behind[position], ([book.write_contribution(node, position)], mask), None
+                yield node.behind[position], ([graph.add_contribution(node, position)], mask), None
 
     def add(node: TensorNode, first: Shares, second: Shares) -> Shares:
         return first[0] + second[0], first[1] and second[1]
 
-    deque(backward_pass(nodes, {output: ([], False)}, contributions, add), maxlen=0)
+    deque(backward_pass(nodes, {graph.output: ([], False)}, contributions, add), maxlen=0)
