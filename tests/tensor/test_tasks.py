@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from copy import copy
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from naive_graph import Graph, LeafNode, Model
 from naive_graph.errors import EngineError, NodeError, NoGradientError, PlaceHolderError, ShapeError
 from naive_graph.tensor import DAGExecutionEngine, conv2d
 from naive_graph.tensor.tasks.engine import run_tasks
-from naive_graph.tensor.tasks.graph import Key, TaskGraph, task_graph
+from naive_graph.tensor.tasks.graph import Key, task_graph
 from naive_graph.tensor.tasks.on_dask import Measure, Measured
 from naive_graph.training import parameter
 
@@ -163,8 +164,9 @@ class Travelled(DAGExecutionEngine):
     """Runs tasks as if each ran in a process of its own."""
 
     def _perform(self, graph):
-        tasks = [task._replace(work=Sent(task.work)) for task in graph.tasks]
-        return run_tasks(TaskGraph(graph.output, tasks, graph.wanted))
+        sent = copy(graph)
+        sent.tasks = [task._replace(work=Sent(task.work)) for task in graph.tasks]
+        return run_tasks(sent)
 
 
 @LAWS
