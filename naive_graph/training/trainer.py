@@ -74,11 +74,13 @@ class Trainer(Suggesting):
     def __init_subclass__(cls, rule: Callable[..., tuple[Any, ...]] | None = None) -> None:
         own = list(inspect.signature(cls.__init__).parameters.values())[1:]
         if rule is not None:
-            taken = [each for each in inspect.signature(rule).parameters.values() if each.default is not each.empty]
+            parameters = inspect.signature(rule).parameters.values()
+            settings = [setting for setting in parameters if setting.default is not setting.empty]
             cls.rule, (cls.memories, cls.counts) = staticmethod(rule), memories_of(rule)
-            cls.called = {each.name: CALLED.get(each.name, each.name) for each in taken}
+            cls.called = {setting.name: CALLED.get(setting.name, setting.name) for setting in settings}
             plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
-            cls.takes = inspect.Signature([each.replace(name=cls.called[each.name], kind=plain) for each in taken])
+            renamed = [setting.replace(name=cls.called[setting.name], kind=plain) for setting in settings]
+            cls.takes = inspect.Signature(renamed)
         if "__init__" not in vars(cls):  # say which settings they are
             own = [own[0], *cls.takes.parameters.values(), *own[2:4]]
         cls.__signature__ = inspect.Signature(own)
@@ -95,16 +97,16 @@ class Trainer(Suggesting):
             )
         self.model: Any = model if isinstance(model, Decaying) else Scalars(_listed(model))
         try:
-            given = self.takes.bind(*settings, **named)
+            bound = self.takes.bind(*settings, **named)
         except TypeError as error:
-            hint = next((f" Write {guesses('argument')[each]}." for each in named if each in guesses("argument")), "")
+            hint = next((f" Write {guesses('argument')[name]}." for name in named if name in guesses("argument")), "")
             raise ArityError(
                 f"{type(self).__name__}: {error}.{hint} Its settings: {', '.join(self.takes.parameters)}."
             ) from None
-        given.apply_defaults()
-        for name, value in given.arguments.items():
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
             setattr(self, name, value)
-        self.learning_rate = self.first_rate = POSITIVE(given.arguments.get("learning_rate", 1.0), "learning_rate")
+        self.learning_rate = self.first_rate = POSITIVE(bound.arguments.get("learning_rate", 1.0), "learning_rate")
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = clip_threshold, 0, 0
         self.sparse_updates, self.lazy_decay = True, False
@@ -275,14 +277,17 @@ class Trainer(Suggesting):
         Of Variables, which have no file of their own, the values too. Save
         between two updates: a gradient that waits for one is not written.
         """
-        arrays = {f"{place}/{at}": part for place, memory in self.memory.items() for at, part in enumerate(memory)}
+        arrays: dict[str, Any] = {}
+        for number, memory in self.memory.items():
+            arrays |= {f"{number}/{position}": part for position, part in enumerate(memory)}
         about: dict[str, Any] = {"average": None}
-        about["frozen"] = [at for at, weight in enumerate(self.model.parameters) if not weight.updated]
-        kept = {"value": [weight.read(None) for weight in self.model.parameters]} if self._own else {}
+        about["frozen"] = [number for number, weight in enumerate(self.model.parameters) if not weight.updated]
+        lists = {"value": [weight.read(None) for weight in self.model.parameters]} if self._own else {}
         if self.average is not None:
             about["average"] = [self.average.beta, self.average.count, self.average.swapped]
-            kept |= {"average": self.average.values, "kept": self.average.kept}
-        arrays |= {f"{name}/{at}": value for name, values in kept.items() for at, value in enumerate(values)}
+            lists |= {"average": self.average.values, "kept": self.average.kept}
+        for name, values in lists.items():
+            arrays |= {f"{name}/{number}": value for number, value in enumerate(values)}
         return write(path_of(path, TrainingError), type(self).__name__, {**self.settings(), "more": about}, arrays)
 
     @property
@@ -293,22 +298,26 @@ class Trainer(Suggesting):
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
         settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
-        found = {name: float(array) if self._own else array for name, array in arrays.items()}
-        about, places = settings.pop("more"), range(len(self.model.parameters))
-        memory = {at: [found[f"{at}/{part}"] for part in range(self.memories)] for at in places if f"{at}/0" in found}
-        values, means, kept = (
-            [found[f"{name}/{at}"] for at in places if f"{name}/{at}" in found] for name in ("value", "average", "kept")
+        arrays = {name: float(array) if self._own else array for name, array in arrays.items()}
+        about, numbers = settings.pop("more"), range(len(self.model.parameters))
+        memory = {}
+        for number in numbers:
+            if f"{number}/0" in arrays:
+                memory[number] = [arrays[f"{number}/{position}"] for position in range(self.memories)]
+        values, means, weights = (
+            [arrays[f"{name}/{number}"] for number in numbers if f"{name}/{number}" in arrays]
+            for name in ("value", "average", "kept")
         )
         beta, count, swapped = about["average"] or (None, 0, False)
-        average = Average(beta, count, means, kept, swapped) if about["average"] else None
+        average = Average(beta, count, means, weights, swapped) if about["average"] else None
         with uninterrupted():  # a Ctrl-C comes before or after
             for name, value in {**settings, "memory": memory, "average": average}.items():
                 setattr(self, name, value)
             self._put(values)
-            for at, weight in enumerate(self.model.parameters):
-                weight.updated = at not in about["frozen"]
+            for number, weight in enumerate(self.model.parameters):
+                weight.updated = number not in about["frozen"]
 
-    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
+    def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
         """Raise TrainingError unless a file's settings and arrays are those of this trainer and its weights."""
         about, mine = settings.get("more"), self.settings()
         if settings.keys() != {"more", *mine} or not isinstance(about, dict) or about.keys() != {"average", "frozen"}:
@@ -320,14 +329,16 @@ class Trainer(Suggesting):
         beta, count, swapped = about["average"] or (None, 0, False)
         if beta is not None:
             BELOW_1(beta, "The file's beta")
-        if not all(type(at) is int for at in [count, *about["frozen"]]) or type(swapped) is not bool or swapped > count:
+        numbers = [count, *about["frozen"]]
+        if not all(type(number) is int for number in numbers) or type(swapped) is not bool or swapped > count:
             raise TrainingError(f"The file has an average and frozen weights that cannot be: {shortened(about)}.")
         expected: Shapes = {}
-        for at, weight in enumerate(self.model.parameters):
-            places = [f"{at}/{place}" for place in range(self.memories) if f"{at}/0" in found]
-            places += [f"value/{at}"] * self._own + [f"average/{at}"] * bool(count) + [f"kept/{at}"] * swapped
-            expected |= dict.fromkeys(places, getattr(weight.zeros(), "shape", ()))
-        if expected != found:
+        for number, weight in enumerate(self.model.parameters):
+            names = [f"{number}/{position}" for position in range(self.memories) if f"{number}/0" in shapes]
+            kinds = ["value"] * self._own + ["average"] * bool(count) + ["kept"] * swapped
+            names += [f"{kind}/{number}" for kind in kinds]
+            expected |= dict.fromkeys(names, getattr(weight.zeros(), "shape", ()))
+        if expected != shapes:
             raise TrainingError("The file remembers other weights than this trainer moves.")
 
 
@@ -361,8 +372,7 @@ def _listed(model: Any) -> list[Variable]:
 
 def _norm(slopes: Iterable[Any]) -> float:
     """The length of all the gradients together; DivergedError if it is no finite number."""
-    arrays = sys.modules.get("numpy")  # in use, unless all weights are Variables
-    norm = math.hypot(*(each if isinstance(each, float) else float(arrays.linalg.norm(each)) for each in slopes))  # type: ignore[union-attr]
+    norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
     if not math.isfinite(norm):
         raise DivergedError(
             "The gradient is not finite, so this update was not made, and the gradient was cleared. "
@@ -384,3 +394,9 @@ def _check_finite(weight: Any) -> None:
             "An update would make a weight infinite or not a number, so it was not made, and the gradient was cleared. "
             "Take a smaller learning_rate."
         )
+
+
+def _length(slope: Any) -> float:
+    import numpy
+
+    return float(numpy.linalg.norm(slope))

@@ -80,7 +80,7 @@ class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
         *, legacy: bool = False, edecay: float = 0.0, clip_threshold: float | None = None,
     ) -> None:  # fmt: skip
         usual = (0.001, 1e-8, 0.9) if switch(legacy, "legacy") else (0.1, 1e-20, 0.95)
-        chosen = (preset if given is None else given for given, preset in zip((learning_rate, eps, rho), usual))
+        chosen = (usually if value is None else value for value, usually in zip((learning_rate, eps, rho), usual))
         super().__init__(model, *chosen, edecay=edecay, clip_threshold=clip_threshold)
 
 
