@@ -47,11 +47,11 @@ class TransformIndex(NamedTuple):
         """The same, if it is well formed. Raises IndexSpecError."""
         for name, ids in zip(self._fields, self):
             _check_ids(f"A TransformNode's {name}", ids)
-        alone = {each for each in self.dst if each > 0} ^ {each for each in self.src if each > 0}
-        for each in sorted(alone):
-            side, write = ("destination", "new") if each in self.dst else ("source", "summed")
+        alone = {index for index in self.dst if index > 0} ^ {index for index in self.src if index > 0}
+        for index in sorted(alone):
+            side, write = ("destination", "new") if index in self.dst else ("source", "summed")
             raise IndexSpecError(
-                f"A TransformNode has index {each} in its {side} alone. Write {-each} if it is {write}, "
+                f"A TransformNode has index {index} in its {side} alone. Write {-index} if it is {write}, "
                 "or put it into both arrays."
             )
         return self
@@ -62,7 +62,7 @@ class TransformIndex(NamedTuple):
         >>> TransformIndex((7, -5, 3), (3, 7)).canonical()
         TransformIndex(dst=(1, -1, 2), src=(2, 1))
         """
-        number = {each: place for place, each in enumerate((each for each in self.dst if each > 0), 1)}
+        number = {index: place for place, index in enumerate((index for index in self.dst if index > 0), 1)}
         return TransformIndex(_renumbered(self.dst, number), _renumbered(self.src, number))
 
     def shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
@@ -85,24 +85,24 @@ class LinearIndex(NamedTuple):
     @property
     def counts(self) -> tuple[int, int]:
         """How many indices are dummy, and how many are in all three arrays."""
-        dummies = {each for each in (*self.left, *self.right) if each < 0}
+        dummies = {index for index in (*self.left, *self.right) if index < 0}
         return len(dummies), len({*self.dst} & {*self.left} & {*self.right})
 
     @property
     def dummies(self) -> Ids:
         """The summed indices, in order of first occurrence."""
-        return tuple(dict.fromkeys(each for each in (*self.left, *self.right) if each < 0))
+        return tuple(dict.fromkeys(index for index in (*self.left, *self.right) if index < 0))
 
     def check(self) -> LinearIndex:
         """The same, if it is well formed and every dummy is in both sources. Raises IndexSpecError."""
         for name, ids in zip(self._fields, self):
             _check_ids(f"A LinearNode's {name}", ids)
-        for each in self.dst:
-            if each < 0:
-                raise IndexSpecError(f"A LinearNode's destination has {each}, but only a source sums. Write {-each}.")
-            if each not in self.left and each not in self.right:
+        for index in self.dst:
+            if index < 0:
+                raise IndexSpecError(f"A LinearNode's destination has {index}, but only a source sums. Write {-index}.")
+            if index not in self.left and index not in self.right:
                 raise IndexSpecError(
-                    f"A LinearNode's destination has index {each}, which is in no source. "
+                    f"A LinearNode's destination has index {index}, which is in no source. "
                     "Broadcast first, with a TransformNode."
                 )
         self._check_sources()
@@ -110,19 +110,21 @@ class LinearIndex(NamedTuple):
 
     def _check_sources(self) -> None:
         for ids, other, side in ((self.left, self.right, "left"), (self.right, self.left, "right")):
-            for each in ids:
-                if each > 0 and each not in self.dst:
+            for index in ids:
+                if index > 0 and index not in self.dst:
                     raise IndexSpecError(
-                        f"A LinearNode's {side} source has index {each}, which is not in the destination. "
-                        f"Write {-each} in both sources to sum over it."
+                        f"A LinearNode's {side} source has index {index}, which is not in the destination. "
+                        f"Write {-index} in both sources to sum over it."
                     )
-                if each < 0 and each not in other:
+                if index < 0 and index not in other:
                     raise IndexSpecError(
-                        f"A LinearNode sums over {each}, which is in the {side} source alone. Sum that source first "
+                        f"A LinearNode sums over {index}, which is in the {side} source alone. Sum that source first "
                         "with a TransformNode, or use linear(...), which does so."
                     )
-                if -each in (*self.dst, *self.left, *self.right) and each < 0:
-                    raise IndexSpecError(f"A LinearNode uses {each} and {-each}, which name one index. Choose a sign.")
+                if -index in (*self.dst, *self.left, *self.right) and index < 0:
+                    raise IndexSpecError(
+                        f"A LinearNode uses {index} and {-index}, which name one index. Choose a sign."
+                    )
 
     def canonical(self) -> LinearIndex:
         """Destination ids 1..n in order, dummies -(n+1), ... in order of first occurrence.
@@ -130,9 +132,9 @@ class LinearIndex(NamedTuple):
         >>> LinearIndex((4, 9), (-2, 4), (-2, 9)).canonical()
         LinearIndex(dst=(1, 2), left=(-3, 1), right=(-3, 2))
         """
-        number = {each: place for place, each in enumerate(self.dst, 1)}
-        number |= {each: -place for place, each in enumerate(self.dummies, len(self.dst) + 1)}
-        return LinearIndex(*(tuple(number[each] for each in ids) for ids in self))
+        number = {index: place for place, index in enumerate(self.dst, 1)}
+        number |= {index: -place for place, index in enumerate(self.dummies, len(self.dst) + 1)}
+        return LinearIndex(*(tuple(number[index] for index in ids) for ids in self))
 
     def shape(self, left: Shape, right: Shape) -> Shape:
         """The extents of the destination. Raises ShapeError if one index has two extents."""
@@ -150,10 +152,10 @@ class Extents:
     def note(self, ids: Ids, shape: Shape, who: str) -> Extents:
         if len(ids) != len(shape):
             raise ShapeError(f"{len(ids)} indices were given for {who}, which has {len(shape)} dimensions: {shape}.")
-        for each, extent in zip(ids, shape):
-            before, whose = self.known.setdefault(each, (extent, who))
+        for index, extent in zip(ids, shape):
+            before, whose = self.known.setdefault(index, (extent, who))
             if before != extent:
-                called = self.call.get(abs(each), abs(each))
+                called = self.call.get(abs(index), abs(index))
                 raise ShapeError(f"Index {called} runs to {before} in {whose} and to {extent} in {who}.")
         return self
 
@@ -162,14 +164,14 @@ class Extents:
         if wished is not None and len(wished) != len(ids):
             raise ShapeError(f"The destination has {len(ids)} indices, but its shape was given as {tuple(wished)}.")
         shape = []
-        for place, each in enumerate(ids):
+        for place, index in enumerate(ids):
             wish = None if wished is None else wished[place]
-            extent = self.known[each][0] if each > 0 else wish
+            extent = self.known[index][0] if index > 0 else wish
             if extent is None:
-                called = self.call.get(abs(each), each)
+                called = self.call.get(abs(index), index)
                 raise ShapeError(f"Index {called} is new: nothing says how far it runs. Give the destination's shape.")
             if wish is not None and wish != extent:
-                raise ShapeError(f"Index {self.call.get(each, each)} runs to {extent}, not to {wish}.")
+                raise ShapeError(f"Index {self.call.get(index, index)} runs to {extent}, not to {wish}.")
             shape.append(extent)
         return tuple(shape)
 
@@ -178,10 +180,10 @@ def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[in
     """Axes counted from 0; all for None. Raises ShapeError."""
     if axes is None:
         return list(range(rank))
-    found = [place(each, rank, what) for each in axes]
-    if len(set(found)) < len(found):
+    numbers = [place(axis, rank, what) for axis in axes]
+    if len(set(numbers)) < len(numbers):
         raise ShapeError(f"{what}={tuple(axes)} names one axis twice. Name each once.")
-    return found
+    return numbers
 
 
 def place(axis: int, rank: int, what: str = "axis") -> int:
@@ -202,33 +204,33 @@ def fresh(count: int, *used: Iterable[int]) -> Ids:
     >>> fresh(2, (1, -3), (2,))
     (4, 5)
     """
-    top = max((abs(each) for ids in used for each in ids), default=0)
+    top = max((abs(index) for ids in used for index in ids), default=0)
     return tuple(range(top + 1, top + 1 + count))
 
 
 def _negatives(ids: Ids) -> int:
-    return sum(1 for each in ids if each < 0)
+    return sum(1 for index in ids if index < 0)
 
 
 def _check_ids(who: str, ids: Ids) -> None:
-    for place, each in enumerate(ids):
-        if not isinstance(each, int) or isinstance(each, bool) or each == 0:
-            raise IndexSpecError(f"{who} has {each!r} at place {place}. An index is a whole number, not 0.")
-    for each in ids:
-        if ids.count(each) > 1 or (-each in ids and "Linear" in who):
+    for place, index in enumerate(ids):
+        if not isinstance(index, int) or isinstance(index, bool) or index == 0:
+            raise IndexSpecError(f"{who} has {index!r} at place {place}. An index is a whole number, not 0.")
+    for index in ids:
+        if ids.count(index) > 1 or (-index in ids and "Linear" in who):
             raise IndexSpecError(
-                f"{who} names index {abs(each)} twice: {ids}. A diagonal is taken by multiplying with "
+                f"{who} names index {abs(index)} twice: {ids}. A diagonal is taken by multiplying with "
                 "the tensor identity((n,)) and summing."
             )
 
 
 def _renumbered(ids: Ids, number: Mapping[int, int]) -> Ids:
     """The ids numbered anew: positive ones by `number`, negative ones -1, -2, ... in order."""
-    count, found = 0, []
-    for each in ids:
-        count -= each < 0
-        found.append(number[each] if each > 0 else count)
-    return tuple(found)
+    count, renumbered = 0, []
+    for index in ids:
+        count -= index < 0
+        renumbered.append(number[index] if index > 0 else count)
+    return tuple(renumbered)
 
 
 @lru_cache(maxsize=4096)
@@ -249,7 +251,7 @@ def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
     TransformIndex(dst=(1,), src=(1, -2))
     """
     target = index[1 + side]
-    return TransformIndex(target + h, tuple(each if each in target else -each for each in index.dst) + h)
+    return TransformIndex(target + h, tuple(label if label in target else -label for label in index.dst) + h)
 
 
 @lru_cache(maxsize=4096)
@@ -260,10 +262,10 @@ def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     LinearIndex(dst=(1, 3), left=(1, -2), right=(3, -2))
     """
     target, other = index[1 + side], index[2 - side]
-    inside = {abs(each) for each in target}
+    inside = {abs(label) for label in target}
 
     def relabel(ids: Ids) -> Ids:
-        return tuple(abs(each) if abs(each) in inside else -abs(each) for each in ids)
+        return tuple(abs(label) if abs(label) in inside else -abs(label) for label in ids)
 
     return LinearIndex(relabel(target) + h, relabel(index.dst) + h, relabel(other))
 
@@ -282,7 +284,7 @@ def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
 def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
     """The tangent of a sum of which only one source moves, spread over the indices that it lacks."""
     source = index[1 + side]
-    return TransformIndex(tuple(each if each in source else -each for each in index.dst) + h, source + h)
+    return TransformIndex(tuple(label if label in source else -label for label in index.dst) + h, source + h)
 
 
 @lru_cache(maxsize=4096)

@@ -20,26 +20,26 @@ from .picking import gather, gather_along, permuted, scatter, scatter_along
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
 
-def product(given: list[Factor], dst: Ids, masks: list[Factor] | None = None) -> Array:
+def product(factors: list[Factor], dst: Ids, masks: list[Factor] | None = None) -> Array:
     """The sum, over every id that is not in dst, of the product of the factors.
 
     masks: of each factor, 1 for the entries that are there, and 0 for zeros by structure: what stands beside those
     is not computed.
     """
     if masks is not None:
-        return _product_of_those_there(given, masks, dst)
-    return contracted(settled(given, dst) or [(np.array(1.0), ())], dst)
+        return _product_of_those_there(factors, masks, dst)
+    return contracted(settled(factors, dst) or [(np.array(1.0), ())], dst)
 
 
-def _product_of_those_there(given: list[Factor], masks: list[Factor], dst: Ids) -> Array:
-    (arrays, moves), kept = _apart(given, dst), _apart(masks, dst)[0]
+def _product_of_those_there(factors: list[Factor], masks: list[Factor], dst: Ids) -> Array:
+    (arrays, moves), present = _apart(factors, dst), _apart(masks, dst)[0]
     for move in moves:
         move(arrays)
-        move(kept)
-        pairs = zip(arrays, kept, strict=True)
+        move(present)
+        pairs = zip(arrays, present, strict=True)
         arrays[:] = [(namespace(x).where(like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
     if len(arrays) > 1 and isinstance(arrays[0][0], (np.ndarray, np.generic)):
-        return _of_those_there(arrays, kept, dst)
+        return _of_those_there(arrays, present, dst)
     return contracted(arrays or [(np.array(1.0), ())], dst)
 
 
@@ -66,18 +66,18 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
     return np.where(wild > 0, np.nan, finite + up - down)
 
 
-def settled(given: list[Factor], dst: Ids) -> list[Factor]:
+def settled(factors: list[Factor], dst: Ids) -> list[Factor]:
     """The factors that are arrays, with their entries moved by the selections among the factors."""
-    arrays, moves = _apart(given, dst)
+    arrays, moves = _apart(factors, dst)
     for move in moves:
         move(arrays)
     return arrays
 
 
-def _apart(given: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
+def _apart(factors: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
     """The factors that are arrays, and what moves their entries as the selections among the factors say."""
-    arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
-    selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
+    arrays = [(array, ids) for array, ids in factors if not isinstance(array, SelectionNode)]
+    selections = [(array, ids) for array, ids in factors if isinstance(array, SelectionNode)]
     return arrays, _moves(selections, [ids for _, ids in arrays], dst) if selections else []
 
 
@@ -91,19 +91,19 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], ds
         for selection, ids in selections
         for picker in selection.pickers
     ]
-    found: list[Move] = []
+    moves: list[Move] = []
     while picks:
-        moves = ((each, each.move(lying, _used(dst, picks, each))) for each in picks)
-        done, move = next((pair for pair in moves if pair[1]), (picks[0], None))
+        tries = ((pick, pick.move(lying, _used(dst, picks, pick))) for pick in picks)
+        pick_done, move = next((pair for pair in tries if pair[1]), (picks[0], None))
         if move is None:
-            joins = (each.joining(lying, _used(dst, picks, each)) for each in picks)
+            joins = (pick.joining(lying, _used(dst, picks, pick)) for pick in picks)
             join = next(filter(None, joins), None)
             if join:
-                found.append(join)
+                moves.append(join)
                 continue
-        found.append(move or done.writing(lying))  # none can be done by moving entries: write one out
-        picks = [each for each in picks if each is not done]  # tables of places have no ==
-    return found
+        moves.append(move or pick_done.writing(lying))  # none can be done by moving entries: write one out
+        picks = [pick for pick in picks if pick is not pick_done]  # tables of places have no ==
+    return moves
 
 
 class Pick(NamedTuple):
@@ -127,68 +127,71 @@ class Pick(NamedTuple):
 
         return write
 
-    def joining(self, lying: list[Ids], kept: set[int]) -> Move | None:
+    def joining(self, lying: list[Ids], needed: set[int]) -> Move | None:
         """The step that multiplies the arrays that have an axis of this pick, so that one is left to be scattered.
 
         What only they have is summed over at once.
         """
-        meant = [place for place, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
-        asked = kept.union(self.many, [self.one], *(ids for place, ids in enumerate(lying) if place not in meant))
-        ids = tuple(dict.fromkeys(each for place in meant for each in lying[place] if each in asked))
-        if len(meant) < 2 or self.one in ids or kept.intersection(self.many) or not set(self.many) <= set(ids):
+        meant = [number for number, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
+        used = needed.union(self.many, [self.one], *(ids for number, ids in enumerate(lying) if number not in meant))
+        ids = tuple(dict.fromkeys(index for number in meant for index in lying[number] if index in used))
+        if len(meant) < 2 or self.one in ids or needed.intersection(self.many) or not set(self.many) <= set(ids):
             return None
-        lying[:] = [*(each for place, each in enumerate(lying) if place not in meant), ids]
+        lying[:] = [*(others for number, others in enumerate(lying) if number not in meant), ids]
 
         def join(arrays: list[Factor]) -> None:
-            product = contracted([arrays[place] for place in meant], ids)
-            arrays[:] = [*(each for place, each in enumerate(arrays) if place not in meant), (product, ids)]
+            product = contracted([arrays[number] for number in meant], ids)
+            arrays[:] = [*(array for number, array in enumerate(arrays) if number not in meant), (product, ids)]
 
         return join
 
-    def move(self, lying: list[Ids], kept: set[int]) -> Move | None:
+    def move(self, lying: list[Ids], needed: set[int]) -> Move | None:
         """The step that gathers or scatters, if only one array is concerned; None if that cannot be done."""
         shape, picker, many, one = self
-        with_one = [place for place, ids in enumerate(lying) if one in ids]
-        with_many = [place for place, ids in enumerate(lying) if any(each in ids for each in many)]
-        if one not in kept and len(with_one) == 1:
-            place, ids = with_one[0], lying[with_one[0]]
-            axis, shared = ids.index(one), [each for each in many if each in ids]
-            rest = tuple(each for each in ids if each not in (one, *shared))
+        with_one = [number for number, ids in enumerate(lying) if one in ids]
+        with_many = [number for number, ids in enumerate(lying) if any(index in ids for index in many)]
+        if one not in needed and len(with_one) == 1:
+            number, ids = with_one[0], lying[with_one[0]]
+            axis, shared = ids.index(one), [index for index in many if index in ids]
+            rest = tuple(index for index in ids if index not in (one, *shared))
             if not shared:
                 return _moved(
-                    lying, place, (*ids[:axis], *many, *ids[axis + 1 :]), lambda x: gather(x, axis, picker, shape)
+                    lying, number, (*ids[:axis], *many, *ids[axis + 1 :]), lambda x: gather(x, axis, picker, shape)
                 )
             if picker.table is not None:
-                order = [ids.index(each) for each in (*shared, one, *rest)]
-                along = picker.along([many.index(each) for each in shared], shape)
-                return _moved(lying, place, (*many, *rest), lambda x: gather_along(permuted(x, order), *along))
+                order = [ids.index(index) for index in (*shared, one, *rest)]
+                along = picker.along([many.index(index) for index in shared], shape)
+                return _moved(lying, number, (*many, *rest), lambda x: gather_along(permuted(x, order), *along))
             return None
         if not many and lying and not with_one:
             with_many = [0]  # a picker of no axes puts an array at one place of a new axis
-        shared = [each for each in many if each in kept]
+        shared = [index for index in many if index in needed]
         if len(with_many) == 1 and with_many[0] not in with_one and (picker.table is not None or not shared):
-            place, ids = with_many[0], lying[with_many[0]]
-            if all(each in ids for each in many):
-                axes, rest = tuple(ids.index(each) for each in many), tuple(each for each in ids if each not in many)
+            number, ids = with_many[0], lying[with_many[0]]
+            if all(index in ids for index in many):
+                axes, rest = (
+                    tuple(ids.index(index) for index in many),
+                    tuple(index for index in ids if index not in many),
+                )
                 if not shared:
-                    return _moved(lying, place, (one, *rest), lambda x: scatter(x, axes, picker, shape))
-                along = picker.along([many.index(each) for each in shared], shape)
-                return _moved(lying, place, (*shared, one, *rest), lambda x: scatter_along(x, axes, *along))
+                    return _moved(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
+                along = picker.along([many.index(index) for index in shared], shape)
+                return _moved(lying, number, (*shared, one, *rest), lambda x: scatter_along(x, axes, *along))
         return None
 
 
-def _moved(lying: list[Ids], place: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
-    lying[place] = ids
+def _moved(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
+    lying[number] = ids
 
     def move(arrays: list[Factor]) -> None:
-        arrays[place] = (change(arrays[place][0]), ids)
+        arrays[number] = (change(arrays[number][0]), ids)
 
     return move
 
 
-def _used(dst: Ids, picks: list[Pick], but: Pick) -> set[int]:
+def _used(dst: Ids, picks: list[Pick], done: Pick) -> set[int]:
     """The ids that are asked for after this pick: by the result, or by other picks."""
-    others = {each for pick in picks if pick is not but for each in (*pick.many, pick.one)}
+    others = {index for pick in picks if pick is not done for index in (*pick.many, pick.one)}
     return {*dst, *others}
 
 
@@ -198,9 +201,9 @@ def contracted(arrays: list[Factor], dst: Ids) -> Array:
         return arrays[0][0]
     ids = tuple(each for _, each in arrays)
     if all(type(array) is np.ndarray for array, _ in arrays) and len(arrays) <= 2:
-        found = find_kernel(ids, dst)
-        if found is not None:
-            return found(*[array for array, _ in arrays])
+        kernel = find_kernel(ids, dst)
+        if kernel is not None:
+            return kernel(*[array for array, _ in arrays])
     expression = _expression(ids, dst, tuple(tuple(array.shape) for array, _ in arrays))
     return expression(*together([array for array, _ in arrays]))
 
