@@ -3,7 +3,7 @@
 index, base      which entry meets which, and how that turns on the way back; what all tensor nodes are
 versions         when a leaf was written, and what is stale since
 nodes, function  the kinds, each an equation; what an elementwise one computes
-reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
+reduction, reduction_vjp    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 calculus, differentiate    the rules of the kinds; both walks
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds

@@ -30,7 +30,7 @@ from .index import (
 )
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, multiplies
 from .reduction import FLAT, Places, ReductionNode
-from .slopes import Slope, softmax
+from .reduction_vjp import Slope, softmax
 
 
 class Algebra(Protocol):

@@ -25,8 +25,8 @@ from .nodes import LeafNode, LeafType, NonlinearNode
 from .notation import names_among
 from .reduce import sum
 from .reduction import ReductionNode
+from .reduction_vjp import first_by_place
 from .selection import SelectionNode
-from .slopes import first_by_place
 
 Values = dict[TensorNode, Array]
 TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  # where another entry wins, slopes jump

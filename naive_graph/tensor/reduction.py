@@ -4,7 +4,7 @@
 
 The rule is the largest, the smallest, the product, log(sum of exp) or one of
 their relatives; a sum is linear, so a TransformNode has it. The derivatives are
-made of the four kinds and of reductions again (slopes.py).
+made of the four kinds and of reductions again (reduction_vjp.py).
 """
 
 from __future__ import annotations

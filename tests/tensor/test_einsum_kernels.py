@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_graph.tensor.evaluation.contraction import contracted
-from naive_graph.tensor.evaluation.picking import gather, scatter
+from naive_graph.tensor.evaluation.gather_scatter import gather, scatter
 from naive_graph.tensor.selection import Picker, SelectionNode
 
 EXTENTS = {1: 2, 2: 3, 3: 1, 4: 4, 5: 2}

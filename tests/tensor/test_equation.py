@@ -11,7 +11,7 @@ from naive_graph.errors import NodeError, TrainingError
 from naive_graph.sequential import Dense, Sequential
 from naive_graph.tensor import LinearNode, NonlinearNode, avg_pool2d, concat, conv2d, nonlinear, transform
 from naive_graph.tensor.differentiate import ancestors
-from naive_graph.tensor.evaluation.holes import holed
+from naive_graph.tensor.evaluation.structural_zeros import holed
 from naive_graph.tensor.selection import Picker, SelectionNode, identity
 from naive_graph.training import parameter
 

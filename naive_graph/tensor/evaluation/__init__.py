@@ -3,8 +3,8 @@
 arrays       what an array is, and what may become one
 recipes      what has to be computed, and in which order
 einsum_kernels   how one array is summed, or the product of two
-picking      selections at work: gathering and scattering
-holes        which entries are zeros by structure
+gather_scatter   selections at work
+structural_zeros    which entries are zeros by structure
 contraction  a product of arrays and selections
 entries      rules entry by entry
 reducing     reductions

@@ -20,13 +20,13 @@ from ..calculus import GUARD, Calculus, Nodes
 from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse
 from ..function import Function
 from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
+from ..reduction_vjp import CHOICES
 from ..selection import SelectionNode
-from ..slopes import CHOICES
 from ..versions import own_copy, ticks
 from .arrays import Array, namespace
 from .contraction import is_finite
 from .evaluate import Arrays, forget_stale, operand, scalars_are_stale, value_of
-from .holes import holed
+from .structural_zeros import holed
 
 
 class BackwardRun:

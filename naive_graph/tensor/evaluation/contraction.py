@@ -15,7 +15,7 @@ from ..index import Ids, Shape
 from ..selection import Picker, SelectionNode
 from .arrays import Array, like, namespace, together
 from .einsum_kernels import find_kernel
-from .picking import gather, gather_along, permuted, scatter, scatter_along
+from .gather_scatter import gather, gather_along, permuted, scatter, scatter_along
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 

@@ -32,10 +32,10 @@ from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, together
 from .contraction import Factor, contracted, is_finite, product
 from .entries import applied
-from .holes import holed, there
-from .picking import permuted
+from .gather_scatter import permuted
 from .recipes import Factors, Recipe, missing, recipes, written
 from .reducing import product_of_others, reduced, softmax
+from .structural_zeros import holed, there
 
 
 class Arrays(Algebra):

@@ -12,7 +12,7 @@ import numpy as np
 
 from .arrays import Array, namespace
 from .entries import VALUES, floats, full, logsumexp, where
-from .picking import permuted
+from .gather_scatter import permuted
 
 FEW = 16  # entries along the reduced axes that are folded one after the other
 SMALL = 4096  # entries of an array that is reduced in one call

@@ -15,7 +15,7 @@ import numpy as np
 from ...core.rules import RULES
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope
 from ..base import TensorNode, size_of
-from ..evaluation.picking import arrivals
+from ..evaluation.gather_scatter import arrivals
 from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction import Places, ReductionNode
