@@ -32,7 +32,6 @@ FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "domain": ("a pair of numbers", _is_interval),
     "smooth": ("True or False", lambda given: isinstance(given, bool)),
     "also": ("a list of names", _all(str)),
-    "tex": ("a text", lambda given: isinstance(given, str)),
 }
 
 

@@ -1,4 +1,4 @@
-"""Kinds of operator: what all elementwise ones, all reductions, all windows and all moves have in common."""
+"""Kinds of operator: what all elementwise ones and all reductions have in common."""
 
 from __future__ import annotations
 
@@ -125,8 +125,6 @@ class OfRule(Elementwise):
 class Reduction(Row):
     """An operator that reduces entries along some axes, or all: a function of (x, axis, keepdims)."""
 
-    kind = "reduction"
-
     def __init__(
         self, function: Callable[..., Any], *, onnx: str = "", since: int = 18, tensorflow: str = "", **facts: Any
     ) -> None:
@@ -146,18 +144,6 @@ class Reduction(Row):
         x = super()._parameters()[0]
         axis = meaning(self.name, "axis", Axes)[0]
         return [x, RowParameter("axis", axis, Operand(), None), RowParameter("keepdims", FLAG, Operand(), False)]
-
-
-class Window(Row):
-    """An operator with a window that slides over images (..., rows, columns, channels), or channels first."""
-
-    kind = "window"
-
-
-class Move(Row):
-    """An operator that moves entries: every entry of the result is one of an operand's, or a constant."""
-
-    kind = "move"
 
 
 def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:

@@ -69,12 +69,11 @@ class Row:
         domain: tuple[float, float] = (-1.5, 1.5),
         smooth: bool = True,
         also: Sequence[str] = (),
-        tex: str | None = None,
     ) -> None:
         update_wrapper(self, function)
         check_facts(
             function.__name__, name=name, shape=shape, derivative=derivative, onnx=onnx, tensorflow=tensorflow,
-            examples=examples, domain=domain, smooth=smooth, also=also, tex=tex,
+            examples=examples, domain=domain, smooth=smooth, also=also,
         )  # fmt: skip
         self.name: str = name or function.__name__
         self.__name__ = self.name
@@ -87,7 +86,7 @@ class Row:
         self.derivative = derivative
         if derivative:
             check_derivative(self, derivative)
-        self.smooth, self.domain, self.tex, self.also = smooth, domain, tex, tuple(also)
+        self.smooth, self.domain, self.also = smooth, domain, tuple(also)
         self.mappings = [*_names(onnx), *_names(tensorflow)]
         self.examples = list(examples)
         self.shape = shape

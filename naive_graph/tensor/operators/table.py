@@ -21,12 +21,12 @@ from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .examples import Example
 from .facts import check_names
-from .kinds import Elementwise, Move, OfRule, Reduction, Window
+from .kinds import Elementwise, OfRule, Reduction
 from .mapping import Name
 from .row import Row
 
-KINDS: dict[str, type[Row]] = {
-    "composition": Row, "elementwise": Elementwise, "move": Move, "reduction": Reduction, "window": Window,
+KINDS: dict[str, type[Row]] = {  # a window slides over images; what moves has entries of operands, or constants, alone
+    "composition": Row, "elementwise": Elementwise, "move": Row, "reduction": Reduction, "window": Row,
 }  # fmt: skip
 
 
@@ -182,6 +182,7 @@ def tensor_operator(
             )
         check_names(KINDS[kind], facts)
         row = KINDS[kind](function, **facts)
+        row.kind = kind
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
         for each in (row.name, *row.also):

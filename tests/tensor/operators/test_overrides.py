@@ -206,7 +206,7 @@ FACTS = [
     ({"examples": [(2, 3)]}, r"examples is a list such as \[example"), ({"onnx": "Celu"}, r"onnx is Onnx\(...\)"),
     ({"tensorflow": 1}, "tensorflow is TensorFlow"), ({"domain": 3}, "domain is a pair"),
     ({"name": 3}, "name is a text"),
-    ({"smooth": "no"}, "smooth is True or False"), ({"also": "other"}, "also is a list"), ({"tex": 1}, "tex is a text"),
+    ({"smooth": "no"}, "smooth is True or False"), ({"also": "other"}, "also is a list"),
     ({"forward": len}, "says nothing of 'forward'. It may say: name, shape, derivative"),
 ]  # fmt: skip
 
