@@ -157,14 +157,6 @@ def _places(value: Any) -> Any:
     return fitting(table, table.dtype.kind in "iu" and table.size).astype(np.int64)
 
 
-def _mask(value: Any) -> Any:
-    """An array of 0 and 1, or truth values; a tensor that is not known yet stays a tensor."""
-    if isinstance(value, TensorNode):
-        return value
-    table = np.asarray(value)
-    return fitting(table, table.dtype.kind in "iufb").astype(np.float64)
-
-
 def _padding(value: Any) -> Any:
     if isinstance(value, str):
         return fitting(value, value in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"))
@@ -218,7 +210,6 @@ MaybeWhole = Annotated[Any, WHOLE | None]
 Shape = Annotated[Any, Kind("a list of whole numbers from 1 on, of which one may be -1", _shape)]
 Places = Annotated[Any, Kind("an array of whole numbers", _places)]
 KnownPlaces = Annotated[Any, KNOWN]
-Mask = Annotated[Any, Kind("an array of 0 and 1, or a tensor", _mask)]
 Pairs = Annotated[Any, Kind("a pair of whole numbers for each axis", _pairs)]
 Positive = Annotated[float, between(0.0, np.inf, open_low=True)]
 Least0 = Annotated[float, between(0.0, np.inf)]
