@@ -164,7 +164,7 @@ class Film:
 
 def film_of(
     history: Recorded, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save,
-    ax: Any = None, figsize: tuple[float, float] | None = None,
+    *, ax: Any = None, figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.film` returns, or the axes that it was given, with the last moment."""
     if not history.names:

@@ -290,7 +290,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """
         from .decision_boundary_film import film_of
 
-        return film_of(self, answer, points, series, frames, title, save, ax, figsize)
+        return film_of(self, answer, points, series, frames, title, save, ax=ax, figsize=figsize)
 
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""
