@@ -25,8 +25,8 @@ sandbox           the sandbox from outside: what goes in, what is believed
 handout           a lesson as notebooks for a class
 course            the course file
 custom_exercises  exercises of the lecturer's own
-mutation          small changes of a program
-near_misses       the one small change, of the learner's own line, that makes an answer right
+mutation          small changes of a program: mutants of solutions, and slips of learners
+near_misses       which slip makes an answer wrong, and how wrong values stand to right ones
 checking          whether the cases of an exercise tell its mistakes apart
 manual_marks      marks that a person gives
 handed_in         what lies in a student's folder, and why some of it is not graded

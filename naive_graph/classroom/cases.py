@@ -265,15 +265,11 @@ def small_graphs() -> Iterator[GraphRecipe]:
     for count in (1, 2):
         for leaves in ((3.0,), (3.0, 0.5)):
             have = len(leaves)
-            choices = [_choices(have + i) for i in range(count)]
+            choices = [[*product(range(have + i), repeat=2), *product(range(have + i))] for i in range(count)]
             for operands in product(*choices):
                 turn += 1
                 kinds = [KINDS[(turn + i) % 2] if len(each) == 2 else "sin" for i, each in enumerate(operands)]
                 yield GraphRecipe(leaves, tuple(zip(kinds, operands)))
-
-
-def _choices(have: int) -> list[tuple[int, ...]]:
-    return [*product(range(have), repeat=2), *product(range(have))]
 
 
 def random_graphs(count: int, seed: int = 7) -> Iterator[GraphRecipe]:

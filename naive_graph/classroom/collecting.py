@@ -86,7 +86,10 @@ def _collected(
             tell(f"not taken: {student}, {lesson}: its place in submitted is a link, and no link is followed.")
             whole = False
             continue
-        files = {name: _bytes(archive, each) for name, each in some.items()}
+        files = {}
+        for name, each in some.items():
+            with archive.open(each.entry) as opened:
+                files[name] = opened.read(MOST_BYTES + 1)
         if large := [name for name, data in files.items() if len(data) > MOST_BYTES]:
             tell(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
             whole = False
@@ -110,11 +113,6 @@ def _collected(
     write_whole(course.folder / IDS, ids_text(ids).encode(), LessonError)
     tell(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
     return whole
-
-
-def _bytes(archive: ZipFile, each: Submission) -> bytes:
-    with archive.open(each.entry) as opened:
-        return opened.read(MOST_BYTES + 1)
 
 
 # --- what is in the ZIP ---------------------------------------------------------

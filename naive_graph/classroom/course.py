@@ -55,17 +55,16 @@ class Lesson(NamedTuple):
 
     def exercises(self, seed: str) -> list[str]:
         """The exercises that are set to somebody with this seed."""
-        chosen = [group[_drawn(f"{seed} {' '.join(group)}", len(group))] for group in self.variants]
+        chosen = []
+        for group in self.variants:
+            drawn = sha256(f"{seed} {' '.join(group)}".encode(errors="surrogateescape")).hexdigest()
+            chosen.append(group[int(drawn, 16) % len(group)])
         others = {name for group in self.variants for name in group}.difference(chosen)
         return [name for name in self.points if not name.startswith(PREDICT) and name not in others]
 
     @property
     def predictions(self) -> list[str]:
         return [name for name in self.points if name.startswith(PREDICT)]
-
-
-def _drawn(seed: str, count: int) -> int:
-    return int(sha256(seed.encode(errors="surrogateescape")).hexdigest(), 16) % count
 
 
 class Course(NamedTuple):

@@ -15,18 +15,18 @@ import ast
 import math
 import sys
 import tomllib
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from inspect import getsource, isclass, signature
 from itertools import combinations
 from pathlib import Path
 from textwrap import dedent
+from types import CodeType
 from typing import Any, NamedTuple
 
 from .cases import ExerciseCase, arguments_text, fresh_cases, plain_case
-from .run_answer import AnswerOutcome, plain
+from .run_answer import AnswerOutcome, imagine
 
 Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
 BLUNDERS = {
@@ -135,6 +135,8 @@ class Exercise:
     asking: str = ""  # what asks, as the text of a module, where that is in no file of ours
     text: str = ""  # of the solution, where it is not that of solve
     shared: Exercise | None = None  # with the first cases alone, which everybody is asked, where some are asked others
+    is_fresh: bool = False  # with `fresh` cases
+    places: list[int] | None = None  # of its cases, if it has some alone
 
     def __post_init__(self) -> None:
         for fact, told in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
@@ -180,11 +182,12 @@ class Exercise:
             made = self._make()
         known = {each.text for each in self.cases}
         others = [each for each in made if each.text not in known]
-        return replace(self, make_cases=lambda: others) if others else None
+        return replace(self, make_cases=lambda: others, is_fresh=True) if others else None
 
-    def alone(self, place: int) -> Exercise:
-        """The same with one case."""
-        return replace(self, make_cases=lambda: [self.cases[place]])
+    def at(self, places: list[int]) -> Exercise:
+        """The same with the cases at these places alone."""
+        chosen = [self.cases[place] for place in places]
+        return replace(self, make_cases=lambda: chosen, places=places)
 
     def _make(self) -> list[ExerciseCase]:
         return [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
@@ -208,7 +211,7 @@ class Exercise:
 
     @cached_property
     def wanted(self) -> list[AnswerOutcome]:
-        return [self.imagine(self.under(), case) for case in self.cases]
+        return [imagine(self, self.under(), case) for case in self.cases]
 
     def under(self, mistakes: Mistakes = ()) -> Any:
         """The answer of somebody who makes these mistakes."""
@@ -222,30 +225,20 @@ class Exercise:
         """The answer that a program is, with what the solution's file imports."""
         known = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
         scope = {"math": math, **known}
-        exec(compile(program, f"<{self.name}>", "exec"), scope)
+        exec(_compiled(program, f"<{self.name}>"), scope)
         return scope[self.name]
 
     def imagined(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
         """What that answer does in one case, and whether it is right there. Each is computed once."""
         kept = self._kept.setdefault(mistakes, {})
         if place not in kept:
-            given = self.imagine(self.under(mistakes), self.cases[place])
+            given = imagine(self, self.under(mistakes), self.cases[place])
             kept[place] = given, self.right(place, given)
         return kept[place]
 
     @cached_property
     def _kept(self) -> dict[Mistakes, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
-
-    def imagine(self, answer: Any, case: ExerciseCase) -> AnswerOutcome:
-        """What an answer of ours does in a case."""
-        question = case.ask(False)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a mistake of ours that overflows is nobody's concern
-                return AnswerOutcome("gave", plain(self.call(answer, question.arguments), question.nodes))
-        except Exception as error:
-            return AnswerOutcome("raised", error=type(error).__name__)
 
     def mistakes(self, count: int) -> Iterable[Mistakes]:
         """Every way to make so many mistakes at once, in places of the solution that do not touch."""
@@ -277,6 +270,12 @@ class Exercise:
             return same(one.value, other.value)
         complaints = [self.complaint(self.cases[place], each.value) for each in (one, other)]
         return complaints[0] == complaints[1] and _held(one.value) == _held(other.value)
+
+
+@lru_cache(10_000)
+def _compiled(program: str, file: str) -> CodeType:
+    """A program as code: each is asked many cases, and is run anew for each."""
+    return compile(program, file, "exec")
 
 
 def _held(value: Any) -> Any:

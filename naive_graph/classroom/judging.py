@@ -18,7 +18,7 @@ from .exercises import ALL_EXERCISES, EXERCISES
 from .language import told
 from .lessons import OLD_EXERCISES
 from .misconceptions import Mistake, diagnose, show
-from .near_misses import RELATIONS
+from .near_misses import RELATIONS, AskAgain, AskHere
 from .run_answer import AnswerOutcome, Asked, ask
 
 
@@ -95,23 +95,28 @@ def judge(name: str, answer: Any) -> Verdict:
         due, hint = "class" if exercise.is_class else "function", f'check("{exercise.name}", {exercise.name})'
         told = f"{exercise.name} is to be a {due}, not a {type(answer).__name__}. Give it without brackets: {hint}."
         raise LessonError(told)
-    return verdict(exercise, ask(exercise, answer), answer)
+    return verdict(exercise, ask(exercise, answer), AskHere(answer))
 
 
-def verdict(exercise: Exercise, asked: Asked, answer: Any = None) -> Verdict:
-    """What is said of what an answer did. answer: where its source is to be read as well."""
-    wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
+def verdict(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> Verdict:
+    """What is said of what an answer did. again: asks it more, to confirm a guess."""
+    wrong = wrong_places(exercise, asked)
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
     shared = [place for place in wrong if place < len((exercise.shared or exercise).cases)] or wrong
     does = sha256(repr([(place, _rounded(asked[place])) for place in shared]).encode()).hexdigest()[:8]
     named = named_by_a_lecturer(exercise.name, does)
-    mistakes = [Mistake(*named)] if named else diagnose(exercise, asked, answer)
+    mistakes = [Mistake(*named)] if named else diagnose(exercise, asked, again)
     explained = [each.case for each in mistakes if each.case is not None]
     shown = explained[0] if explained else wrong[0]
     message = _message(exercise, asked, wrong, shown, mistakes)
     share = (len(asked) - len(wrong)) / len(exercise.cases)
     return Verdict(False, message, mistakes, exercise.cases[shown], does, share)
+
+
+def wrong_places(exercise: Exercise, asked: Asked) -> list[int]:
+    """The cases in which an answer is wrong, the first time or the second."""
+    return [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
 
 
 def _rounded(told: Any) -> Any:

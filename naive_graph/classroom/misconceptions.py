@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, called
 from .exercise import Exercise, Mistakes, same
-from .near_misses import RAISED, SENTENCES, flat, relation, repair
-from .run_answer import AnswerOutcome, Asked, ask, plain
+from .near_misses import RAISED, SENTENCES, AskAgain, flat, relation, repair
+from .run_answer import AnswerOutcome, Asked, plain
 
 NEARLY_ALL = 0.985
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
@@ -26,19 +26,19 @@ class Mistake(NamedTuple):
     case: int | None = None
 
 
-def diagnose(exercise: Exercise, asked: Asked, answer: Any = None) -> list[Mistake]:
-    """The mistakes that explain a wrong answer; none if nothing does. answer: where its source is to be read."""
-    if answer is not None and _right_alone(exercise, asked, answer):
+def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> list[Mistake]:
+    """The mistakes that explain a wrong answer; none if nothing does. again: asks it more, to confirm a guess."""
+    if again is not None and _right_alone(exercise, asked, again):
         return [Mistake("keeps_state", f"{AFTER_OTHERS} {KEPT}")]
     fits: list[Mistake] = []
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
             if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
-                fits = _named(exercise, asked, answer)
+                fits = _named(exercise, asked, again)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
-    found = _named(exercise, asked, answer) or list(_breaks_off(exercise, asked))
-    if answer is not None and (not found or found[0].name in ("returns_nothing", "raises", "never_ends")):
-        kind, line = repair(exercise, asked, answer)
+    found = _named(exercise, asked, again) or list(_breaks_off(exercise, asked))
+    if again is not None and (not found or found[0].name in ("returns_nothing", "raises", "never_ends")):
+        kind, line = repair(exercise, asked, again)
         found = [Mistake(kind, SENTENCES[kind].format(line))] if kind else found
     if not found and (told := relation(exercise, asked))[0]:
         found = [Mistake(*told)]
@@ -46,15 +46,15 @@ def diagnose(exercise: Exercise, asked: Asked, answer: Any = None) -> list[Mista
     return [*found, Mistake("changes_argument", CHANGES)] if changes else found
 
 
-def _named(exercise: Exercise, asked: Asked, answer: Any) -> list[Mistake]:
+def _named(exercise: Exercise, asked: Asked, again: AskAgain | None) -> list[Mistake]:
     """The misconceptions that fit, each with a case that they explain; none if a case refutes them, asked or fresh."""
     keys = fitting(exercise, asked)
     if not keys or _is_refuted(exercise, asked, keys):
         return []
-    if answer is not None and exercise.fresh is not None:
-        tried = ask(exercise.fresh, answer)
-        if _is_refuted(exercise.fresh, tried, keys) or not _fit(exercise.fresh, tried, keys):
-            return []
+    if again is not None and exercise.fresh is not None:
+        for tried in again.ask([exercise.fresh]):
+            if not tried or _is_refuted(exercise.fresh, tried, keys) or not _fit(exercise.fresh, tried, keys):
+                return []
     for i, (first, _) in enumerate(asked):
         is_wrong = not exercise.right(i, first._replace(changed=False))
         if is_wrong and exercise.agree(i, first, exercise.imagined(i, keys)[0]):
@@ -83,7 +83,7 @@ def _fit(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
     return both_right or _agreement(exercise, gave, wrong, keys) > ENOUGH
 
 
-def _right_alone(exercise: Exercise, asked: Asked, answer: Any) -> bool:
+def _right_alone(exercise: Exercise, asked: Asked, again: AskAgain) -> bool:
     """Whether the answer is right in the first cases where it was wrong, if it is asked nothing else before.
 
     Each is asked twice: who goes through a set may be right once by chance.
@@ -91,12 +91,8 @@ def _right_alone(exercise: Exercise, asked: Asked, answer: Any) -> bool:
     wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
     if not wrong or wrong[0] == 0 or any(asked[i][0].kind != "gave" for i in wrong):
         return False
-    for place in wrong[:5] * 2:
-        case = exercise.alone(place)
-        [(first, _)] = ask(case, answer)
-        if not case.right(0, first):
-            return False
-    return True
+    alone = [exercise.at([place]) for place in wrong[:5] * 2]
+    return all(asked and each.right(0, asked[0][0]) for each, asked in zip(alone, again.ask(alone)))
 
 
 # --- mistakes of one exercise ---------------------------------------------------
@@ -109,7 +105,7 @@ def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
     shares = {(): 0.0} | {each: _agreement(exercise, gave, wrong, each) for each in exercise.mistakes(1)}
     one = max(shares, key=shares.__getitem__)
     if shares[one] < 1.0 and any(first.kind != "raised" for first, fails in zip(gave, wrong) if fails):
-        two = {each: _agreement(exercise, gave, wrong, each) for each in exercise.mistakes(2)}
+        two = {each: _agreement(exercise, gave, wrong, each, ALL_BUT_FEW) for each in exercise.mistakes(2)}
         most = max(two.values(), default=0.0)
         if most > max(shares[one], ALL_BUT_FEW):
             if sure := _sure(exercise, gave, wrong, [each for each, share in two.items() if share == most]):
@@ -133,11 +129,13 @@ def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pair
     return pairs[0] if len(names) == 1 and shown else ()
 
 
-def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], mistakes: Mistakes) -> float:
-    """In which share of the cases where one of the two is wrong they agree."""
+def _agreement(
+    exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], mistakes: Mistakes, least: float = ENOUGH
+) -> float:
+    """In which share of the cases where one of the two is wrong they agree; 0 where that is below the least."""
     agree = differ = neither = 0
-    for i, one in enumerate(gave):
-        other, other_right = exercise.imagined(i, mistakes)
+    for i in sorted(range(len(gave)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
+        one, (other, other_right) = gave[i], exercise.imagined(i, mistakes)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue
@@ -149,7 +147,7 @@ def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool],
             neither += FEW
         else:
             differ += 1
-            if differ > 12 and differ > agree:
+            if differ > (1.0 - least) * len(gave):
                 return 0.0
     return agree / (agree + differ) if agree > neither else 0.0
 

@@ -1,12 +1,24 @@
-"""Every program that differs from a given one in one operator, constant, comparison, branch or line."""
+"""Small changes of a program: mutants, which try the cases of an exercise, and slips, as learners make them.
+
+A slip is tried on a learner's own source: with which one change does it do what is right? It is tried where
+answers run, in a process of its own or behind walls, and what is right is not known here.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
+import inspect
+import json
+import textwrap
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from time import process_time
+from typing import Any, NamedTuple
+
+from .run_answer import AnswerWatch, AskedExercise, Stopped, Tell, imagine
 
 OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.FloorDiv),
@@ -14,6 +26,9 @@ OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE, ast.NotEq),
     ast.Gt: (ast.GtE, ast.LtE), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.And: (ast.Or,), ast.Or: (ast.And,),
 }  # fmt: skip
+TWINS = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
+LINES = 20_000  # that a changed answer may run in one case
+LONGEST = 4.0  # seconds of processor time, in which changes are tried
 
 
 def changes(node: Any) -> Iterator[Callable[[Any], Any]]:
@@ -61,3 +76,200 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
             changed = ast.unparse(ast.fix_missing_locations(mutant))
             new = (line.strip() for line in changed.splitlines() if line.strip() not in lines)
             yield next(new, "") or "pass", changed
+
+
+# --- slips ----------------------------------------------------------------------
+
+
+def tell_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) -> None:
+    """Make one small change of an answer after the other, and tell its kind, its line, and what it does in each case.
+
+    only: the numbers of the changes; empty for all of them. Nothing is told of an answer whose source is not there.
+    """
+    try:
+        text = textwrap.dedent(inspect.getsource(answer))
+        tree = ast.parse(text)
+        written: Any = tree.body[0]
+        written.decorator_list.clear()
+        name, made = answer.__name__, answer.__init__ if inspect.isclass(answer) else answer
+        first = inspect.getsourcelines(answer)[1] if inspect.isclass(answer) else made.__code__.co_firstlineno
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):
+        return  # its source is not there, or is a part of a line
+    if getattr(answer, "__closure__", None) or getattr(written, "name", "") != name:
+        return
+    until = process_time() + LONGEST
+    for number, slip in enumerate(slips(tree)):
+        if process_time() > until:
+            return
+        if only and number not in only:
+            continue
+        scope = dict(getattr(made, "__globals__", {}))
+        with suppress(Stopped, Exception), AnswerWatch(1, LINES, refuses=False) as watch:
+            exec(slip.code(tree), scope)
+            outcomes = []
+            for case in task.cases:
+                watch.left = LINES
+                outcomes.append(imagine(task, scope[name], case))
+            line = f"line {first + slip.line - 1}: {text.splitlines()[slip.line - 1].strip()}"
+            tell(json.dumps([number, slip.kind, line, [json.dumps(each) for each in outcomes]]))
+
+
+class Slip(NamedTuple):
+    """A change of a program: its kind, the line, and what stands in a field of a node of the tree instead."""
+
+    kind: str
+    line: int
+    parent: ast.AST
+    field: str
+    new: Any
+
+    def code(self, tree: ast.Module) -> Any:
+        """The changed program; the tree stays as it is. None if it is none."""
+        before = getattr(self.parent, self.field)
+        setattr(self.parent, self.field, self.new)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what a change makes of a program
+                return compile(ast.fix_missing_locations(tree), "<a change>", "exec")
+        except (SyntaxError, ValueError, TypeError):
+            return None
+        finally:
+            setattr(self.parent, self.field, before)
+
+
+def slips(tree: ast.Module) -> list[Slip]:
+    """Every small change of a program that a learner may have made the other way round."""
+    found: list[Slip] = []
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    names |= {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            whole = value if isinstance(value, list) else [value]
+            for place, node in enumerate(whole):
+                if isinstance(node, ast.AST):
+                    line = getattr(node, "lineno", getattr(parent, "lineno", 1))
+                    for kind, span, new in _slips(node, whole[place + 1 :], sorted(names), field in ("test", "ifs")):
+                        changed = [*whole[:place], *new, *whole[place + span :]]
+                        found.append(
+                            Slip(kind, line, parent, field, changed if isinstance(value, list) else changed[0])
+                        )
+    return found
+
+
+def _slips(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
+    """The slips at a node: a kind, and what stands in the place of how many nodes. rest: what stands behind it."""
+    if asks:
+        tests = ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
+        yield from (("condition", 1, [test]) for test in tests)
+    if isinstance(node, ast.expr):
+        yield from ((kind, 1, [new]) for kind, new in _in_an_expression(node, names))
+    elif isinstance(node, ast.stmt):
+        yield from _in_a_statement(node, rest)
+
+
+def _in_a_statement(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return)) and not is_text:
+        yield "line_too_much", 1, [ast.Pass()]
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+        yield "replaces", 1, [ast.AugAssign(node.targets[0], ast.Add(), node.value)]  # type: ignore[arg-type]
+        yield "begins_otherwise", 1, [ast.Assign(node.targets, ast.Constant(0))]
+    if isinstance(node, ast.AugAssign):
+        stored: Any = node.target
+        yield "adds_up", 1, [ast.Assign([stored], node.value)]
+        yield from (("other_operation", 1, [ast.AugAssign(stored, op(), node.value)]) for op in _others(node.op))
+    if isinstance(node, (ast.For, ast.While)):
+        yield from _at_a_loop(node, rest)
+    if isinstance(node, ast.If):
+        yield "condition", 1, [*node.body]
+
+
+def _at_a_loop(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
+    again = {each: getattr(node, each) for each in node._fields}
+    for behind in rest[:1]:
+        if not isinstance(behind, ast.Return):
+            yield "behind_the_loop", 2, [type(node)(**{**again, "body": [*node.body, behind]})]
+    *before, last = node.body
+    if before:
+        kind = "returns_in_loop" if isinstance(last, ast.Return) else "inside_the_loop"
+        yield kind, 1, [type(node)(**{**again, "body": before}), last]
+        if isinstance(node.body[0], ast.Assign):
+            yield "begins_anew", 1, [node.body[0], type(node)(**{**again, "body": node.body[1:]})]
+    if isinstance(node, ast.For):
+        for kind, function in (("other_order", "reversed"), ("each_once", "dict.fromkeys")):
+            taken = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
+            walked: Any = ast.Call(ast.parse(function, mode="eval").body, [taken], [])
+            yield kind, 1, [ast.For(node.target, walked, node.body, node.orelse)]
+
+
+def _others(operator: ast.AST) -> tuple[Any, ...]:
+    return OTHERS.get(type(operator), ())
+
+
+def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
+    """The slips in an expression: a kind, and what stands there instead."""
+    match node:
+        case ast.BinOp(left, op, right):
+            yield from (("other_operation", ast.BinOp(left, other(), right)) for other in _others(op))
+            yield "exchanged", ast.BinOp(right, op, left)
+            yield from (("part_too_much", part) for part in (left, right))
+            yield "sign", ast.UnaryOp(ast.USub(), node)
+            if isinstance(left, ast.BinOp):
+                yield "brackets", ast.BinOp(left.left, left.op, ast.BinOp(left.right, op, right))
+            if isinstance(right, ast.BinOp):
+                yield "brackets", ast.BinOp(ast.BinOp(left, op, right.left), right.op, right.right)
+        case ast.UnaryOp(_, operand):
+            yield "sign" if isinstance(node.op, ast.USub) else "condition", operand
+        case ast.BoolOp(op, values):
+            yield from (("condition", each) for each in values)
+            yield "condition", ast.BoolOp(ast.And() if isinstance(op, ast.Or) else ast.Or(), values)
+        case ast.Compare(left, [op, *_], [right]):
+            yield from (("other_comparison", ast.Compare(left, [o()], [right])) for o in _others(op))
+        case ast.IfExp(_, body, orelse):
+            yield from (("condition", each) for each in (body, orelse))
+        case ast.Constant(int() | float() as value) if not isinstance(value, bool):
+            yield from (("other_number", ast.Constant(other)) for other in {value + 1, value - 1, value * 2, 0, 1})
+        case ast.Call(function, arguments):
+            yield from (("call_too_much", each) for each in arguments[:1])
+            if ast.unparse(function) in ("len", "range"):
+                yield from (("other_number", each) for each in _other_ends(node))
+        case ast.Subscript(ast.Subscript(whole, first), second):
+            yield "indices_exchanged", ast.Subscript(ast.Subscript(whole, second, ast.Load()), first, node.ctx)
+        case ast.Subscript(value, ast.Slice(lower)) if isinstance(node.ctx, ast.Load):
+            first = lower or ast.Constant(0)
+            ends = ast.Slice(first, ast.BinOp(first, ast.Add(), ast.Constant(1))), ast.Slice(ast.Constant(2), None)
+            cut = (ast.Subscript(value, end, ast.Load()) for end in ends)
+            yield from (("part_of_a_list", each) for each in (value, *cut))
+        case ast.List(parts) | ast.Tuple(parts) if isinstance(node.ctx, ast.Load):
+            fewer = ([*parts[:i], *parts[i + 1 :]] for i in range(len(parts)))
+            yield from (("part_too_much", type(node)(each, node.ctx)) for each in fewer)
+        case ast.Name(name, ast.Load()) if name in names:
+            yield from (("other_name", ast.Name(other, ast.Load())) for other in names if other != name)
+    yield from _twins(node)
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        yield from (("other_number", ast.Subscript(node.value, each, node.ctx)) for each in _beside(node.slice))
+
+
+def _twins(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match node:
+        case ast.Name(name, context) if name in TWINS:
+            yield "other_function", ast.Name(TWINS[name], context)
+        case ast.Attribute(value, name, context) if name in TWINS:
+            kind = "other_side" if name in ("last", "next") else "other_function"
+            yield kind, ast.Attribute(value, TWINS[name], context)
+
+
+def _beside(number: ast.expr) -> list[ast.expr]:
+    """One more, and one less."""
+    return [ast.BinOp(number, step(), ast.Constant(1)) for step in (ast.Add, ast.Sub)]
+
+
+def _other_ends(call: ast.Call) -> Iterator[ast.expr]:
+    """range and len that are one more, or one less, or begin at 1."""
+    *before, last = call.args
+    if ast.unparse(call.func) == "len":
+        yield from _beside(call)
+    else:
+        yield from (ast.Call(call.func, [*before, each], []) for each in _beside(last))
+        if not before:
+            yield ast.Call(call.func, [ast.Constant(1), last], [])

@@ -50,7 +50,7 @@ def _section(answer: dict[str, Any]) -> str:
     mistakes = ", ".join(escape(name) for name, _ in answer["mistakes"])
     return (
         f'<section class="{"right" if answer["passed"] else "wrong"}">'
-        f"<h3>{escape(title)}: {_of(answer['points'], answer['of'])}</h3>"
+        f"<h3>{escape(title)}: {answer['points']:g} / {answer['of']:g}</h3>"
         + (f"<p>{_say('mistakes:')} <b>{mistakes}</b></p>" if mistakes else "")
         + f"<pre>{_say(answer['message'])}</pre>{answer['picture']}</section>"
     )
@@ -65,10 +65,11 @@ def class_page(results: list[Result], not_graded: list[str]) -> str:
     if not_graded:
         body += [f"<h2>{_say('Handed in, and not graded')}</h2>", "<ul>"]
         body += [*(f"<li>{_say(each.removeprefix('not graded: '))}</li>" for each in not_graded), "</ul>"]
+    nameless = _misconceptions(results, lambda name: name.startswith(NAMELESS))
     misconceptions = _misconceptions(results, lambda name: name not in BREAKS and not name.startswith(NAMELESS))
     for title, part in (
         ("What is not understood, most frequent first", misconceptions),
-        ("Wrong answers without a name, by what they do", f"<p>{_say(HOW)}</p>" + _nameless(results)),
+        ("Wrong answers without a name, by what they do", f"<p>{_say(HOW)}</p>" + nameless),
         ("What breaks off, or does not run", _misconceptions(results, BREAKS.__contains__)),
         ("Answers that are alike beyond their names", _alike(results)),
         ("The marks", _marks(results)),
@@ -77,10 +78,6 @@ def class_page(results: list[Result], not_graded: list[str]) -> str:
     ):
         body += [f"<h2>{_say(title)}</h2>", part]
     return _page(told("The class"), body)
-
-
-def _nameless(results: list[Result]) -> str:
-    return _misconceptions(results, lambda name: name.startswith(NAMELESS))
 
 
 Mistaken = dict[tuple[str, str, str], list[tuple[str, dict[str, Any], str]]]  # who, what they gave, and a sentence
@@ -212,10 +209,6 @@ def _points(results: list[Result]) -> str:
     marked = [each for each in results if each.has_mark]
     most = sum(answer["of"] for result in marked for answer in result.answers)
     return _say(f"{sum(each.points for each in marked):g} of {most:g} points")
-
-
-def _of(points: float, most: float) -> str:
-    return f"{points:g} / {most:g}"
 
 
 def _link(student: str) -> str:

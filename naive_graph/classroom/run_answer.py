@@ -15,9 +15,12 @@ import dis
 import io
 import json
 import linecache
+import math
 import os
 import random
+import signal
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +29,7 @@ from functools import lru_cache
 from itertools import groupby, islice
 from numbers import Real
 from pathlib import Path
+from select import select
 from time import process_time
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -38,7 +42,8 @@ LINES, SECONDS = 100_000, 5.0  # of the answer, and of processor time, in one ca
 PATIENCE, SOON = 20.0, 2.0  # seconds without a sign of life from the child: before it is killed, before it is told
 MOST_ENDLESS = 3  # calls that do not end, before the rest is not asked
 ANEW = 12  # cases that are made anew for the second time; in the others the same nodes are given again
-MOST = 20_000  # entries that are read from what an answer gives
+MOST, DEEPEST = 20_000, 40  # entries that are read from what an answer gives, and lists inside lists
+MOST_BYTES = 1 << 24  # that are read of one answer
 
 HOUSE = os.path.join(str(Path(__file__).parents[1]), "")
 LIBRARY = (HOUSE, os.path.join(os.path.dirname(os.__file__), ""), "<frozen")
@@ -172,6 +177,17 @@ def outcomes(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -
             yield _outcome(task, answer, question)
 
 
+def imagine(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
+    """What an answer of ours, or a changed one, does in a case: over twins of nodes, which are quick, and unwatched."""
+    question = case.ask(False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a mistake of ours that overflows is nobody's concern
+            return AnswerOutcome("gave", plain(task.call(answer, question.arguments), question.nodes))
+    except Exception as error:
+        return AnswerOutcome("raised", error=type(error).__name__)
+
+
 def _outcome(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
     before, printed, watch = _state(question), PrintSink(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
     given: dict[str, Any] = {"kind": "gave"}
@@ -226,7 +242,9 @@ def plain(thing: Any, nodes: list[Any]) -> Any:
     """A thing as JSON can hold it. Nodes become their places, other containers than lists say their kind."""
     places = {id(node): place for place, node in enumerate(nodes)}
 
-    def told(thing: Any) -> Any:
+    def told(thing: Any, depth: int = 0) -> Any:
+        if depth > DEEPEST:
+            raise ValueError(f"what it gives has lists in lists, more than {DEEPEST} deep")
         if type(thing) is float or thing is None or isinstance(thing, bool):
             return thing
         if id(thing) in places:
@@ -236,20 +254,21 @@ def plain(thing: Any, nodes: list[Any]) -> Any:
         if isinstance(thing, str):
             return {"text": thing[:200]}
         if isinstance(thing, (list, tuple)):
-            return [told(each) for each in islice(thing, MOST)]
+            return [told(each, depth + 1) for each in islice(thing, MOST)]
         if isinstance(thing, Mapping):
-            return {"pairs": [[told(key), told(value)] for key, value in islice(thing.items(), MOST)]}
+            pairs = islice(thing.items(), MOST)
+            return {"pairs": [[told(key, depth + 1), told(value, depth + 1)] for key, value in pairs]}
         if getattr(thing, "shape", None) == () and hasattr(thing, "item"):
-            return told(thing.item())
+            return told(thing.item(), depth + 1)
         kind = type(thing).__name__
         if kind == "ndarray":  # the numbers count, not what holds them
-            return told(thing.tolist())
+            return told(thing.tolist(), depth)
         if isinstance(thing, complex):
             return {"kind": "complex", "of": [float(thing.real), float(thing.imag)]}
         if hasattr(thing, "tolist"):
-            return {"kind": kind, "of": told(thing.tolist())}
+            return {"kind": kind, "of": told(thing.tolist(), depth + 1)}
         if isinstance(thing, Iterable) and not isinstance(thing, type):
-            return {"kind": kind, "of": [told(each) for each in islice(thing, MOST)]}
+            return {"kind": kind, "of": [told(each, depth + 1) for each in islice(thing, MOST)]}
         return {"kind": kind}
 
     return told(thing)
@@ -265,33 +284,36 @@ def _number(thing: Any) -> float:
 # --- all cases ------------------------------------------------------------------
 
 Asked = list[tuple[AnswerOutcome, AnswerOutcome | None]]  # for each case what was given, and what the second time
+Tell = Callable[[str], Any]
+KINDS = {"gave", "raised", "endless", "refused", "crashed"}
+END = "end"  # the last line of an answer that was asked all that was to be asked
 
 
 def ask(task: AskedExercise, answer: Any) -> Asked:
     """What the answer does in each case; fewer cases if it does not end in several."""
     numbers = schedule(task)
-    stream = _from_a_child(task, answer, numbers) if sys.platform == "linux" else in_turn(task, answer, numbers)
-    return paired(numbers, stream)
 
+    def say_why(lines: int) -> None:
+        if is_watched() and lines < len(numbers):
+            print(
+                f"Your answer still runs in the case\n    {task.cases[numbers[lines]].text}\nIt is stopped after "
+                f"{PATIENCE:.0f} s at most. Ctrl-C, in a notebook the stop button, ends it now.", file=sys.stderr,
+                flush=True,
+            )  # fmt: skip
 
-def paired(numbers: list[int], outcomes: Iterator[AnswerOutcome]) -> Asked:
-    """The outcomes by their cases. Where one is missing, the answer did not get so far."""
-    asked: list[list[AnswerOutcome]] = []
-    for number in numbers:
-        given = next(outcomes, None)
-        if given is None and any(each.kind == "endless" for pair in asked for each in pair):
-            break  # enough was seen
-        if number == len(asked):
-            asked.append([])
-        asked[number].append(given or AnswerOutcome("crashed"))
-        if asked[number][-1].kind == "crashed":
-            break
-    return [(first, again[0] if again else None) for first, *again in asked]
+    return paired(task, *tell_apart(lambda tell: tell_outcomes(task, answer, tell), say_why))
 
 
 def schedule(task: AskedExercise) -> list[int]:
     """The cases in the order of asking. Each is asked twice, to see what an answer remembers."""
     return [number for number in range(len(task.cases)) for _ in range(2)]
+
+
+def tell_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
+    """Tell the outcomes, a line for each."""
+    for outcome in in_turn(task, answer, schedule(task)):
+        tell(json.dumps(outcome))
+    tell(END)
 
 
 def in_turn(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[AnswerOutcome]:
@@ -310,63 +332,131 @@ def in_turn(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[An
         random.setstate(luck)
 
 
-def _from_a_child(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[AnswerOutcome]:
-    """As `in_turn`, in a process of its own that is killed when it falls silent, or when we are interrupted."""
-    import signal
-    from select import select
+def paired(task: AskedExercise, text: str, ending: str) -> Asked:
+    """The outcomes in a text by their cases. ending: what the answer did where a line is missing.
 
+    Raises ValueError, TypeError or LookupError for lines that `tell_outcomes` does not tell.
+    """
+    numbers = schedule(task)
+    *lines, _ = text.split("\n", len(numbers) + 1)  # the last line may have broken off
+    asked: list[list[AnswerOutcome]] = []
+    for number, line in zip(numbers, [*lines, *[""] * len(numbers)]):
+        if line == END and any(each.kind == "endless" for pair in asked for each in pair):
+            break  # enough was seen
+        is_missing = line in ("", END)
+        size = getattr(task.cases[number].recipe, "size", 0)
+        outcome = AnswerOutcome(ending) if is_missing else read_outcome(line, size)
+        if number == len(asked):
+            asked.append([])
+        asked[number].append(outcome)
+        if is_missing or outcome.kind == "crashed":
+            break
+    return [(first, again[0] if again else None) for first, *again in asked]
+
+
+def read_outcome(line: str, size: int) -> AnswerOutcome:
+    """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
+    kind, value, changed, printed, error, where, visits = json.loads(line)
+    if kind not in KINDS or type(error) is not str or type(where) is not str or type(visits) is not int:
+        raise ValueError
+    given = _read_value(value, size), changed is not False, printed is True, error[:300], where[:300], visits
+    return AnswerOutcome(kind, *given)
+
+
+def _read_value(thing: Any, size: int, depth: int = 0) -> Any:
+    """A value if it is one that `plain` could have told of a case with so many nodes."""
+    if depth > 4 * DEEPEST:
+        raise ValueError
+    if thing is None or isinstance(thing, (bool, float)):
+        return thing
+    if isinstance(thing, list) and len(thing) <= MOST:
+        return [_read_value(each, size, depth + 1) for each in thing]
+    match thing:
+        case {"node": int(place)} if len(thing) == 1 and 0 <= place < size:
+            return {"node": int(place)}
+        case {"text": str(text)} if len(thing) == 1:
+            return {"text": text[:200]}
+        case {"pairs": list(pairs)} if len(thing) == 1 and all(
+            isinstance(each, list) and len(each) == 2 for each in pairs
+        ):
+            return {"pairs": _read_value(pairs, size, depth + 1)}
+        case {"kind": str(kind), "of": of} if len(thing) == 2:
+            return {"kind": kind[:100], "of": _read_value(of, size, depth + 1)}
+        case {"kind": str(kind)} if len(thing) == 1:
+            return {"kind": kind[:100]}
+    raise ValueError
+
+
+# --- a process of its own -------------------------------------------------------
+
+
+def tell_apart(run: Callable[[Tell], None], say_why: Callable[[int], None] | None = None) -> tuple[str, str]:
+    """As `in_a_process`, where a learner waits: nothing is limited but silence."""
+    return in_a_process(run, patience(), say_why=say_why) if sys.platform == "linux" else in_this_process(run)
+
+
+def in_this_process(run: Callable[[Tell], None]) -> tuple[str, str]:
+    """As `in_a_process`, where there is no other."""
+    lines: list[str] = []
+    run(lines.append)
+    return "\n".join([*lines, ""]), "crashed"
+
+
+def in_a_process(
+    run: Callable[[Tell], None], patience: float, seconds: float = math.inf,
+    settle: Callable[[int], int] = lambda file: file, say_why: Callable[[int], None] | None = None,
+) -> tuple[str, str]:  # fmt: skip
+    """The lines that `run` tells in a process of its own; and "endless", or "crashed", also if it told all.
+
+    patience: seconds without a line. seconds: of processor time; three times as much by the clock, which is
+    all the time there is for the first line. settle: is called there with the file to write to, and gives it.
+    say_why: is given the number of lines so far, once, where nothing is heard for a while.
+    """
     out, into = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # threads of ours that wait do not matter to the child
         child = os.fork()
     if not child:
-        _be_the_child(task, answer, numbers, into)
+        try:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nothing, stream)
+            into = settle(into)
+            run(lambda line: _send(into, f"{line}\n".encode()))
+        finally:
+            os._exit(0)
     os.close(into)
-    rest, told, left = b"", False, iter(numbers)
-    number = next(left)
     try:
-        while True:
-            silent = not select([out], [], [], SOON)[0]
-            if silent:
-                told = told or _tell(task.cases[number])
-                silent = not select([out], [], [], max(0.0, patience() - SOON))[0]
-            more = b"" if silent else os.read(out, 1 << 16)
-            *lines, rest = (rest + more).split(b"\n")
-            for line in lines:
-                if line == b"end":
-                    return
-                yield AnswerOutcome(*json.loads(line))
-                number = next(left, number)
-            if not more:
-                yield AnswerOutcome("endless" if silent else "crashed")
-                return
+        heard, silent = _heard(out, patience, 3 * seconds, say_why)
     finally:
         os.close(out)
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        _, status, used = os.wait4(child, 0)
+    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    # The limit counts in ticks, which are more than the time that was used where many share a processor.
+    late = ended == signal.SIGKILL and used.ru_utime + used.ru_stime > seconds / 2
+    return heard, "endless" if silent or late or ended == signal.SIGXCPU else "crashed"
 
 
-def _tell(case: ExerciseCase) -> bool:
-    """Say, where somebody waits, why nothing is said."""
-    if is_watched():
-        print(
-            f"Your answer still runs in the case\n    {case.text}\nIt is stopped after {PATIENCE:.0f} s at most. "
-            "Ctrl-C, in a notebook the stop button, ends it now.", file=sys.stderr, flush=True,
-        )  # fmt: skip
-    return True
+def _send(file: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(file, line) :]
 
 
-def _be_the_child(task: AskedExercise, answer: Any, numbers: list[int], into: int) -> None:
-    """Send every outcome home, and end without a word to anything that the parent has open."""
-    try:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
-        with open(into, "wb") as home:
-            for given in in_turn(task, answer, numbers):
-                home.write(json.dumps(given).encode() + b"\n")
-                home.flush()
-            home.write(b"end\n")
-    finally:
-        os._exit(0)
+def _heard(out: int, patience: float, longest: float, say_why: Callable[[int], None] | None) -> tuple[str, bool]:
+    """What is read from a file to its end, as far as it is read; and whether it fell silent."""
+    heard, until = bytearray(), time.monotonic() + longest
+    while len(heard) < MOST_BYTES:
+        left = until - time.monotonic()
+        left = min(patience, left) if heard or longest == math.inf else left
+        ready = select([out], [], [], max(0.0, min(SOON, left)))[0] if say_why else []
+        if say_why and not ready:
+            say_why(heard.count(b"\n"))
+            left, say_why = left - SOON, None
+        if not ready and (left <= 0 or not select([out], [], [], left)[0]):
+            return heard.decode(errors="replace"), True
+        if not (more := os.read(out, 1 << 16)):
+            break
+        heard += more
+    return heard.decode(errors="replace"), False

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from inspect import signature
 from itertools import chain
@@ -29,20 +30,20 @@ from typing import Any, NamedTuple
 from ..errors import LessonError
 from .answers import MOST_NAMES, Trouble
 from .exercise import Exercise
-from .judging import Verdict, exercise_named, verdict
+from .judging import Verdict, exercise_named, verdict, wrong_places
 from .misconceptions import Mistake
+from .near_misses import Change, read_changes
 from .program_slice import imported, needed, used
-from .run_answer import MOST, REFUSED_FILES, REFUSED_ROOMS, AnswerOutcome, Asked, paired, patience, schedule
+from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, paired, patience
 from .sandbox_child import ANSWER, ROOM, WORK
 
 HOUSE = Path(__file__).resolve().parents[1]
 EXERCISES = HOUSE / "classroom" / "exercises"
 TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
-KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 BROKEN = "ends_python"  # the mistake of an answer, or of walls: no verdict that is kept
-DEEPEST = 40  # lists inside lists
-CHECKER = ("notebook", "judging", "mistakes", "exercise", "solutions", "trees", "custom_exercises", "near")
+CONFIRMING = 10  # seconds of processor time, to ask an answer more than its cases
+CHECKER = ("notebook", "judging", "misconceptions", "exercise", "solutions", "trees", "custom_exercises", "near_misses")
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
 ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
@@ -182,9 +183,10 @@ def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, h
 
     hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
     """
-    together = [asked] if hasattr(os, "fork") else [[each] for each in asked]
-    told = [each for some in together for each in _started(cells, some, limits, hide)]
-    return [_judged(exercise, each, limits.seconds) for (exercise, _), each in zip(asked, told)]
+    return [
+        _judged(exercise, told, AskBehindWalls(cells, expression, limits, hide))
+        for (exercise, expression), told in zip(asked, _started(cells, asked, limits, hide))
+    ]
 
 
 def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
@@ -196,16 +198,58 @@ def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
         return grade(list(cells), asked, Limits(enclosed=False), [])[0]
 
 
-def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[list[Any]]:
+class AskBehindWalls(NamedTuple):
+    """Asks an answer more that was handed in, to confirm a guess. What goes wrong then is no answer."""
+
+    cells: list[str]
+    expression: str
+    limits: Limits
+    hide: list[str]
+
+    def ask(self, exercises: list[Exercise]) -> Iterator[Asked]:
+        for exercise, told in zip(exercises, self._told(exercises)):
+            asked = _attempt(exercise, *told)
+            yield asked if isinstance(asked, list) else []
+
+    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
+        ((attempt, _),) = self._told([exercise], only)
+        with suppress(ValueError, TypeError, LookupError, RecursionError):
+            return read_changes(exercise, attempt.partition("\n")[2])
+        return []
+
+    def _told(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
+        """What the first attempt tells, and how it ended."""
+        quick = self.limits._replace(seconds=min(CONFIRMING, self.limits.seconds))
+        try:
+            told = _started(self.cells, [(each, self.expression) for each in exercises], quick, self.hide, only)
+        except LessonError:
+            return [("", "crashed")] * len(exercises)
+        return [(_attempts(lines)[0], ending) for _, lines, ending in told]
+
+
+def _started(
+    cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str],
+    only: list[int] | None = None,
+) -> list[list[Any]]:  # fmt: skip
+    """What the sandbox tells of each: its cases, lines, and how they ended. only: see `mutation.tell_changes`."""
+    if asked[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
+        return [told for each in asked for told in _started(cells, [each], limits, hide, only)]
+    facts = [
+        {
+            "name": each.name, "number": each.number, "expression": expression, "fresh": each.is_fresh,
+            "parameters": list(signature(each.solve).parameters), "places": each.places, "only": only,
+        }
+        for each, expression in asked
+    ]  # fmt: skip
     task = {
-        "cells": cells, "asked": [(each.name, each.number, expression) for each, expression in asked],
-        "names": [list(signature(each.solve).parameters) for each, _ in asked],
+        "cells": cells,
+        "asked": facts,
         "questions": _asked_of(each for each, _ in asked),
         "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
         "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,
         **limits._asdict(),
-    }  # fmt: skip
+    }
     settings = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "LANG": "C.UTF-8"}
     settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), WORK)
     if not limits.enclosed:
@@ -227,89 +271,60 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     if told.returncode:
         why = (told.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
         raise LessonError(f"The sandbox does not work here: {why}. " + INSTEAD * limits.enclosed)
-    return list(json.loads(told.stdout))
+    results = list(json.loads(told.stdout))
+    for (exercise, _), (texts, *_) in zip(asked, results):
+        if texts != [case.text for case in exercise.cases]:
+            raise LessonError(
+                f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance."
+            )
+    return results
 
 
-def _judged(exercise: Exercise, told: list[Any], seconds: float) -> Verdict:
+def _attempts(lines: str) -> list[str]:
+    """What is told of each answer that a notebook names; of few, however many there are."""
+    return f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
+
+
+def _judged(exercise: Exercise, told: list[Any], again: AskBehindWalls) -> Verdict:
     """What is said of the lines that came home: whatever they are, this ends with a verdict, and soon.
 
-    A notebook names few answers, so few are judged, each only if none before it is right.
+    The first answer of the notebook that is right counts; if none is, the first one.
     """
-    texts, lines, end = told
-    if texts != [case.text for case in exercise.cases]:
-        raise LessonError(f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance.")
-    attempts = f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
-    until, verdicts = time.monotonic() + seconds, []
-    for attempt in attempts:
-        verdicts.append(_attempt(exercise, attempt, end))
-        if verdicts[-1].passed:
-            return verdicts[-1]
+    _, lines, ending = told
+    until, first = time.monotonic() + again.limits.seconds, None
+    for attempt in _attempts(lines):
+        asked = _attempt(exercise, attempt, ending)
+        first = asked if first is None else first
+        if isinstance(asked, list) and not wrong_places(exercise, asked):
+            return verdict(exercise, asked)
         if time.monotonic() > until:
             break
-    return verdicts[0]
+    if isinstance(first, list):
+        try:
+            return verdict(exercise, first, None if exercise.text else again)
+        except Exception:
+            first = _unreadable(exercise, "crashed")
+    assert first is not None
+    return Verdict(False, first.sentence, [Mistake(*first)])
 
 
-def _attempt(exercise: Exercise, lines: str, end: str) -> Verdict:
+def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | Trouble:
+    """What an answer does in each case, or why there is none."""
     first, _, rest = lines.partition("\n")
     try:
         trouble = json.loads(first)
         if trouble is not None:
             name, sentence = map(str, trouble)
-            return _refused(Trouble(name if name in TROUBLES else "does_not_run", sentence[:500]))
-        return verdict(exercise, _paired(exercise, rest, end))
-    except Exception:  # lines that nobody sends who means well
-        end = "endless" if end == "endless" else "crashed"
-        told = "does not end" if end == "endless" else "ends Python, or gives what cannot be read"
-        return _refused(
-            Trouble(BROKEN if end == "crashed" else "does_not_run", f"What was handed in for {exercise.name} {told}.")
-        )
+            return Trouble(name if name in TROUBLES else "does_not_run", sentence[:500])
+        asked = paired(exercise, rest, ending)
+        wrong_places(exercise, asked)  # which raises for what cannot be judged
+    except Exception:
+        return _unreadable(exercise, ending)
+    return asked
 
 
-def _refused(trouble: Trouble) -> Verdict:
-    return Verdict(False, trouble.sentence, [Mistake(*trouble)])
-
-
-def _paired(exercise: Exercise, lines: str, end: str) -> Asked:
-    numbers = schedule(exercise)
-
-    def outcomes() -> Iterator[AnswerOutcome]:
-        whole = lines.split("\n", len(numbers))[:-1]  # the last line may have broken off
-        for number, line in zip(numbers, whole):
-            yield _outcome(line, getattr(exercise.cases[number].recipe, "size", 0))
-        if len(whole) < len(numbers):
-            yield AnswerOutcome(end)
-
-    return paired(numbers, outcomes())
-
-
-def _outcome(line: str, size: int) -> AnswerOutcome:
-    """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
-    kind, value, changed, printed, error, where, visits = json.loads(line)
-    if kind not in KINDS or type(error) is not str or type(where) is not str or type(visits) is not int:
-        raise ValueError
-    given = _plain(value, size), changed is not False, printed is True, error[:300], where[:300], visits
-    return AnswerOutcome(kind, *given)
-
-
-def _plain(thing: Any, size: int, depth: int = 0) -> Any:
-    """A value if it is one that `run_answer.plain` could have told of a case with so many nodes."""
-    if depth > DEEPEST:
-        raise ValueError
-    if thing is None or isinstance(thing, (bool, float)):
-        return thing
-    if isinstance(thing, list) and len(thing) <= MOST:
-        return [_plain(each, size, depth + 1) for each in thing]
-    match thing:
-        case {"node": int(place)} if len(thing) == 1 and 0 <= place < size:
-            return {"node": int(place)}
-        case {"text": str(text)} if len(thing) == 1:
-            return {"text": text[:200]}
-        case {"pairs": list(pairs)} if len(thing) == 1 and all(
-            isinstance(each, list) and len(each) == 2 for each in pairs
-        ):
-            return {"pairs": _plain(pairs, size, depth + 1)}
-        case {"kind": str(kind), "of": of} if len(thing) == 2:
-            return {"kind": kind[:100], "of": _plain(of, size, depth + 1)}
-        case {"kind": str(kind)} if len(thing) == 1:
-            return {"kind": kind[:100]}
-    raise ValueError
+def _unreadable(exercise: Exercise, ending: str) -> Trouble:
+    """What is said of lines that nobody sends who means well."""
+    told = "does not end" if ending == "endless" else "ends Python, or gives what cannot be read"
+    name = "does_not_run" if ending == "endless" else BROKEN
+    return Trouble(name, f"What was handed in for {exercise.name} {told}.")

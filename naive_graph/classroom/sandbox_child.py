@@ -14,11 +14,9 @@ import importlib.abc
 import importlib.machinery
 import json
 import os
-import select
 import signal
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -26,7 +24,6 @@ from types import ModuleType
 from typing import Any
 
 ROOM = "naive_graph.classroom.exercises"
-MOST_BYTES = 1 << 24  # that are read of one answer
 ANSWER = "answer: "  # begins a line: here begins what may be the answer
 SHOWS = ("naive_graph.views", "naive_graph.cli")  # what computes nothing that an exercise asks for
 WORK = "/handed-in"  # a name that no package is installed under
@@ -67,9 +64,18 @@ def refuse_calls() -> None:
     _call("prctl", SECCOMP, FILTER, struct.pack("HP", len(steps) // 8, ctypes.addressof(kept)), 0, 0)
 
 
-def _give_up_rights(enclosed: bool, megabytes: int, seconds: int) -> None:
-    """Little memory and time, small files; enclosed, no other process and no right but to compute."""
+def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> int:
+    """Little memory and time, small files; enclosed, no other process and no right but to compute.
+
+    Of all files that are open this one stays, where it tells what the answer does, as 3.
+    """
     import resource
+
+    os.dup2(file, 3)
+    os.closerange(4, 1 << 12)
+    if sys.platform == "linux":
+        _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     limits = {"AS": megabytes << 20, "FSIZE": 1 << 24, "CORE": 0, "NOFILE": 64}
     if enclosed and os.geteuid() == 0:
@@ -82,6 +88,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))  # first a signal that says why, then a kill
     if enclosed:
         _call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
+    return 3
 
 
 # --- questions ------------------------------------------------------------------
@@ -162,89 +169,47 @@ def print_nodes_simply() -> None:
         setattr(nodes.Node, name, show)
 
 
-def questions(names: dict[str, list[str]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
+def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
-    from naive_graph.classroom import answers  # noqa: F401 - before the first process starts
-    from naive_graph.classroom.cases import ExerciseCase, arguments_text, plain_case
+    from naive_graph.classroom.cases import ExerciseCase, arguments_text, fresh_cases, plain_case
     from naive_graph.classroom.exercises import EXERCISES
 
     print_nodes_simply()
     found: dict[str, Any] = {each.name: each for each in EXERCISES}
-    for name, parameters in names.items():
-        made = list(found[name].make_cases())  # some are the arguments alone
-        cases = [each if hasattr(each, "ask") else plain_case(arguments_text(parameters, each), *each) for each in made]
-        found[name].cases = [ExerciseCase("", case.ask) for case in cases]
-        yield found[name], [case.text for case in cases]
+    for facts in asked:
+        question = found[facts["name"]]
+
+        def made(question: Any = question, names: list[str] = facts["parameters"]) -> list[Any]:
+            cases = list(question.make_cases())  # some are the arguments alone
+            return [each if hasattr(each, "ask") else plain_case(arguments_text(names, each), *each) for each in cases]
+
+        cases = made()
+        if facts["fresh"]:
+            known = {case.text for case in cases}
+            with fresh_cases():
+                cases = [case for case in made() if case.text not in known]
+        cases = cases if facts["places"] is None else [cases[place] for place in facts["places"]]
+        question.cases = [ExerciseCase("", case.ask) for case in cases]
+        yield question, [case.text for case in cases]
 
 
 # --- answers --------------------------------------------------------------------
 
 
-def answered(question: SandboxQuestion, known_as: list[str], expression: str, cells: list[str], tell: Tell) -> None:
+def answered(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
     """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
-    from naive_graph.classroom.answers import defined, expressions  # loaded before, by `questions`
-    from naive_graph.classroom.run_answer import in_turn, schedule
+    from naive_graph.classroom.answers import defined, expressions
+    from naive_graph.classroom.mutation import tell_changes
+    from naive_graph.classroom.run_answer import tell_outcomes
 
-    for each in expressions(cells, set(known_as), expression):
-        trouble, answer = defined(cells, set(known_as), each)
+    known_as = {facts["name"], facts["number"]}
+    for each in expressions(cells, known_as, facts["expression"]):
+        trouble, answer = defined(cells, known_as, each)
         tell(f"{ANSWER}{json.dumps(trouble)}")
-        if trouble is None:
-            for given in in_turn(question, answer, schedule(question)):
-                tell(json.dumps(given))
-
-
-def in_a_process(
-    enclosed: bool, megabytes: int, seconds: int, patience: float, run: Callable[[Tell], None]
-) -> list[str]:
-    """What is told in a process of its own, and how it ended: "crashed", also if all was told, or "endless"."""
-    out, into = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            for place, file in enumerate((nothing, nothing, nothing, into)):
-                os.dup2(file, place)
-            os.closerange(4, 1 << 12)
-            if sys.platform == "linux":
-                _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            _give_up_rights(enclosed, megabytes, seconds)
-            run(lambda line: _send(line.encode() + b"\n"))
-        finally:
-            os._exit(0)
-    os.close(into)
-    heard = _heard(out, 3 * seconds, patience)
-    os.close(out)
-    os.kill(child, signal.SIGKILL)
-    _, status, used = os.wait4(child, 0)
-    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    # The limit counts in ticks, which are more than the time that was used where many share a processor.
-    late = ended == signal.SIGKILL and used.ru_utime + used.ru_stime > seconds / 2
-    return [heard[0], "endless"] if late or ended == signal.SIGXCPU else heard
-
-
-def _send(line: bytes) -> None:
-    while line:
-        line = line[os.write(3, line) :]
-
-
-def _heard(out: int, seconds: float, patience: float) -> list[str]:
-    heard, until = bytearray(), time.monotonic() + seconds
-    while len(heard) < MOST_BYTES:
-        left = min(patience if heard else until, until - time.monotonic())  # the cells have all the time there is
-        if left <= 0 or not select.select([out], [], [], left)[0]:
-            return [heard.decode(errors="replace"), "endless"]
-        if not (more := os.read(out, 1 << 16)):
-            break
-        heard += more
-    return [heard.decode(errors="replace"), "crashed"]
-
-
-def here(run: Callable[[Tell], None]) -> list[str]:
-    """As `in_a_process`, where there is no fork."""
-    lines: list[str] = []
-    run(lines.append)
-    return ["\n".join([*lines, ""]), "crashed"]
+        if trouble is None and facts["only"] is None:
+            tell_outcomes(question, answer, tell)
+        elif trouble is None:
+            tell_changes(question, answer, facts["only"], tell)
 
 
 def main() -> None:
@@ -259,12 +224,16 @@ def main() -> None:
     sys.meta_path.insert(0, Questions(task["questions"], task["absent"]))
     if task["enclosed"]:
         refuse_calls()
-    limits = task["enclosed"], task["megabytes"], task["seconds"], task["patience"]
+    from naive_graph.classroom import answers, mutation  # noqa: F401 - before the first process starts
+    from naive_graph.classroom.run_answer import in_a_process, in_this_process
+
     told: list[Any] = []
-    for question, texts in questions({asked[0]: names for asked, names in zip(task["asked"], task["names"])}):
-        name, number, expression = task["asked"][len(told)]
-        run = partial(answered, question, [name, number], expression, task["cells"])
-        told.append([texts, *(in_a_process(*limits, run) if hasattr(os, "fork") else here(run))])
+    settle = partial(_give_up_rights, task["enclosed"], task["megabytes"], task["seconds"])
+    for facts, (question, texts) in zip(task["asked"], questions(task["asked"])):
+        run = partial(answered, question, facts, task["cells"])
+        apart = hasattr(os, "fork")
+        lines = in_a_process(run, task["patience"], task["seconds"], settle) if apart else in_this_process(run)
+        told.append([texts, *lines])
     with open(home, "w", encoding="utf-8") as parent:
         json.dump(told, parent)
 

@@ -1,7 +1,5 @@
 """Small sentences about a soup, and whether the speaker likes it.
 
-    python -m naive_graph.classroom.sentences     writes sentences.txt beside this file
-
 A sentence is a tree. Its ends are words; its inner nodes are "not", "and", "or"
 and "but", written first: `("not", ("and", "good", "bad"))` is "not (good and bad)".
 """
@@ -11,10 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.files import write_whole
 from ..errors import ExpressionError
 
 LIKED = ("good", "fine", "warm", "fresh", "rich")
@@ -27,7 +23,6 @@ MEANING: dict[str, Callable[..., bool]] = {
     "but": lambda left, right: right,  # what comes after "but" is what the speaker means
 }
 JOINTS = tuple(MEANING)
-FILE = Path(__file__).with_name("sentences.txt")
 SEED, COUNT, LONGEST = 7, 500, 6
 
 Tree = Any  # a word, or a joint and its one or two trees
@@ -168,21 +163,11 @@ def draw_sentences(seed: int = SEED, count: int = COUNT, longest: int = LONGEST)
     return list(found.values())
 
 
-def listed(sentences: list[Sentence]) -> str:
-    """The text of a data file: a line for each sentence, its label first."""
-    return "".join(f"{sentence.label:.0f} {sentence.text}\n" for sentence in sentences)
-
-
 def load(held_out: int = 100) -> tuple[list[Sentence], list[Sentence]]:
-    """The sentences of sentences.txt to learn from, and the last ones, to be tested on."""
-    lines = FILE.read_text(encoding="utf-8").splitlines()
-    sentences = [Sentence(read(text), float(label)) for label, _, text in (line.partition(" ") for line in lines)]
+    """The sentences to learn from, and the last ones, to be tested on."""
+    sentences = draw_sentences()
     return sentences[:-held_out], sentences[-held_out:]
 
 
 def _one_of(choices: tuple[str, ...], chance: random.Random) -> str:
     return choices[int(chance.random() * len(choices))]
-
-
-if __name__ == "__main__":
-    write_whole(FILE, listed(draw_sentences()).encode(), ExpressionError)

@@ -13,8 +13,9 @@ from random import Random
 
 import pytest
 
-from naive_graph.classroom import judge
+from naive_graph.classroom import judge, sandbox
 from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.near_misses import RAISED, SENTENCES
 
 pytestmark = pytest.mark.usefixtures("data_apart")
@@ -84,6 +85,15 @@ def test_no_name_in_the_list_is_false(judged):
     found = [(what, each.name, names) for what, names, verdict in judged for each in verdict.mistakes]
     found = [each for each in found if each[1] not in seen | set(SENTENCES)]
     assert [(what, name) for what, name, names in found if name not in names] == []
+
+
+@pytest.mark.parametrize("step", [97, pytest.param(9, marks=pytest.mark.slow)], ids=["some", "every ninth"])
+def test_grading_says_what_a_check_says(step):
+    flat = [(name, text) for name, _, wrongs in LIST for _, _, text in wrongs]
+    for name, text in flat[::step]:
+        asked = [(exercise_named(name), name)]
+        (verdict,) = sandbox.grade([text], asked, sandbox.Limits(enclosed=False), [])
+        assert verdict.message == told(name, text).message
 
 
 # Read by hand: what is true of two edits besides what is true of each.

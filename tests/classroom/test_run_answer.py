@@ -164,6 +164,16 @@ def test_a_result_that_says_it_is_equal_to_everything_is_wrong():
 
 
 @pytest.mark.usefixtures("anywhere")
+def test_a_list_that_holds_itself_is_no_value_and_is_told_at_once():
+    def answer(f, x, h=1e-5):
+        rows = []
+        rows += [rows, rows]
+        return rows
+
+    assert "more than 40 deep" in judge("slope", answer).message
+
+
+@pytest.mark.usefixtures("anywhere")
 def test_limits_luck_and_output_come_back(capfd):
     def noisy(f, x, h=1e-5):
         print("hello")

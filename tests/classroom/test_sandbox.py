@@ -5,11 +5,12 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from handing_in import RIGHT, WRONG, no_walls, walled  # noqa: F401
 
-from naive_graph.classroom import sandbox, sandbox_child, system_calls
+from naive_graph.classroom import run_answer, sandbox, sandbox_child, system_calls
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.sandbox import Limits
@@ -21,6 +22,12 @@ CHECK = 'check("slope", slope)'
 QUICK = Limits(seconds=5, megabytes=512)
 OPEN = QUICK._replace(enclosed=False)
 HOUSE = str(sandbox.HOUSE)
+
+
+@pytest.fixture(autouse=True)
+def no_guesses(monkeypatch):
+    """What an attack may have been meant as needs no more sandboxes; guesses are looked at with the held list."""
+    monkeypatch.setattr(sandbox.AskBehindWalls, "ask_changed", lambda *_: [])
 
 
 def handed_in(*cells, limits=QUICK, hide=()):
@@ -186,11 +193,11 @@ FORGERIES = {
     "its values are no numbers": ["def slope(f, x, h=1e-5): return float('nan')"],
     "it brings another judge": [
         """
-        from naive_graph.classroom import exercise, mistakes
-        exercise.same = mistakes.same = lambda *_: True
+        from naive_graph.classroom import exercise, misconceptions
+        exercise.same = misconceptions.same = lambda *_: True
         exercise.Exercise.right = exercise.Exercise.accepts = lambda *_: True
         def slope(f, x, h=1e-5):
-            return exercise, mistakes
+            return exercise, misconceptions
         """
     ],
     "it brings other asking": [
@@ -441,6 +448,13 @@ def test_a_flood_of_answers_ends_soon_and_the_first_few_are_judged_until_one_is_
     assert len(judged) <= 3
     judged.clear()
     assert handed_in(RIGHT).passed and len(judged) == 1
+
+
+def test_what_answers_may_not_use_is_called_by_names_that_there_are():
+    places = [sandbox.HOUSE.parent.joinpath(*name.split(".")) for name in sandbox.ABSENT]
+    places += map(Path, run_answer.REFUSED)
+    assert [place for place in places if not (place.is_dir() or place.with_suffix(".py").is_file())] == []
+    assert Path(run_answer.EXPLAINED).is_file()
 
 
 def test_the_questions_stand_in_the_room_of_the_exercises():
