@@ -6,7 +6,6 @@ weights    where the weights are: in Variables, or in an array
 results    how the values and derivatives are found in the memory of a finished run
 replay     a batch evaluated again sample by sample, to find the node that went wrong
 backends   the engines as a Program sees them: each answers a query with values and derivatives
-dispatch   which backend answers; large plans run in windows, or right on the tables
 fast_path  a query that is repeated runs at once, without the checks
 update     how a weight moves: the rule that `minimize` is given
 descent    `minimize`: many steps downhill as compiled code

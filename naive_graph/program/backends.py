@@ -1,9 +1,8 @@
 """The engines as a Program sees them: a backend answers a query with values, derivatives, and whether all are finite.
 
-    reference   the sweeps in Python: the law, and slow
-    compiled    code of the plan's own; a large plan goes in level runs, until its code is there
-
-Those for very large plans are in dispatch.py.
+reference   the sweeps in Python: the law, and slow
+direct      right on the tables: for plans that are too large or too wide for the passes
+compiled    code of the plan's own; a large plan goes in level runs, until its code is there
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from ..core import nan_trace, sweep
 from ..core.background import BackgroundTask
 from ..core.origin import learners_level
 from ..core.plan import Plan, plan_for
-from ..core.tables import Tables
+from ..core.rules import BY_NUMBER
+from ..core.tables import PLACEHOLDER, Tables
 from ..engines.compiled.choose import PATIENCE, SOON, choose, has_samples
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
@@ -35,6 +35,9 @@ from .replay import Replay, first_wrong
 from .results import PickEach, ResultPick, all_finite, as_list, picks
 
 Found = tuple[list[Any], list[Any], bool]
+MOST_ROWS = 2_500_000  # of a plan that goes through the passes: some 1.2 us and 300 bytes for each
+PER_SLOPE = 10  # rows that take as long there as one derivative that is handed out
+WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
 
 
 class Query(NamedTuple):
@@ -167,6 +170,23 @@ class ReferenceBackend:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
+class DirectBackend(ReferenceBackend):
+    """Answers by the direct engine, which plans and compiles nothing. ran: the rows of the tables that it runs."""
+
+    def __init__(self, asked: Query, ran: Any) -> None:
+        super().__init__(asked)
+        self.size = len(ran)
+        self.placeholders = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
+
+    def __call__(self, inputs: Inputs) -> Found:
+        found = self.on_columns(inputs, lambda message: None)
+        return super().__call__(inputs) if found is None else found
+
+    def explain(self, times: bool = True) -> str:
+        why = "" if self.question.engine == "direct" else ": too many for the passes, or too wide"
+        return f"The direct engine runs {self.size} rows right on the tables{why}."
+
+
 class CodeBackend(ReferenceBackend):
     """Answers by machine code, `tape`, which leaves all results in one array, its `out`.
 
@@ -250,11 +270,37 @@ class CompiledBackend(CodeBackend):
         return report(self.lowering, self.tape, times)
 
 
-def backend_for(asked: Query) -> ReferenceBackend:
+def is_borne(asked: Query, rows: int) -> bool:
+    """Whether a plan of so many rows is small enough for the passes, in time and memory."""
+    return rows + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS
+
+
+def by_direct(asked: Query) -> DirectBackend | None:
+    """A backend that runs on the tables; None where the passes can be borne, unless it is asked for by name."""
+    tables, named = asked.tables, asked.engine == "direct"
+    if not named and is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
+        return None
+    order = direct.sorted_for(tables, list(dict.fromkeys(asked.rows)))
+    if order is None:
+        return None
+    rows = np.array(order.rows)
+    kinds, degrees = np.array(tables.operators)[rows], np.array(tables.in_degrees)[rows]
+    wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
+    too_small = is_borne(asked, len(rows)) and wide <= {"add"}
+    return None if too_small and not named else DirectBackend(asked, rows)
+
+
+def backend_for(asked: Query) -> Backend:
     """The backend for a query: the engine that was asked for by name, or the one that suits it."""
+    if asked.engine in ("direct", "reference") and asked.batched:
+        raise EngineError(f"The {asked.engine} engine takes one sample at a time. Leave the choice to the Program.")
     if asked.engine == "reference":
         return ReferenceBackend(asked)
     llvmlite()  # or say at once that it is missing
+    if not asked.batched and asked.engine in (None, "direct") and asked.weights is None:
+        with suppress(Opaque):  # the passes will meet it too, and say so
+            if found := by_direct(asked):
+                return found
     try:
         return CompiledBackend(asked)
     except Opaque as opaque:

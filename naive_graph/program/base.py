@@ -21,8 +21,7 @@ from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.printed import html_table, wrapped
 from ..graph.registry import CURRENT
 from ..graph.run_checks import complain
-from .backends import Backend, Query
-from .dispatch import dispatch
+from .backends import Backend, Query, backend_for
 from .fast_path import AGE, Again, FastPath, fast_path, form_of, never
 from .feeding import checked, inputs_of, is_single, missing, nodes_of, slot_of, slots_of, too_many
 from .inputs import Inputs, InputSlot, Weights
@@ -199,7 +198,7 @@ class ProgramBase(Suggesting):
         if key not in self._backends:
             batched = frozenset(row for batch in given.batches for row in batch.rows)
             asked = Query(home, self._rows, self._wrt, batched, self._engine, weights)
-            self._backends[key] = dispatch(asked)
+            self._backends[key] = backend_for(asked)
         answers = self._backends[key]
         answers.weights = weights
         return answers

@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 
+from naive_graph.engines.compiled.operators import Shape, kernels
+from naive_graph.engines.compiled.writer import LANES
 from naive_graph.engines.llvm.compile import compiled
 from naive_graph.engines.llvm.functions import Module
-from naive_graph.engines.llvm.typed import LANES
-from naive_graph.engines.passes.operators import Shape, kernels
 
 EXACT = {
     "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",

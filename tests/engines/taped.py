@@ -14,9 +14,9 @@ from naive_graph.engines.passes.lowering import Lowering
 from naive_graph.graph.registry import CURRENT
 
 
-def lowered(outputs, wrt, batched=()):
+def lowered(outputs, wrt, batched=(), find=True):
     rows = [[node.row for node in nodes] for nodes in (outputs, wrt, batched)]
-    return Lowering(CURRENT.tables, rows[0], rows[1], frozenset(rows[2]))
+    return Lowering(CURRENT.tables, rows[0], rows[1], frozenset(rows[2]), find=find)
 
 
 def given_values(low, fed=None):

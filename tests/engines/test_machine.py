@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from plainly import check_same, longs
 
 from naive_graph.engines.llvm.machine import library_of, machine
-from naive_graph.engines.llvm.typed import LANES, Floats, Ints, Longs
+from naive_graph.engines.llvm.typed import Floats, Ints, Longs
 
 WHOLE = st.integers(-(2**31), 2**31)
 COUNT = st.integers(0, 2**31)
@@ -182,27 +182,6 @@ def test_arrays_hold_whole_numbers_of_two_sizes_and_floats(a, b, c, x):
     check_same(kinds, np.array([a, 7, 2], np.int32), np.array([b, c, 0]), np.array([x, 1.0]))
 
 
-def many(x):
-    """A float in all lanes of a register, as the subset has it."""
-    return np.full(LANES, x)
-
-
-@machine
-def registers(xs: Floats, ys: Floats, out: Floats, size: int, scale: float) -> None:
-    total = many(0.0)
-    for i in range(0, size, LANES):
-        x, y = xs[i : i + LANES], ys[i : i + LANES]
-        out[i : i + LANES] = -x * scale + y / 2 - 1
-        total += x
-    out[0:LANES] = total
-
-
-@given(st.lists(st.integers(-100, 100), min_size=16, max_size=16), st.floats(-9, 9))
-def test_a_slice_of_lanes_computes_as_a_register(xs, scale):
-    xs = np.array(xs, float)
-    check_same(registers, xs, xs[::-1].copy(), np.zeros(16), 16, scale)
-
-
 class Interrupting:
     """An array at which Ctrl-C is pressed just as its address is asked for."""
 
@@ -222,4 +201,4 @@ class Interrupting:
 
 def test_a_ctrl_c_before_a_call_stays_one():
     with pytest.raises(KeyboardInterrupt):
-        registers(np.ones(LANES), np.ones(LANES), Interrupting(), LANES, 1.0)
+        kinds(np.ones(3, np.int32), np.ones(3, np.int64), Interrupting())

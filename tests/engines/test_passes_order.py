@@ -11,7 +11,7 @@ from taped import batch_plan, lowered, on_tape, random_plan
 from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
-from naive_graph.engines.compiled.runs import levels_of
+from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.ir import MUL, NONE, REDUCE, TOTAL
 from naive_graph.engines.passes.stages import sections
@@ -112,18 +112,18 @@ def test_runs_are_of_one_shape_and_operands_come_first(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size)
         ir, _ = build_ir(CURRENT.tables, [nodes[-1].row])
-        made = levels_of(ir, ir.leaves())
-        row_at = np.argsort(made.place).tolist()
-        assert sorted(row_at) == [*range(len(ir))]
-        runs, done = made.runs.reshape(-1, 4).tolist(), len(ir.leaves())
+        made = LevelRuns(ir, [])
+        row_at = np.argsort(made.places).tolist()
+        assert sorted(row_at) == [*range(len(ir) + 2)]  # with those for what is missing
+        runs, done = made.runs.reshape(-1, 4).tolist(), len(ir.leaves()) + 2
         for shape, first, many, _ in runs:
             kind, arity, _ = made.shapes[shape]
             assert first == done
             for row in row_at[first : first + many]:
                 assert (int(ir.kinds[row]), len(ir.of(row))) == (kind, arity)
-                assert all(made.place[each] < first for each in ir.of(row))
+                assert all(made.places[each] < first for each in ir.of(row))
             done += many
-        assert done == len(ir)
+        assert done == len(ir) + 2
 
 
 @given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))

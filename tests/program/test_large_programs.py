@@ -12,8 +12,8 @@ from large_graphs import EVERY, allowance, grown, leaves_of
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.errors import PlaceHolderError
-from naive_graph.program import dispatch
-from naive_graph.program.dispatch import DirectBackend, RunsBackend
+from naive_graph.program import backends
+from naive_graph.program.backends import DirectBackend
 
 LAW = settings(max_examples=12, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarning")
@@ -22,8 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarni
 @pytest.fixture
 def small(monkeypatch):
     """From now on a plan of over twenty rows is too large for the passes."""
-    monkeypatch.setattr(dispatch, "MOST_ROWS", 20)
-    monkeypatch.setattr(dispatch, "LEAST_ROWS", 4096)
+    monkeypatch.setattr(backends, "MOST_ROWS", 20)
 
 
 def answers_of(program):
@@ -46,11 +45,11 @@ def agree(program, output, wrt):
         assert abs(ours - theirs) <= most
 
 
-def test_what_repeats_itself_goes_in_level_runs_once_it_is_very_large(small):
+def test_a_plan_that_is_too_large_for_the_passes_runs_on_the_tables(small):
     loss, wrt = stencil(40, 40)
     program = Program(loss, wrt=wrt)
     agree(program, loss, wrt)
-    assert isinstance(answers_of(program), RunsBackend) and "too large for the passes" in program.explain()
+    assert isinstance(answers_of(program), DirectBackend) and "too many for the passes" in program.explain()
 
 
 def test_it_goes_downhill_as_the_reference_engine_does(small):
@@ -67,7 +66,7 @@ def test_it_goes_downhill_as_the_reference_engine_does(small):
 
 @pytest.mark.parametrize("make", [Graph.prod, ng.logsumexp])
 def test_a_very_wide_row_is_answered_by_the_direct_engine(make):
-    xs = [Variable(1.0 + 1e-6 * place) for place in range(dispatch.WIDEST + 1)]
+    xs = [Variable(1.0 + 1e-6 * place) for place in range(backends.WIDEST + 1)]
     y = make(xs)
     program = Program(y.log(), wrt=xs)
     value, gradient = program()
@@ -81,7 +80,7 @@ def test_a_very_wide_row_is_answered_by_the_direct_engine(make):
 @given(st.integers(0, 10_000), st.integers(60, 200), st.booleans())
 def test_the_direct_engine_has_the_reference_engines_answers(seed, size, several):
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        patch.setattr(dispatch, "MOST_ROWS", 20)
+        patch.setattr(backends, "MOST_ROWS", 20)
         nodes = grown(seed, size, EVERY)
         wrt, outputs = leaves_of(nodes), nodes[-1:] + nodes[-20:-18] * several + nodes[-1:] * several
         program = Program(outputs, wrt=wrt)

@@ -14,8 +14,8 @@ from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
 from naive_graph.errors import ReentrantCallError
 from naive_graph.graph.registry import CURRENT
-from naive_graph.program import dispatch
-from naive_graph.program.dispatch import RunsBackend
+from naive_graph.program import backends
+from naive_graph.program.backends import DirectBackend
 
 DICE = np.random.default_rng(7)
 XS = {size: DICE.normal(size=(size, 2)) for size in (1, 3, 8, 37, 130)}
@@ -45,17 +45,17 @@ def numbers(engine):
     return [*(lambda x=x: program(x) for x in arrays), *(lambda v=v: other(v, 2.0 * v) for v in (1.0, -0.5, 3.0))]
 
 
-def there_and_back(engine):
+def on_the_tables(engine):
     """One that is too large for the passes."""
     x, p = Variable(0.4), PlaceHolder()
     y = x
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatch, "LEAST_ROWS", 10)
+        patch.setattr(backends, "MOST_ROWS", 10)
         for k in range(30):
             y = (y * (p if k % 3 else x) + 0.1 * k).sin()
         program = Program(y, [x], inputs=[p])
         program(0.5)
-    assert isinstance(next(iter(program._backends.values())), RunsBackend)
+    assert isinstance(next(iter(program._backends.values())), DirectBackend)
     return [lambda v=v: program(v) for v in (0.5, -0.25, 2.0)]
 
 
@@ -72,7 +72,7 @@ def walks(engine):
 
 
 KINDS = [
-    (batches, "compiled"), (lines, "compiled"), (numbers, "compiled"), (numbers, "runs"), (there_and_back, None),
+    (batches, "compiled"), (lines, "compiled"), (numbers, "compiled"), (numbers, "runs"), (on_the_tables, None),
     (walks, "compiled"),
 ]  # fmt: skip
 of_each_kind = pytest.mark.parametrize(("kind", "engine"), KINDS)

@@ -28,11 +28,11 @@ from ..llvm.listing import Straight
 from ..llvm.pairs import both, partner
 from ..llvm.tracing import in_registers
 from ..passes.ir import DOT, IR, LARGEST, MUL, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
-from ..passes.operators import largest_of
 from ..passes.reverse_symbolic import Count
 from ..passes.stages import Section, sections
 from ..passes.tiles import ONE, DenseTile
 from .kernels import PLACE
+from .operators import largest_of
 from .schedule import Outer, Step, operands_of, packs_of, scheduled, steps_of
 from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
@@ -141,7 +141,7 @@ class Generator:
         self.alone, self.many = Module(1, self.declared), Module(LANES, self.declared)
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
-        self.constants = dict(ir.constants.items())
+        self.constants = ir.constants
         self.size = 0
         self.rank: dict[int, int] = {}
         for place, row in enumerate(self.wanted):

@@ -63,11 +63,11 @@ def listing(tables: Tables, results: list[int]) -> Listing:
         ir, now = rearranged(ir, wanted)
         wanted, place = now[wanted], np.where(place == NONE, NONE, now[place])
     runs = LevelRuns(ir, wanted.tolist())
-    return Listing(rows, place, ir, runs.made.place[: len(ir)], list(_instructions(runs)))
+    return Listing(rows, place, ir, runs.places[: len(ir)], list(_instructions(runs)))
 
 
 def _instructions(runs: LevelRuns) -> Iterator[RunLine]:
-    for shape, first, many, _ in runs.made.runs.reshape(-1, 4).tolist():
-        kind, *_ = runs.made.shapes[shape]
+    for shape, first, many, _ in runs.runs.reshape(-1, 4).tolist():
+        kind, *_ = runs.shapes[shape]
         way = "a loop over the products" if kind == DOT else "a loop over its rows" if many > 1 else "one row"
         yield RunLine(name_of(kind), first, many, way)

@@ -13,6 +13,5 @@ Rules become code, because they are applied to registers:
 Loops become code, because they are written in a small subset of Python:
 
     python       the subset; `expressions` and `fields` (records) are parts of it
-    registers    what machines do with registers and Python has no word for
     machine      `@machine`, which compiles such a function
 """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Protocol
 
 from .emit import literal
 from .fields import syntax
-from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Callee, FunctionText, Typed, result_type
+from .typed import SCALARS, Callee, FunctionText, Typed, result_type
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 INT_OPS = {
@@ -33,7 +33,7 @@ class Functions(Protocol):
 class ExpressionTranslator(FunctionText):
     """The expressions of one function: `expression` gives the value of any."""
 
-    def __init__(self, program: Functions, tree: ast.FunctionDef, names: dict[str, Any]) -> None:
+    def __init__(self, program: Functions, tree: ast.FunctionDef, names: Mapping[str, Any]) -> None:
         super().__init__(tree)
         self.program, self.names = program, names
         self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
@@ -63,7 +63,7 @@ class ExpressionTranslator(FunctionText):
         if value.type == "i1":
             return value.text
         if value.type not in ("double", "i64"):
-            raise self.refused(f"{WORDS.get(value.type, 'a register')} as a question")
+            raise self.refused("nothing as a question")
         test = "fcmp une double {}, 0.0" if value.type == "double" else "icmp ne i64 {}, 0"
         return self.emit(test.format(value.text))
 
@@ -78,15 +78,14 @@ class ExpressionTranslator(FunctionText):
         if node.id in self.variables:
             slot, kind = self.variables[node.id]
             return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
-        value = LANES if node.id == "LANES" else self.names.get(node.id)
+        value = self.names.get(node.id)
         if not isinstance(value, (int, float)):
             raise self.refused(f"the name {node.id}")
         return self.of_Constant(ast.Constant(value))
 
     def of_BinOp(self, node: ast.BinOp) -> Typed:
         left, right = self.expression(node.left), self.expression(node.right)
-        wide = VECTOR in left + right
-        kind = "double" if isinstance(node.op, ast.Div) and not wide else self.widest(left, right)
+        kind = "double" if isinstance(node.op, ast.Div) else self.widest(left, right)
         kind = "i64" if kind == "i1" else kind
         left, right = self.cast(left, kind), self.cast(right, kind)
         words: dict[Any, str] = INT_OPS if kind == "i64" else FLOAT_OPS
@@ -98,7 +97,7 @@ class ExpressionTranslator(FunctionText):
         if isinstance(node.op, ast.Not):
             return Typed(self.emit(f"xor i1 {self.condition(node.operand)}, true"), "i1")
         value = self.expression(node.operand)
-        if value.type not in ("double", VECTOR):
+        if value.type != "double":
             value = self.cast(value, "i64")
         elif isinstance(node.op, ast.Invert):
             raise self.refused("Invert of a float")
@@ -107,7 +106,7 @@ class ExpressionTranslator(FunctionText):
         if isinstance(node.op, ast.Invert):
             return Typed(self.emit(f"xor i64 {value.text}, -1"), "i64")
         if value.type != "i64":
-            return Typed(self.emit(f"fneg {value.type} {value.text}"), value.type)
+            return Typed(self.emit(f"fneg double {value.text}"), "double")
         return Typed(f"-{value.text}" if value.text.isdigit() else self.emit(f"sub i64 0, {value.text}"), "i64")
 
     def of_Compare(self, node: ast.Compare) -> Typed:
@@ -124,7 +123,7 @@ class ExpressionTranslator(FunctionText):
         test = self.emit(
             f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {left.text}, {right.text}"
         )
-        return Typed(test, MASK if kind == VECTOR else "i1")
+        return Typed(test, "i1")
 
     def of_BoolOp(self, node: ast.BoolOp) -> Typed:
         if not _asks(node):  # Python would give the number itself
@@ -146,36 +145,19 @@ class ExpressionTranslator(FunctionText):
         return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
 
     def of_Subscript(self, node: ast.Subscript) -> Typed:
-        if isinstance(node.slice, ast.Slice):
-            return Typed(self.emit(f"load {VECTOR}, ptr {self.register_place(node)}, align 8"), VECTOR)
-        place, element = self.place(node)
+        place, element = self.place(node.value, node.slice)
         value = self.emit(f"load {element}, ptr {place}")
         if element in ("double", "i64"):
             return Typed(value, element)
         return Typed(self.emit(f"{'zext' if element == 'i8' else 'sext'} {element} {value} to i64"), "i64")
 
-    def place(self, node: ast.Subscript) -> tuple[str, str]:
-        array, at = self.array(node.value), node.slice
-        if isinstance(at, ast.Slice):
-            assert at.lower is not None  # the callers have seen to it
-            at = at.lower
-        index = self.cast(self.expression(at), "i64").text
+    def place(self, xs: ast.expr, at: ast.expr) -> tuple[str, str]:
+        """Where an element of an array is, and its type."""
+        array, index = self.array(xs), self.cast(self.expression(at), "i64").text
         if index.startswith("-"):
             raise self.refused("an index from the end")
         element = self.arrays[array]
         return self.emit(f"getelementptr {element}, ptr %{array}, i64 {index}"), element
-
-    def register_place(self, node: ast.Subscript) -> str:
-        """Where the floats of xs[i : i + LANES] start."""
-        at = node.slice
-        assert isinstance(at, ast.Slice)
-        lower, upper = (ast.unparse(each) if each is not None else "" for each in (at.lower, at.upper))
-        if not lower or upper not in (f"{lower} + LANES", "LANES" if lower == "0" else "") or at.step is not None:
-            raise self.refused("a slice that is not xs[i : i + LANES]")
-        place, element = self.place(node)
-        if element != "double":
-            raise self.refused("a slice of what are not floats")
-        return place
 
     def array(self, node: ast.expr) -> str:
         """The name of the array that this expression is."""
@@ -187,8 +169,6 @@ class ExpressionTranslator(FunctionText):
         name = ast.unparse(node.func)
         if node.keywords:
             raise self.refused("a keyword")
-        if name == "many":
-            return self.cast(self.expression(node.args[0]), VECTOR)
         if name == "int":  # of a float that is whole
             value = self.cast(self.expression(node.args[0]), "double").text
             return Typed(self.emit(f"fptosi double {value} to i64"), "i64")
@@ -229,7 +209,7 @@ class ExpressionTranslator(FunctionText):
             rest = argument.slice
             if not isinstance(rest, ast.Slice) or rest.lower is None or rest.upper or rest.step:
                 raise self.refused("an array that is not xs or xs[i:]")
-            return f"ptr {self.place(argument)[0]}"
+            return f"ptr {self.place(argument.value, rest.lower)[0]}"
         return f"ptr %{self.array(argument)}"
 
 

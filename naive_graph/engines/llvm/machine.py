@@ -18,7 +18,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from . import registers
 from .compile import Library, compiled
 from .fields import flattened, words
 from .python import TranslatedModule
@@ -42,7 +41,6 @@ KERNELS = {
     each.name: each
     for each in (
         _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
-        _call("call_back", ["ptr", "ptr", "ptr", "i64", "i64", "i64"]),
         _call("call_rule", ["ptr", "i64"], "double"),
         _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),
     )
@@ -114,7 +112,7 @@ def library_of(module: str, quick: bool = False, packed: bool = False) -> Librar
 
 
 def _text(functions: Sequence[Callable[..., Any]], packed: bool = False) -> str:
-    program = TranslatedModule({**registers.known(), **KERNELS})
+    program = TranslatedModule(dict(KERNELS))
     for each in functions:
         program.add(each, outside=not packed)
     return "\n".join([str(program), *(map(_entry, functions) if packed else ())])

@@ -8,8 +8,7 @@
 
 Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
-`continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
-register of floats; `fields.py` has records. Whatever runs here also
+`continue`, and calls of other such functions. `fields.py` has records. Whatever runs here also
 runs as plain Python over NumPy arrays, and gives the same numbers; whole numbers
 must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
 nothing is divided. Arrays that are given together must not overlap where one is
@@ -25,7 +24,7 @@ from typing import Any
 
 from .expressions import ExpressionTranslator
 from .fields import syntax
-from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Callee, NotInSubset, Typed, result_type
+from .typed import ELEMENTS, SCALARS, Callee, NotInSubset, Typed, result_type
 
 NO_NAMES: Mapping[str, Any] = {}
 
@@ -52,8 +51,7 @@ class TranslatedModule:
             self.outside.add(name)
         if name not in self.texts:
             self.texts[name] = ""  # it may call itself
-            names = {**function.__globals__, "LANES": LANES}
-            self.texts[name] = _Translation(self, syntax(function), names, name).text()
+            self.texts[name] = _Translation(self, syntax(function), function.__globals__, name).text()
         return name
 
     def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
@@ -74,7 +72,7 @@ class TranslatedModule:
 class _Translation(ExpressionTranslator):
     """One function on its way to LLVM."""
 
-    def __init__(self, program: TranslatedModule, tree: ast.FunctionDef, names: dict[str, Any], full: str) -> None:
+    def __init__(self, program: TranslatedModule, tree: ast.FunctionDef, names: Mapping[str, Any], full: str) -> None:
         super().__init__(program, tree, names)
         self.full = full
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
@@ -143,11 +141,7 @@ class _Translation(ExpressionTranslator):
             return self.write(target.id, value)
         if not isinstance(target, ast.Subscript):
             raise self.refused(type(target).__name__)
-        if isinstance(target.slice, ast.Slice):
-            text = self.cast(value, VECTOR).text
-            self.lines.append(f"store {VECTOR} {text}, ptr {self.register_place(target)}, align 8")
-            return None
-        place, element = self.place(target)
+        place, element = self.place(target.value, target.slice)
         text = self.cast(value, "double" if element == "double" else "i64").text
         if element in ("i32", "i16", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")

@@ -1,7 +1,7 @@
 """Values of LLVM that know their type, and the lines that are written with them.
 
-A value is a bool, a whole number, a float, or a register of LANES floats. It is
-cast only where nothing is lost: a whole number becomes a float, a float fills a register.
+A value is a bool, a whole number, or a float. It is cast only where nothing is lost:
+a whole number becomes a float.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple, TypeAlias
 
-LANES = 8  # floats that a register holds
-VECTOR = f"<{LANES} x double>"
-MASK = f"<{LANES} x i1>"
 Floats: TypeAlias = Any  # arrays of float64,
 Ints: TypeAlias = Any  # int32,
 Longs: TypeAlias = Any  # int64,
@@ -19,7 +16,7 @@ Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
 ELEMENTS = {"Floats": "double", "list[float]": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
 SCALARS = {"float": "double", "int": "i64", "None": "void"}  # LLVM's type for what is no array, by Python's
-WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
+WORDS = {"double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
 
 class Typed(NamedTuple):
@@ -47,7 +44,7 @@ def by_address(*given: Any) -> Any:
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
-call_run = call_back = call_rule = call_partials = by_address  # their types are in `machine.KERNELS`
+call_run = call_rule = call_partials = by_address  # their types are in `machine.KERNELS`
 
 
 def result_type(tree: ast.FunctionDef) -> str:
@@ -98,8 +95,6 @@ class FunctionText:
     def cast(self, value: Typed, wanted: str) -> Typed:
         if value.type == wanted:
             return value
-        if wanted == VECTOR:
-            return self.spread(self.cast(value, "double"))
         how = {
             ("i1", "i64"): "zext i1 {} to i64",
             ("i1", "double"): "uitofp i1 {} to double",
@@ -110,14 +105,8 @@ class FunctionText:
             raise self.refused(f"{given} where {due} is due")
         return Typed(self.emit(how.format(value.text)), wanted)
 
-    def spread(self, value: Typed) -> Typed:
-        """The same float in every lane."""
-        first = self.emit(f"insertelement {VECTOR} poison, double {value.text}, i64 0")
-        zeros = f"<{LANES} x i32> zeroinitializer"
-        return Typed(self.emit(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {zeros}"), VECTOR)
-
     def widest(self, *values: Typed) -> str:
-        kinds, widest_first = {value.type for value in values}, (VECTOR, "double", "i64", "i1")
+        kinds, widest_first = {value.type for value in values}, ("double", "i64", "i1")
         if not kinds <= set(widest_first):
             raise self.refused("a value that is not a number")
         return next(kind for kind in widest_first if kind in kinds)

@@ -15,7 +15,6 @@ For who runs what is left, in `compiled/`:
 
     stages              what varies with the sample, and what does not
     tiles               dots that share operands: layers
-    operators           a kernel for each rule, and `reverse_inplace`: one for its derivatives
 
-Why there are sweeps here besides core/sweep.py's stands at the top of `reverse_symbolic` and of `reverse_inplace`.
+Why there is a sweep here besides core/sweep.py's stands at the top of `reverse_symbolic`.
 """

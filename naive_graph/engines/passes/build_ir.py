@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .ir import IR, Array, PlanColumns, marked, room, row_numbers
+from .ir import IR, Array, PlanColumns, marked, room
 
 
 def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
@@ -30,9 +30,9 @@ def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
     ir = IR(kinds, starts, operands, np.zeros(len(kinds), np.int32))
     constants = np.flatnonzero(kinds == CONSTANT)
     values = np.array(tables.values, np.float64)[chosen[constants]] if len(constants) else constants
-    ir.constants = row_numbers(constants, values)
+    ir.constants = dict(zip(constants.tolist(), values.tolist(), strict=True))
     others = np.flatnonzero((kinds < 0) & (kinds != CONSTANT))
-    ir.sources = row_numbers(others, chosen[others])
+    ir.sources = dict(zip(others.tolist(), chosen[others].tolist(), strict=True))
     return ir, chosen
 
 

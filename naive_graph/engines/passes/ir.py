@@ -13,7 +13,7 @@ TOTAL adds such a sum up over all samples, in their order; REDUCE in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,43 +37,6 @@ class PlanColumns(NamedTuple):
     starts: Ints
     operands: Ints
     groups: Ints
-
-
-MANY = 100_000  # leaves, for whose numbers a dictionary takes too much room
-
-
-class RowNumbers(Mapping[int, Any]):
-    """Numbers by row as two arrays, the rows in order: 12 bytes for each, where a dictionary takes 150."""
-
-    def __init__(self, rows: Array, numbers: Array) -> None:
-        self.rows, self.numbers = rows.astype(np.int32), numbers
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.rows.tolist())
-
-    def __getitem__(self, row: int) -> Any:
-        place = int(np.searchsorted(self.rows, row))
-        if place == len(self.rows) or self.rows[place] != row:
-            raise KeyError(row)
-        return self.numbers[place].item()
-
-    def items(self) -> Any:
-        return zip(self.rows.tolist(), self.numbers.tolist(), strict=True)
-
-
-def row_numbers(rows: Array, numbers: Array) -> Any:
-    """Numbers by row, as a dictionary if there are few."""
-    return RowNumbers(rows, numbers) if len(rows) > MANY else dict(zip(rows.tolist(), numbers.tolist(), strict=True))
-
-
-def arrays(numbers: Mapping[int, Any], kind: Any) -> tuple[Array, Array]:
-    """The rows, and the numbers."""
-    if isinstance(numbers, RowNumbers):
-        return numbers.rows, numbers.numbers
-    return np.array([*numbers], np.int32), np.array([*numbers.values()], kind)
 
 
 class FedInput(NamedTuple):

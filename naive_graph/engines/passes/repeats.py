@@ -26,7 +26,6 @@ from ..llvm.typed import Bytes, Ints, Longs
 from .ir import ADD, DOT, IR, NONE, SUB, Array, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing
-PART = 16  # a part of the plan, one in so many rows, that is worth looking at
 MOST_TRIES = 8  # guesses that are looked at in vain
 MASK = 0x3FFFFFFFFFFF
 SUM = -2  # stands for a sample's number where a row adds up several samples
@@ -71,22 +70,6 @@ def guesses(ir: IR, by_identity: bool) -> Iterator[Array]:
         sample = np.full(rows, NONE, np.int32)
         sample[alike] = np.arange(len(alike))
         yield np.where(often > 0, sample[heads], NONE).astype(np.int32)
-
-
-def repeats(ir: IR) -> bool:
-    """Whether terms of sums that look alike make up a good part of the plan: then the passes are worth their time.
-
-    A plan whose sums all have terms of their own is run as it stands (`windows`). A leaf alone is no term.
-    """
-    hashes, sizes = np.zeros(len(ir), np.int64), np.zeros(len(ir), np.int64)
-    hash_rows(len(ir), ir.columns, hashes, sizes, 0)
-    added, subs = np.repeat(ir.kinds == ADD, np.diff(ir.starts)), ir.starts[:-1][ir.kinds == SUB]
-    added[subs[np.isin(ir.kinds[ir.operands[subs]], (ADD, SUB))] + 1] = True
-    is_term = np.zeros(len(ir), bool)
-    is_term[ir.operands[added]] = True
-    terms = np.flatnonzero(is_term & (sizes > 1))
-    _, mark, count = np.unique(hashes[terms], return_inverse=True, return_counts=True)
-    return bool((np.bincount(mark, weights=sizes[terms])[count > 3] * PART >= len(ir)).any())
 
 
 def whose(ir: IR, uses: Array, guess: Array) -> Array | None:

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.rules import RULES
-from .ir import IR, MUL, Array, arrays
+from .ir import IR, MUL, Array
 
 POW = RULES["pow"].number
 
@@ -32,8 +32,8 @@ POW = RULES["pow"].number
 def powers(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan with products for squares, and where each row went: it stays where it is."""
     stay, rows = np.arange(len(ir), dtype=np.int32), np.flatnonzero(ir.kinds == POW)
-    constants, values = arrays(ir.constants, np.float64)
-    rows = rows[np.isin(ir.operands[ir.starts[rows] + 1], constants[values == 2.0])]
+    twos = [row for row, value in ir.constants.items() if value == 2.0]
+    rows = rows[np.isin(ir.operands[ir.starts[rows] + 1], twos)]
     if not len(rows):
         return ir, stay
     kinds, operands = ir.kinds.copy(), ir.operands.copy()

@@ -1,0 +1,112 @@
+"""One kernel for each rule: over many rows at once.
+
+A rule's value is written over registers of eight numbers (`llvm.functions`), and a
+loop is put around it. `run` takes the operands of many rows from wherever they lie
+among the scalars, and leaves the results side by side. Over one number, with the
+same bits, the value is written too: `one` is a single row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache as once
+from typing import Any, NamedTuple
+
+from ...core import ieee
+from ...core.catalogue import BUILT_IN
+from ...core.rules import BY_NUMBER, Rule
+from ..llvm import tracing
+from ..llvm.compile import Library, compiled
+from ..llvm.emit import compiling
+from ..llvm.functions import Module, together
+from ..llvm.machine import sources
+from ..passes.ir import LARGEST, name_of
+from .writer import LANES, VECTOR, FunctionWriter
+
+PARAMETERS = "ptr noalias %scalars, ptr noalias %index, i64 %base, i64 %target, i64 %length"
+GATHER = f"@llvm.masked.gather.v{LANES}f64.v{LANES}p0"
+DECLARED = f"declare {VECTOR} {GATHER}(<{LANES} x ptr>, i32, <{LANES} x i1>, {VECTOR})"
+EVERY_LANE = f"<{LANES} x i1> <{', '.join(['i1 true'] * LANES)}>"
+
+
+class Shape(NamedTuple):
+    """What a kernel computes: a rule's number, and how many operands it has."""
+
+    kind: int
+    arity: int
+
+    def addresses(self) -> tuple[int, int]:
+        """Where its loop over many rows is, and its function of one."""
+        at = kernels(self).address
+        return at("run"), at("one")
+
+
+@once
+def kernels(shape: Shape) -> Library:
+    """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
+    ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
+    key = f"{sources()} {name_of(shape.kind)}{shape.arity}" if ours else None
+    return compiled(lambda: text(shape), key=key, optimised=True)
+
+
+def text(shape: Shape) -> str:
+    """The kernels of a shape, in LLVM's language."""
+    module = Module(LANES)
+    single = Module(1, module.declared, fast=True)
+    with compiling(BY_NUMBER[shape.kind : shape.kind + 1]):
+        eight, one = (each.define("value", _value(shape), shape.arity) for each in (module, single))
+    return "\n".join([DECLARED, together(module, single), _one(shape.arity, one), _run(shape.arity, eight)])
+
+
+def largest_of() -> Callable[..., Any]:
+    """The largest of a softmax's operands, ready for registers."""
+    largest = tracing.in_registers(ieee.largest)
+    return lambda *xs: largest(xs)
+
+
+def _value(shape: Shape) -> Any:
+    """The function that is traced: a rule's value."""
+    if shape.kind == LARGEST:
+        return lambda *xs: xs[0].writer.call(name_of(shape.kind), largest_of(), xs)
+    rule: Rule = BY_NUMBER[shape.kind]
+    return lambda *xs: xs[0].writer.apply(rule, xs)
+
+
+def _operand_places(f: FunctionWriter, arity: int, first: str) -> list[str]:
+    """Where in the index the operands of a row are."""
+    return [f.let(f"add i64 {first}, {f.let(f'mul i64 {place}, %length')}") for place in range(arity)]
+
+
+def _called(value: str, kind: str, xs: list[str]) -> str:
+    return f'call {kind} @"{value}"({", ".join(f"{kind} {x}" for x in xs)})'
+
+
+def _one(arity: int, value: str) -> str:
+    """One row. There is no loop: before it, all constants would be fetched into registers, which takes longer."""
+    f = FunctionWriter(f"define void @one({PARAMETERS})")
+    xs = [f.load("%scalars", f.entry_of("%index", place)) for place in _operand_places(f, arity, "%base")]
+    f.store(f.let(_called(value, "double", xs)), "%scalars", "%target")
+    return str(f)
+
+
+def _run(arity: int, value: str) -> str:
+    """Many rows, eight at once; those that are left, one by one."""
+    f = FunctionWriter(f"define void @run({PARAMETERS})")
+    whole = f.let(f"and i64 %length, -{LANES}")
+
+    def gathered(place: str) -> str:
+        rows = f.let(f"load <{LANES} x i32>, ptr {f.at('%index', place, 'i32')}, align 4")
+        places = f.let(f"getelementptr double, ptr %scalars, <{LANES} x i32> {rows}")
+        return f.let(f"call {VECTOR} {GATHER}(<{LANES} x ptr> {places}, i32 8, {EVERY_LANE}, {VECTOR} poison)")
+
+    def eight(i: str, _: list[str]) -> None:
+        xs = [gathered(place) for place in _operand_places(f, arity, f.let(f"add i64 %base, {i}"))]
+        f.store(f.let(_called(value, VECTOR, xs)), "%scalars", f.let(f"add i64 %target, {i}"), VECTOR)
+
+    def single(i: str, _: list[str]) -> None:
+        base, target = (f.let(f"add i64 {begin}, {i}") for begin in ("%base", "%target"))
+        f.do(f"call void @one(ptr %scalars, ptr %index, i64 {base}, i64 {target}, i64 %length)")
+
+    f.loop(0, whole, LANES, [], eight)
+    f.loop(whole, "%length", 1, [], single)
+    return str(f)
