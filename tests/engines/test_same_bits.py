@@ -14,9 +14,6 @@ from naive_graph import Graph, Variable
 from naive_graph.engines.compiled.generator import WIDE, Generator
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.compiled.runs import LevelRuns
-from naive_graph.engines.compiled.schedule import packs_of, scheduled
-from naive_graph.engines.compiled.writer import LANES
-from naive_graph.engines.llvm.pairs import partner
 from naive_graph.engines.passes.lowering import Lowering
 from naive_graph.graph.registry import CURRENT
 
@@ -83,41 +80,10 @@ def test_long_sums_of_products_have_one_order_whoever_makes_them(seed, rows, col
         same_bits(lowered([loss * loss], [*x, *w]))
 
 
-def test_there_are_packs_and_long_dots_in_those_programs():
+def test_there_are_long_dots_in_those_programs():
     with Graph.scratch():
         x, w = ([Variable(k / 7) for k in range(many)] for many in (8, 160))
         hidden = [sum((a * b for a, b in zip(w[8 * k :], x)), 0.0).tanh() for k in range(20)]
         low = lowered([sum((a * b for a, b in zip(hidden, w)), 0.0)], [*x, *w])
         made = Generator(low.ir, [low.values[0].row, *(each.row for each in low.slopes[0])])
-        assert any(packs for packs in made.packs.values()) and "call double" in str(made)
-        assert max(np.diff(low.ir.starts)) > 2 * WIDE
-
-
-@given(seeds, st.integers(1, 80), st.integers(0, 2**16))
-@settings(max_examples=25, deadline=None)
-def test_every_row_comes_once_and_after_its_operands(seed, size, chosen):
-    with Graph.scratch():
-        nodes = random_graph(seed, size)
-        ir = lowered([nodes[-1]], [node for node in nodes if type(node) is Variable]).ir
-        rows = [row for row in range(len(ir)) if ir.of(row)]
-        packs = [some for some, _ in packs_of(ir, rows)]
-        packed = {row for some in packs for row in some}
-        waits = {row for place, row in enumerate(rows) if chosen >> place % 16 & 1} - packed
-        order = list(scheduled(ir, rows, waits, packs))
-        assert sorted(row for some in order for row in some) == rows
-        when = {row: place for place, some in enumerate(order) for row in some}
-        assert all(when[x] < when[row] for row in rows for x in ir.of(row) if x in when)
-        for some in order:
-            assert len(some) == 1 or some in packs or waits.issuperset(some)
-            if waits.issuperset(some):
-                assert len({tuple(ir.of(row)) for row in some}) <= LANES
-                kinds = {int(ir.kinds[row]) for row in some}
-                partners = {partner(kind) for kind in kinds}
-                assert len(kinds) == 1 or (len(partners) == 1 and None not in partners)
-
-
-def test_functions_that_do_not_wait_for_one_another_share_calls():
-    xs = [Variable(0.1 * k) for k in range(2 * LANES)]
-    low = lowered([Graph.sum([ng.tanh(x) for x in xs])], [])
-    text = str(Generator(low.ir, [low.values[0].row]))
-    assert sum('call <8 x double> @"tanh/1x8"(' in line for line in text.splitlines()) == 2
+        assert "call double" in str(made) and max(np.diff(low.ir.starts)) > 2 * WIDE

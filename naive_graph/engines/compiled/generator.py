@@ -22,18 +22,16 @@ from typing import Any
 import numpy as np
 
 from ...core.rules import BY_NUMBER
-from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, compiling
+from ..llvm.emit import Emitted, compiling
 from ..llvm.functions import Module, together
 from ..llvm.listing import Straight
-from ..llvm.pairs import both, partner
-from ..llvm.tracing import in_registers
 from ..passes.ir import DOT, IR, LARGEST, MUL, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.reverse_symbolic import Count
 from ..passes.stages import Section, sections
 from ..passes.tiles import ONE, DenseTile
 from .kernels import PLACE
 from .operators import largest_of
-from .schedule import Outer, Step, operands_of, packs_of, scheduled, steps_of
+from .schedule import Outer, Step, operands_of, steps_of
 from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
 BLOCK = 64  # samples that are worked on together
@@ -56,26 +54,9 @@ class Code(Straight):
             return self.line(
                 f"load {self.module.real}, ptr {self.line(self._address(array, index)).name}, align 8"
             ).name
-        return self.spread(self.line(f"load double, ptr {self.line(self._address(array, index)).name}, align 8").name)
-
-    def spread(self, number: str) -> str:
-        """A number in all lanes of a register."""
+        number = self.line(f"load double, ptr {self.line(self._address(array, index)).name}, align 8").name
         first = self.line(f"insertelement {VECTOR} poison, double {number}, i64 0").name
         return self.line(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {SPLAT}").name
-
-    def side_by_side(self, values: Sequence[Any]) -> str:
-        """Scalars as the lanes of a register; lanes that are left repeat the last."""
-        names = [self.operand(each) for each in values]
-        names += names[-1:] * (LANES - len(names))
-        if len(set(names)) == 1:
-            return self.spread(names[0])
-        found = "poison"
-        for lane, name in enumerate(names):
-            found = self.line(f"insertelement {VECTOR} {found}, double {name}, i64 {lane}").name
-        return found
-
-    def lane(self, register: str, lane: int) -> Emitted:
-        return self.line(f"extractelement {VECTOR} {register}, i64 {lane}")
 
     def _address(self, array: str, index: int) -> str:
         if array == "base":
@@ -138,7 +119,7 @@ class Generator:
         self.ir, self.wanted, self.carried = ir, [row for row in wanted if not ir.groups[row]], carried
         self.kinds, self.groups = ir.kinds.tolist(), ir.groups.tolist()
         self.declared: dict[str, str] = {}
-        self.alone, self.many = Module(1, self.declared), Module(LANES, self.declared)
+        self.alone, self.many = Module(1, self.declared, fast=True), Module(LANES, self.declared)
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
         self.constants = ir.constants
@@ -149,10 +130,8 @@ class Generator:
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
         self.numbers: dict[float, int] = {}
-        self.packed_leaves: dict[tuple[int, ...], int] = {}
         self.loads: list[tuple[int, int]] = []  # slots, and where in the tables what they hold comes from
         self.moves: list[tuple[int, int]] = []  # slots, and other slots: of what is fed
-        self.vectors: dict[tuple[int, ...], str] = {}
         self.gathers: dict[int, dict[str, list[tuple[int, int, Any]]]] = {}
         self.copies = 0
         self.stages: list[tuple[FunctionWriter, bool]] = []  # the functions that `run` calls; whether for each half
@@ -216,20 +195,16 @@ class Generator:
     def _find_users(self) -> None:
         """Which parts read each row: a step of a section of samples, a section of scalars, or who runs the plan."""
         self.users: dict[int, set[Any]] = defaultdict(set)
-        self.packs: dict[int, list[tuple[list[int], int]]] = {}
         for part in self.sections:
             if part.group:
                 for at, step in enumerate(self.steps[part.stage, part.group]):
                     for each in self._read_by(step):
                         self.users[each].add((part.stage, part.group, at))
                 continue
-            rows = part.rows.tolist()
-            self.packs[part.stage] = self._packs(rows)
-            packed = {row for some, _ in self.packs[part.stage] for row in some}
-            for row in rows:
+            for row in part.rows.tolist():
                 for each in self.ir.of(row):
                     self.users[each].add((part.stage, 0, 0))
-                    if self._is_wide(row) and row not in packed:
+                    if self._is_wide(row):
                         self.users[each].add("slot")
         for row in (*self.wanted, *(row for group in self.group.values() for row in group.lines)):
             self.users[row].add("out")
@@ -303,100 +278,18 @@ class Generator:
         here, rows = (part.stage, 0, 0), part.rows.tolist()
         code = Code(self.alone, f"part{len(self.parts)}", PARAMETERS)
         known: dict[int, Any] = {}
-        self.vectors = {}
-        packs = {some[0]: (some, side) for some, side in self.packs[part.stage]}
-        keep = {row for row in rows if self.users[row] - {here}}
-        for row in keep:
-            self._slot(row)
-        names = {row: name for row in rows if (name := self._function(row)) is not None}
-        for some in scheduled(self.ir, rows, names.keys(), [each for each, _ in packs.values()]):
-            if some[0] in packs:
-                values = self._pack_row(code, *packs[some[0]], known)
-            elif some[0] in names:
-                values = self._together(code, some, names, known)
-            elif self._is_wide(some[0]):
-                values = [self._wide(code, some[0])]
-            else:
-                values = [self._computed(code, some[0], known)]
-            for row, value in zip(some, values):
-                known[row] = value
-                if row in keep:
-                    code.store("scalars", self.slots[row], value)
+        for row in rows:
+            known[row] = self._wide(code, row) if self._is_wide(row) else self._computed(code, row, known)
+            if self.users[row] - {here}:
+                code.store("scalars", self._slot(row), known[row])
             code.breathe()
         self.parts.append(code.function().replace("define void", "define internal void"))
         self.main.do(
             f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels, ptr null, ptr null)'
         )
 
-    def _packs(self, rows: list[int]) -> list[tuple[list[int], int]]:
-        """The packs that pay; what a long one reads gets slots side by side."""
-        found = []
-        for members, side in packs_of(self.ir, rows):
-            if not self._is_wide(members[0]):
-                found.append((members, side))
-                continue
-            full = [*members, *[members[-1]] * (LANES - len(members))]
-            others = list(zip(*(self.ir.of(row)[1 - side :: 2] for row in full)))
-            shared = self.ir.of(members[0])[side::2]
-            if (
-                not self.ir.loose[members[0]]
-                or NONE in shared
-                or any(self._is_leaf(x) for line in others for x in line)
-            ):
-                continue
-            own = [list(dict.fromkeys(line)) for line in others]
-            if all(self._beside(line) for line in own):
-                for row in {*shared, *(x for line in own for x in line)}:
-                    self.users[row].add("slot")
-                found.append((members, side))
-        return found
-
     def _is_leaf(self, row: int) -> bool:
         return row >= 0 and DOT < self.kinds[row] < 0
-
-    def _beside(self, rows: list[int]) -> bool:
-        """Whether these rows lie, or now get to lie, side by side among the scalars."""
-        if all(row not in self.slots for row in rows):
-            for row in rows:
-                self._slot(row)
-            return True
-        first = self.slots.get(rows[0], -99)
-        return all(self.slots.get(row) == first + k for k, row in enumerate(rows))
-
-    def _pack_row(self, code: Code, rows: list[int], side: int, known: Any) -> list[Any]:
-        """Dots that share a factor of every term, in the lanes of a register."""
-        full = (*rows, *[rows[-1]] * (LANES - len(rows)))
-        shared, lines = self.ir.of(rows[0])[side::2], list(zip(*(self.ir.of(row)[1 - side :: 2] for row in full)))
-        total: Any = None
-        if self._is_wide(rows[0]):
-            xs, ys = [self._held(x) for x in shared], [self.slots[line[0]] for line in lines]
-            fill = -len(xs) % LANES
-            xs, ys = [*xs, *[self._number(0.0)] * fill], [*ys, *ys[-1:] * fill]
-            given = f"ptr %scalars, ptr {self.table(xs)}, ptr {self.table(ys)}, i64 {len(xs)}"
-            total = code.written(f"call {VECTOR} {code.kernel('pack')}({given})")
-        else:
-            for x, line in zip(shared, lines):
-                term = self._side(code, line, known)
-                if x != NONE:
-                    one = code.spread(code.operand(self._value(code, x, known, None)))
-                    term = code.written(f"fmul {VECTOR} {one}, {term}")
-                total = term if total is None else code.written(f"fadd {VECTOR} {total}, {term}")
-        self.vectors[full] = total
-        return [code.lane(total, lane) for lane in range(len(rows))]
-
-    def _side(self, code: Code, line: tuple[int, ...], known: Any) -> str:
-        """Eight scalars in a register."""
-        if line in self.vectors:
-            return self.vectors[line]
-        if all(map(self._is_leaf, line)):
-            if line not in self.packed_leaves:
-                self.packed_leaves[line] = room = self._room(LANES)
-                for at, row in enumerate(line, room):
-                    self._bring(row, at)
-            place = code.line(f"getelementptr double, ptr %scalars, i64 {self.packed_leaves[line]}").name
-            return code.line(f"load {VECTOR}, ptr {place}, align 8").name
-        self.vectors[line] = found = code.side_by_side([self._value(code, row, known, None) for row in line])
-        return found
 
     def _bring(self, row: int, slot: int) -> None:
         """Have the number of a leaf there before the first section runs."""
@@ -438,33 +331,6 @@ class Generator:
             if self._is_leaf(row):
                 self._bring(row, slot)
         return self.slots[row]
-
-    def _function(self, row: int) -> str | None:
-        """The vector function of a scalar row, if it takes as long for one number as for eight."""
-        kind, arity = self.kinds[row], len(self.ir.of(row))
-        if kind <= DOT or (kind != LARGEST and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
-            return None
-        with compiling(BY_NUMBER[kind : kind + 1]):
-            value = largest_of() if kind == LARGEST else in_registers(BY_NUMBER[kind].value)
-            name = self.many.define(name_of(kind), value, arity)
-        return name if self.many.is_fast(name) else None
-
-    def _together(self, code: Code, rows: list[int], names: dict[int, str], known: Any) -> list[Any]:
-        """Functions of one kind, or of two that make a pair, over up to eight operands at once."""
-        lane_of = {of: lane for lane, of in enumerate(dict.fromkeys(tuple(self.ir.of(row)) for row in rows))}
-        lanes = [lane_of[tuple(self.ir.of(row))] for row in rows]
-        kinds = [self.kinds[row] for row in rows]
-        two = partner(kinds[0])
-        if two is None or len(set(kinds)) == 1:
-            lines = [(*line, *line[-1:] * (LANES - len(line))) for line in zip(*lane_of)]
-            given = ", ".join(f"{VECTOR} {self._side(code, line, known)}" for line in lines)
-            result = code.line(f'call {VECTOR} @"{names[rows[0]]}"({given})').name
-            if lanes == [*range(len(rows))]:
-                self.vectors[(*rows, *rows[-1:] * (LANES - len(rows)))] = result
-            return [code.lane(result, lane) for lane in lanes]
-        operands = code.side_by_side([self._value(code, x, known, None) for (x,) in lane_of])
-        found = dict(zip(two, both(code, self.many, two, Emitted(code, operands)), strict=True))
-        return [code.lane(found[name_of(kind)].name, lane) for lane, kind in zip(lanes, kinds, strict=True)]
 
     # --- samples ---
 
@@ -638,13 +504,9 @@ class Generator:
         self, rows: list[int], group: Group, here: tuple[int, int, int], accumulators: int, totals: list[int]
     ) -> tuple[str, str]:
         """Straight-line vector code in a loop over the block's samples."""
-        code, ir = Code(self.many, f"part{len(self.parts)}", PARAMETERS), self.ir
+        code = Code(self.many, f"part{len(self.parts)}", PARAMETERS)
         known: dict[int, Any] = {}
         summed = {row: accumulators + LANES * place for place, row in enumerate(self.accumulated[here[:2]])}
-        alike: dict[Any, list[int]] = defaultdict(list)  # rows whose functions make a pair, over one operand
-        for row in rows:
-            if self.kinds[row] >= 0 and (two := partner(self.kinds[row])):
-                alike[two, tuple(ir.of(row))].append(row)
         for row in rows:
             kind = self.kinds[row]
             if kind == REDUCE:
@@ -654,15 +516,7 @@ class Generator:
                 term = code.dot(self._pairs(code, row, known, group))
                 self._keep(code, "terms", totals.index(row) * group.block, term)
                 continue
-            if row not in known:
-                two = partner(kind) if kind >= 0 else None
-                others = alike[two, tuple(ir.of(row))] if two else []
-                if two is not None and len({self.kinds[each] for each in others}) > 1:
-                    operand = self._value(code, ir.of(row)[0], known, group)
-                    found = dict(zip(two, both(code, self.many, two, operand)))
-                    known |= {each: found[name_of(self.kinds[each])] for each in others}
-                else:
-                    known[row] = self._computed(code, row, known, group)
+            known[row] = self._computed(code, row, known, group)
             if row in group.slots and self.users[row] - {here}:
                 self._keep(code, "base", group.slots[row] * group.block, known[row])
             code.breathe()

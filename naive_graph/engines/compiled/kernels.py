@@ -3,7 +3,7 @@
     dense0, dense1   a layer over a block of samples, in the written order or with fused products
     outer            the sums over the samples of every left times every right
     fold             registers to their sums
-    dot0, dot1, pack long sums of products of scalars, over tables of slots; and `product`
+    dot0, dot1       long sums of products of scalars, over tables of slots; and `product`
     dots             many short ones, each in its written order
     feed, export     samples from the caller's arrays to the block's lines, and back
     join, total      the sums of two halves of the samples; the sum of all samples' terms, in their order
@@ -298,26 +298,6 @@ def in_pairs(f: FunctionWriter, kind: str, parts: list[str]) -> str:
     return parts[0]
 
 
-def pack_kernel() -> str:
-    """Eight dots that share a factor of every term, each in the order of `dot1`.
-
-    shared: a table of the factors that all have; others: of where the eight other factors of a term begin.
-    """
-    f = FunctionWriter(f"define {VECTOR} @pack(ptr %scalars, ptr %shared, ptr %others, i64 %many)")
-
-    def terms(k: str, sums: list[str]) -> list[str]:
-        made = []
-        for n in range(LANES):
-            place = f.let(f"add i64 {k}, {n}")
-            x = f.splat(f.load("%scalars", f.entry_of("%shared", place)))
-            y = f.load("%scalars", f.entry_of("%others", place), VECTOR)
-            made.append(f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {x}, {VECTOR} {y}, {VECTOR} {sums[n]})"))
-        return made
-
-    sums = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")] * LANES, terms)
-    return f.returning(VECTOR, in_pairs(f, VECTOR, sums))
-
-
 def dots_kernel(loose: bool) -> str:
     """Many dots of as many terms, each in the order of its `dot0` or `dot1`.
 
@@ -360,7 +340,7 @@ KERNELS = {
     "dense0": lambda: dense_kernel(False), "dense1": lambda: dense_kernel(True), "outer": outer_kernel,
     "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel, "feed": feed_kernel, "export": export_kernel,
     "join": join_kernel, "total": total_kernel,
-    "dot0": lambda: dot_kernel(False), "dot1": lambda: dot_kernel(True), "pack": pack_kernel,
+    "dot0": lambda: dot_kernel(False), "dot1": lambda: dot_kernel(True),
     "product": product_kernel,
     "dots0": lambda: dots_kernel(False), "dots1": lambda: dots_kernel(True), "check": check_kernel,
 }  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...core.imports import uninterrupted
 from ...errors import StaleNodeError
-from ..llvm.compile import compiled
+from ..llvm.compile import MOST, compiled, weight
 from ..passes.ir import IR, NONE, FedInput, Lanes
 from ..passes.stages import Section
 from ..passes.tiles import ONE, DenseTile
@@ -32,7 +32,6 @@ from .writer import LANES
 
 Array = Any  # of NumPy's
 LINE = 64  # bytes of a line of the cache
-CAREFUL = 40_000  # lines: LLVM takes some 25 us for each at its first level, and 10 to 20 without any
 HALVED = 10_000_000  # multiply-adds of a run in two halves: some 0.5 ms, ten times what a thread takes to begin
 
 
@@ -124,7 +123,7 @@ class CompiledPlan(Runnable):
         made = self.generator = Generator(ir, wanted, carried)
         text = str(made)
         self.lines = text.count("\n")
-        self.library = compiled(text, quick=self.lines > CAREFUL)
+        self.library = compiled(text, quick=weight(text, False) > MOST)
         self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
         self._stages = [
@@ -233,17 +232,15 @@ class CompiledPlan(Runnable):
         return (self.outs[group].ctypes.data - self.out.ctypes.data) // 8 + line * self.outs[group].shape[1] + lane
 
     def explain(self) -> list[str]:
-        said = [self._samples(part) if part.group else self._scalars(part) for part in self.generator.sections]
+        said = [
+            self._samples(part) if part.group else f"scalars: {len(part.rows)} rows, one after the other"
+            for part in self.generator.sections
+        ]
         size = sum(each.nbytes for each in self.kept if hasattr(each, "nbytes"))
         work, fast = multiply_adds(self.ir, self.samples), 2 * LANES
         said.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
         said.append(f"{work} multiply-adds a run: at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least")
         return said
-
-    def _scalars(self, part: Section) -> str:
-        packs = self.generator.packs[part.stage]
-        inside = f"; {sum(len(rows) for rows, _ in packs)} dots in {len(packs)} packs" if packs else ""
-        return f"scalars: {len(part.rows)} rows, one after the other{inside}"
 
     def _samples(self, part: Section) -> str:
         steps, group = self.generator.steps[part.stage, part.group], self.generator.group[part.group]

@@ -1,23 +1,15 @@
-"""In what order a section runs: layers and outer products as kernels, and what lies between them as straight code.
-
-samples   layers, regions of straight vector code, and outer products
-scalars   dots that share a factor in packs; functions of one kind a register at once; all else as soon as it can
-"""
+"""In what order a section of samples runs: layers and outer products as kernels, and between them straight code."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..llvm.pairs import partner
-from ..passes.ir import DOT, IR, NONE, REDUCE
+from ..passes.ir import IR, REDUCE
 from ..passes.stages import Section
 from ..passes.tiles import ONE, dense_tiles
-from .writer import LANES
 
-SHORTEST = 4  # terms of dots that are packed
 LONGEST = 1_000  # rows of a region: the time that LLVM takes for one grows with the square of its length
 DENSE_LEAST, OUTER_LEAST = 32, 24  # products of a layer, results of an outer product: smaller ones are written out
 
@@ -96,76 +88,3 @@ def operands_of(step: Step) -> tuple[list[int], list[int]]:
         read = [row for side in (step.lefts, step.rights) for line in side for row in line]
         return [row for line in step.results for row in line], read
     return step.outputs, [each for each in step.inputs if each != ONE]
-
-
-def packs_of(ir: IR, rows: Sequence[int]) -> list[tuple[list[int], int]]:
-    """Scalar dots that share one factor of every term, as many as a register has lanes; and which factor it is.
-
-    All rows of a pack are as far from the leaves, so that no pack waits for itself.
-    """
-    level: dict[int, int] = {}
-    groups: dict[Any, list[int]] = defaultdict(list)
-    kinds = ir.kinds
-    for row in rows:
-        of = ir.of(row)
-        level[row] = 1 + max((level.get(each, 0) for each in of), default=0)
-        if kinds[row] == DOT and len(of) >= 2 * SHORTEST:
-            for side in (0, 1):
-                groups[side, level[row], bool(ir.loose[row]), tuple(of[side::2])].append(row)
-    found, taken = [], set()
-    for (side, *_, _shared), members in sorted(groups.items(), key=lambda each: -len(each[1])):
-        members = [row for row in members if row not in taken and NONE not in ir.of(row)[1 - side :: 2]]
-        if len(members) < LANES // 2:
-            continue
-        for at in range(0, len(members), LANES):
-            if len(members[at : at + LANES]) >= LANES // 2:
-                found.append((members[at : at + LANES], side))
-                taken.update(members[at : at + LANES])
-    return found
-
-
-def scheduled(
-    ir: IR, rows: Sequence[int], waits: Container[int], packs: Sequence[Sequence[int]]
-) -> Iterable[list[int]]:
-    """The rows in units, operands first: a pack at once, functions of one kind together, all else as soon as it can."""
-    unit_of = {row: row for row in rows}
-    for pack in packs:
-        unit_of |= dict.fromkeys(pack, pack[0])
-    members = defaultdict(list)
-    for row in rows:
-        members[unit_of[row]].append(row)
-    missing, consumers = dict.fromkeys(members, 0), defaultdict(list)
-    for row in rows:
-        for operand in {each for each in ir.of(row) if each in unit_of}:
-            missing[unit_of[row]] += 1
-            consumers[operand].append(unit_of[row])
-    ready = [unit for unit in members if not missing[unit] and unit not in waits]
-    heapify(ready)
-    waiting: dict[Any, list[int]] = defaultdict(list)
-
-    def shape(row: int) -> Any:
-        kind = int(ir.kinds[row])
-        return partner(kind) or kind, int(ir.starts[row + 1] - ir.starts[row])
-
-    for unit in members:
-        if not missing[unit] and unit in waits:
-            waiting[shape(unit)].append(unit)
-    while ready or waiting:
-        if ready:
-            some = members[heappop(ready)]
-        else:
-            kind = max(waiting, key=lambda each: (min(len(waiting[each]), LANES), -waiting[each][0]))
-            every = waiting.pop(kind)
-            operands = set(list(dict.fromkeys(tuple(ir.of(row)) for row in every))[:LANES])
-            some = [row for row in every if tuple(ir.of(row)) in operands]
-            if rest := [row for row in every if tuple(ir.of(row)) not in operands]:
-                waiting[kind] = rest
-        yield some
-        for row in some:
-            for unit in consumers[row]:
-                missing[unit] -= 1
-                if missing[unit] == 0:
-                    if unit in waits:
-                        waiting[shape(unit)].append(unit)
-                    else:
-                        heappush(ready, unit)

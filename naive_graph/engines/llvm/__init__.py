@@ -7,7 +7,7 @@ Rules become code, because they are applied to registers:
     emit         registers: one more arithmetic
     tracing      the catalogue's value functions, where `math` writes machine code
     functions    such functions of one number, or of a register
-    mathematics  exp, log, sin, cos, tanh of a register; `pairs` two at once
+    mathematics  exp, log, sin, cos, tanh of a register
     listing      straight-line code for a whole sweep
 
 Loops become code, because they are written in a small subset of Python:

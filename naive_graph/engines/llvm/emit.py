@@ -155,14 +155,11 @@ class InstructionWriter:
     def outside(self, name: str, operands: Sequence[Value]) -> Emitted:
         """Call a function of the C library, or one that LLVM knows."""
         if self.module.fast and not name.startswith("llvm."):
-            return self._many_outside(name, operands)
+            return self._call(self.module.many(name, len(operands)), operands)
         name = name.replace(".f64", self.module.suffix)
         kinds = ", ".join([self.module.real] * len(operands))
         self.module.declared[name] = f'declare {self.module.real} @"{name}"({kinds})'
         return self._call(name, operands)
-
-    def _many_outside(self, name: str, operands: Sequence[Value]) -> Emitted:
-        return self._call(self.module.many(name, len(operands)), operands)
 
     def _call(self, name: str, operands: Sequence[Value]) -> Emitted:
         inside = ", ".join(f"{self.module.real} {self.operand(each)}" for each in operands)

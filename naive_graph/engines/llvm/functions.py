@@ -7,7 +7,6 @@ other, so there all ways are gone and each number picks its own result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,21 +16,20 @@ from .emit import Emitted, InstructionWriter, Opaque, Value, literal
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
 SHORT = 16  # instructions of many numbers at once, for which a call, which empties all registers, is too long a way
-CALLED = re.compile(r'call [^@]*@"([^"]+)"')
 PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: they touch nothing else
 
 
 # If a number is too large for the fast function, all go the slow way.
-GUARDED = """define internal {result} @"{full}"({real} %x) {{
+GUARDED = """define internal {real} @"{full}"({real} %x) {{
   %size = call {real} @{fabs}({real} %x)
   %large = fcmp ugt {real} %size, {limit}{reduced}
   br i1 {any}, label %slow, label %fast
 fast:
-  %one = tail call {result} @"{fast}"({real} %x)
-  ret {result} %one
+  %one = tail call {real} @"{fast}"({real} %x)
+  ret {real} %one
 slow:
-  %two = tail call {result} @"{slow}"({real} %x)
-  ret {result} %two
+  %two = tail call {real} @"{slow}"({real} %x)
+  ret {real} %two
 }}"""
 
 
@@ -73,25 +71,19 @@ class Module:
         full = f"{name}.any{'.one' if self.width == 1 else ''}"  # a text may have the function for registers too
         return self.guarded(full, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
 
-    def guarded(self, full: str, fast: str, slow: str, limit: float, result: str = "") -> str:
+    def guarded(self, full: str, fast: str, slow: str, limit: float) -> str:
         """The full name of a function that goes the fast way where all numbers are within a limit."""
         if full not in self.functions:
             fabs, any_of = f"llvm.fabs{self.suffix}", f"llvm.vector.reduce.or.v{self.width}i1"
             reduced = f"\n  %any = call i1 @{any_of}({self.truth} %large)" if self.width > 1 else ""
             self.functions[full] = GUARDED.format(
                 full=full, fast=fast, slow=slow, limit=self.literal(limit), real=self.real, fabs=fabs,
-                reduced=reduced, any="%any" if reduced else "%large", result=result or self.real,
+                reduced=reduced, any="%any" if reduced else "%large",
             )  # fmt: skip
             self.declared[fabs] = f'declare {self.real} @"{fabs}"({self.real})'
             if reduced:
                 self.declared[any_of] = f"declare i1 @{any_of}({self.truth})"
         return full
-
-    def is_fast(self, full: str) -> bool:
-        """Whether the function is, or asks for, one of C's that is known here for many numbers at once."""
-        if ".many/" in full or ".any" in full:
-            return True
-        return any(map(self.is_fast, CALLED.findall(self.functions.get(full, ""))))
 
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""
@@ -172,7 +164,7 @@ class Choices(Way):
     def through(self, function: Callable[..., Any]) -> Value:
         """What the function gives for the parameters."""
         results: dict[str, Value] = {}
-        self.conditions, self.untried = {}, [""]
+        self.untried = [""]
         for path in self.untried:  # grows as ways are found
             _bounded(len(self.untried))
             self.path, self.here = path, ""

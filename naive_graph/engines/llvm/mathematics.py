@@ -88,7 +88,7 @@ def tanh(x: Emitted) -> Any:
     """x + x**3 times a rational function near 0, else 1 - 2 e / (1 + e) for e = exp(-2 x): one division for both."""
     size, square = abs(x), x * x
     twice = 2.0 * size
-    lift = x.writer.call("ieee.lift_of", in_registers(ieee.lift_of), [twice])  # so that sech_squared shares e
+    lift = x.writer.call("ieee.lift_of", in_registers(ieee.lift_of), [twice])
     near, e = size < 0.625, exp(lift - twice)
     over = select(near, polynomial(square, TANH_OVER), 2.0 * e)
     share = over / select(near, polynomial(square, TANH_UNDER), 1.0 + e)
@@ -109,18 +109,10 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = fma(z * r, polynomial(z, SIN), r)
     cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
-    return _turned(sine, cosine, last, quarter)
-
-
-def _turned(sine: Emitted, cosine: Emitted, quarters: Emitted, more: int) -> Any:
-    """The sine of an angle, from sine and cosine of one that is so many quarter turns, and 0 or 1 more, before it.
-
-    A sine and a cosine of one angle ask the same question of `quarters`, which is then asked once.
-    """
-    writer = sine.writer
-    odd = writer.line(f"trunc {writer.module.whole} {quarters.name} to {writer.module.truth}")
-    sign = whole(whole(whole(quarters, "add", more), "and", 2), "shl", 62)
-    value = bits(select(odd, sine, cosine) if more else select(odd, cosine, sine))
+    writer, turns = x.writer, whole(last, "add", quarter)
+    odd = writer.line(f"trunc {writer.module.whole} {turns.name} to {writer.module.truth}")
+    sign = whole(whole(turns, "and", 2), "shl", 62)
+    value = bits(select(odd, cosine, sine))
     return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
 
 

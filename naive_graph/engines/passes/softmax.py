@@ -37,7 +37,7 @@ import numpy as np
 
 from ...core.rules import RULES
 from ...core.tables import CONSTANT
-from .ir import DOT, IR, LARGEST, MUL, NONE, SUB, Array, rewritten
+from .ir import ADD, DOT, IR, LARGEST, MUL, NONE, SUB, Array, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))
@@ -47,7 +47,7 @@ WIDEST = 8  # operands of a row that has a kernel of its own
 def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan with its softmax shares written out, and where each row went."""
     rows = len(ir)
-    wide = np.isin(ir.kinds, (MUL, LOGSUMEXP)) & (np.diff(ir.starts) > WIDEST)
+    wide = np.isin(ir.kinds, (ADD, MUL, LOGSUMEXP)) & (np.diff(ir.starts) > WIDEST)
     if not (wide | (ir.kinds == SHARE)).any():
         return ir, np.arange(rows, dtype=np.int32)
     made: list[tuple[int, list[int], int]] = []
@@ -95,6 +95,8 @@ def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
             moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
         elif kind == LOGSUMEXP and (wide[row] or tuple(ir.of(row)) in shared):
             moved[row] = logsumexp(tuple(of), group)
+        elif kind == ADD and wide[row]:
+            moved[row] = add(DOT, _alone(of), group)
         else:
             moved[row] = (fold if wide[row] else add)(kind, of, group)
     new, ours = rewritten(ir, moved, made), {row: value for value, row in numbers.items()}
