@@ -41,13 +41,14 @@ from .ir import ADD, DOT, IR, LARGEST, MUL, NONE, SUB, Array, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))
-WIDEST = 8  # operands of a row that has a kernel of its own
+WIDEST, WIDEST_FOLD = 8, 64  # operands of a row that has a kernel of its own; of a sum or a product
 
 
 def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan with its softmax shares written out, and where each row went."""
     rows = len(ir)
-    wide = np.isin(ir.kinds, (ADD, MUL, LOGSUMEXP)) & (np.diff(ir.starts) > WIDEST)
+    most = np.where(ir.kinds == LOGSUMEXP, WIDEST, WIDEST_FOLD)
+    wide = np.isin(ir.kinds, (ADD, MUL, LOGSUMEXP)) & (np.diff(ir.starts) > most)
     if not (wide | (ir.kinds == SHARE)).any():
         return ir, np.arange(rows, dtype=np.int32)
     made: list[tuple[int, list[int], int]] = []
