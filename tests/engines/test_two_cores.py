@@ -105,6 +105,17 @@ def test_who_wants_one_core_sets_the_number_of_threads(monkeypatch, threads):
     assert bool(handed) == (threads != "1")
 
 
+@pytest.mark.parametrize(("many", "said"), [(1, "in two halves, on one core"), (2, "in two halves, on two cores")])
+def test_an_explanation_says_on_how_many_cores_the_samples_run(monkeypatch, many, said):
+    monkeypatch.setattr(plan, "has_two_cores", lambda: many == 2)
+    x = PlaceHolder()
+    program = Program(ng.total(x * x), inputs=[x])
+    program(np.ones(9))
+    assert "halves" not in program.explain(np.ones(9))
+    program(np.ones(300))
+    assert said in program.explain(np.ones(300))
+
+
 def test_where_there_are_no_threads_one_core_runs_both_halves(monkeypatch):
     def refuse(*given):
         raise RuntimeError("can't start new thread")

@@ -236,6 +236,9 @@ class CompiledPlan(Runnable):
             self._samples(part) if part.group else f"scalars: {len(part.rows)} rows, one after the other"
             for part in self.generator.sections
         ]
+        if self.halves:
+            cores = "two cores" if has_two_cores() else "one core"
+            said.append(f"the samples run in two halves, on {cores}")
         size = sum(each.nbytes for each in self.kept if hasattr(each, "nbytes"))
         work, fast = multiply_adds(self.ir, self.samples), 2 * LANES
         said.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
