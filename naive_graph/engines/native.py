@@ -28,7 +28,7 @@ def assembly(plan: Plan) -> str:
 
 
 def forward_code(plan: Plan) -> Straight:
-    """The forward sweep, written down. Raises Opaque if an operator cannot be."""
+    """The forward sweep, written down. Raises NotCompilable if an operator cannot be."""
     code = Straight(Module(), "forward")
     registers: list[Any] = [code.leaf("values", step) if plan.kinds[step] < 0 else None for step in range(len(plan))]
     steps = (step for step in range(len(plan)) if plan.kinds[step] >= 0)

@@ -29,7 +29,7 @@ from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from ..core.tables import CONSTANT, Tables
 from ..engines.choice import LARGEST, Setting, engine_named, is_short
 from ..engines.llvm.compile import compiled, place
-from ..engines.llvm.emit import Opaque
+from ..engines.llvm.emit import NotCompilable
 from ..engines.llvm.functions import Module
 from ..engines.llvm.listing import Straight
 
@@ -109,7 +109,7 @@ def enable(tables: Tables, rows: Sequence[int]) -> None:
         quick = cache[COMING]
         if quick is None or quick.is_ready():
             cache[KEY] = quick
-    except Opaque:
+    except NotCompilable:
         cache[KEY] = None
 
 

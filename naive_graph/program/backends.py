@@ -25,7 +25,7 @@ from ..core.tables import PLACEHOLDER, Tables
 from ..engines.compiled.choose import PATIENCE, SOON, choose, has_samples
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
-from ..engines.llvm.emit import Opaque
+from ..engines.llvm.emit import NotCompilable
 from ..engines.passes.ir import Sample
 from ..engines.passes.lowering import Lowering, PassResult
 from ..engines.passes.report import report
@@ -262,7 +262,7 @@ class CompiledBackend(CodeBackend):
                 self.patience = SOON
                 return
             self._coming = None
-            with suppress(Opaque):  # then level runs go on
+            with suppress(NotCompilable):  # then level runs go on
                 self.tape = self.idle = coming.result()
         self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
@@ -298,12 +298,12 @@ def backend_for(asked: Query) -> Backend:
         return ReferenceBackend(asked)
     llvmlite()  # or say at once that it is missing
     if not asked.batched and asked.engine in (None, "direct") and asked.weights is None:
-        with suppress(Opaque):  # the passes will meet it too, and say so
+        with suppress(NotCompilable):  # the passes will meet it too, and say so
             if found := by_direct(asked):
                 return found
     try:
         return CompiledBackend(asked)
-    except Opaque as opaque:
+    except NotCompilable as opaque:
         if asked.batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
         warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())

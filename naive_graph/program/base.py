@@ -22,10 +22,10 @@ from ..graph.printed import html_table, wrapped
 from ..graph.registry import CURRENT
 from ..graph.run_checks import complain
 from .backends import Backend, Query, backend_for
-from .fast_path import AGE, Again, FastPath, fast_path, form_of, never
+from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, never
 from .feeding import checked, inputs_of, is_single, missing, nodes_of, slot_of, slots_of, too_many
 from .inputs import Inputs, InputSlot, Weights
-from .weights import InArray, InGraph
+from .weights import ArrayWeights, VariableWeights
 
 Feed = Mapping[PlaceHolder, Any]
 
@@ -98,12 +98,12 @@ class ProgramBase(Suggesting):
         self._nothing = Inputs(self._tables, {}, [])
         self._backends: dict[Any, Backend] = {}
 
-    def _holder(self, weights: Any) -> InGraph | InArray:
+    def _holder(self, weights: Any) -> VariableWeights | ArrayWeights:
         if weights is None:
-            return InGraph(self._tables, self._wrt)
+            return VariableWeights(self._tables, self._wrt)
         if not self._movable:
             raise FeedError("weights= holds the values of Variables; a PlaceHolder among wrt is fed.")
-        return InArray(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
+        return ArrayWeights(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
 
     def _slot(self, input: Any) -> InputSlot:
         return slot_of(input)
@@ -138,7 +138,7 @@ class ProgramBase(Suggesting):
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs or self._unnamed else self._nothing
             answers = self._ask(given, self._kept.held)
-            form = form_of(age, given, inputs) if feed is None else None  # a question by name has no short way
+            form = call_signature(age, given, inputs) if feed is None else None  # a question by name has no short way
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
                 self._fast_path.close()
                 values, slopes, finite = answers(given)
@@ -151,7 +151,7 @@ class ProgramBase(Suggesting):
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _short_way(self, answers: Backend, given: Inputs, inputs: Sequence[Any]) -> Again:
+    def _short_way(self, answers: Backend, given: Inputs, inputs: Sequence[Any]) -> FastCall:
         """The fast path for calls of this form, which came twice, if they can have one."""
         slots, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
         arrays = all(getattr(each, "ndim", 0) for each in inputs)
@@ -246,7 +246,7 @@ class ProgramBase(Suggesting):
 
     def hold(self, array: Any) -> None:
         """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
-        if type(self._kept) is not InArray:
+        if type(self._kept) is not ArrayWeights:
             raise FeedError(
                 "This Program reads its Variables, or its tensors' leaves. "
                 "Give it an array when you make it: weights=array."

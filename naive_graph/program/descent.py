@@ -24,10 +24,10 @@ from ..core.progress import ProgressBar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.compiled.choose import PATIENCE, choose
-from ..engines.llvm.emit import Opaque
+from ..engines.llvm.emit import NotCompilable
 from ..engines.passes.ir import IR, NONE, PlanColumns, with_columns
 from ..engines.passes.lowering import Lowering
-from ..engines.passes.tracer import Rows, Stand
+from ..engines.passes.tracer import Rows, Tracer
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.run_checks import complain
@@ -38,17 +38,17 @@ from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
 
 
-class Carried(NamedTuple):
+class LoopCarried(NamedTuple):
     """A leaf whose value the last step left. place: among all of these."""
 
     place: int
 
 
-class _Stand(Stand):
+class _Tracer(Tracer):
     """A stand-in for a weight, gradient or memory while the formula is called: operations append rows to the plan."""
 
     __slots__ = ()
-    rows: _Grower
+    rows: _GrowingPlan
 
     def __floordiv__(self, other: Any) -> Any:  # of a step's number, as in t // 100
         """Floor division: the largest whole number whose product with the divisor is at most this."""
@@ -71,7 +71,7 @@ class _Stand(Stand):
     __int__ = __index__ = __float__
 
 
-class _Grower(Rows):
+class _GrowingPlan(Rows):
     """A plan with rows appended to it."""
 
     who = FORMULA
@@ -91,7 +91,7 @@ class _Grower(Rows):
 
     def carried(self, place: int) -> int:
         row = self.add(PLACEHOLDER, [])
-        self.sources[row] = Carried(place)
+        self.sources[row] = LoopCarried(place)
         return row
 
     def grown(self) -> IR:
@@ -122,24 +122,24 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
     """One step of `minimize` as a plan. weights, held: the Variables' rows in the tables, and their values."""
     formula = formula_of(rule)
     memories, counts = memories_of(formula)
-    grower = _Grower(lowering.ir)
+    grower = _GrowingPlan(lowering.ir)
     leaf_of = {source: row for row, source in lowering.ir.sources.items() if isinstance(source, int)}
     carried: dict[int, tuple[int, float]] = {}  # leaf -> what it becomes, and what it holds at first
     time = {}
     if counts:
         clock = grower.carried(NONE)
         carried[clock] = grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0
-        time["t"] = _Stand(grower, clock)
+        time["t"] = _Tracer(grower, clock)
     slopes = dict(zip(weights, zip(held, lowering.slopes[0], strict=True), strict=True))  # one may be named twice
     for weight, (value, slope) in slopes.items():
         row = leaf_of.setdefault(weight, len(grower))
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
             grower.carried(NONE)
         memory = [grower.carried(NONE) for _ in range(memories)]
-        made = made_by(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
+        made = made_by(formula, [_Tracer(grower, each) for each in (row, slope.row, *memory)], time)
         for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
             carried[leaf] = grower.place(new), begin
-    grower.sources |= {row: Carried(place) for place, row in enumerate(carried)}
+    grower.sources |= {row: LoopCarried(place) for place, row in enumerate(carried)}
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
     results, start = map(list, zip(*carried.values()))
     return DescentStep(grower.grown(), lowering.values[0].row, [*carried], results, start, moved)
@@ -174,7 +174,7 @@ def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int],
             return NodeError(
                 f"{tables.label(row)} is fed, not moved. Make a Variable of it, or leave it out of wrt, for minimize."
             )
-    return _stands_still(tables, outputs[0], weights) or NodeError(
+    return _constant_loss_error(tables, outputs[0], weights) or NodeError(
         "This Program has no Variables to move. Name them in wrt: Program(loss, wrt=[x]).minimize(0.1)."
     )
 
@@ -185,11 +185,11 @@ def _check_leads_down(answers: ReferenceBackend) -> None:
         lowering = answers.machine.lowering
         if any(lowering.ir.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
             return  # the common case, which needs no look at the graph
-    if error := _stands_still(answers.tables, answers.rows[0], answers.wrt):
+    if error := _constant_loss_error(answers.tables, answers.rows[0], answers.wrt):
         raise error
 
 
-def _stands_still(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
+def _constant_loss_error(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
     found = set(ancestors(tables, [output]))
     if not any(tables.operators[row] == VARIABLE for row in found):
         return NodeError(
@@ -209,7 +209,7 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
 
     held: the weights at the beginning. keep: called with them at the end.
     """
-    way = _way(answers, inputs, rule, int(steps), held)
+    way = _select_runner(answers, inputs, rule, int(steps), held)
     history = _history(int(steps))
     chunk, done, bar = 1, 0, None
     try:
@@ -260,12 +260,12 @@ def _finish(answers: ReferenceBackend, inputs: Inputs, rule: Any, way: Any, seen
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
     if GraphType._on_invalid != "ignore" and (len(bad) or not all(map(math.isfinite, weights))):
-        complain(_why(answers, inputs, rule, bad), GraphType._on_invalid)
+        complain(_diagnose(answers, inputs, rule, bad), GraphType._on_invalid)
     if not len(bad) or bad[0] > 0:
         keep(weights)
 
 
-def _why(answers: ReferenceBackend, inputs: Inputs, rule: Any, bad: Any) -> str:
+def _diagnose(answers: ReferenceBackend, inputs: Inputs, rule: Any, bad: Any) -> str:
     """What went wrong, for the message: something in the graph before the first step, or the steps themselves."""
     if len(bad) and bad[0] == 0:
         return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
@@ -273,7 +273,7 @@ def _why(answers: ReferenceBackend, inputs: Inputs, rule: Any, bad: Any) -> str:
     return f"minimize: the values left the range of numbers {when}. Take a smaller rate{beside(rule)}"
 
 
-def _way(
+def _select_runner(
     answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: int, held: list[float]
 ) -> _CompiledDescent | _ReferenceDescent:
     machine = answers.machine
@@ -332,7 +332,7 @@ class _CompiledDescent:
 
     def _move(self, coming: BackgroundTask) -> None:
         """Go on in compiled code, from where the level runs stand."""
-        with suppress(Opaque):  # then level runs go on
+        with suppress(NotCompilable):  # then level runs go on
             code = coming.result()
             self._stand(code, [self.code.held(row) for row in self.step.leaves])
             self.code = code

@@ -22,7 +22,7 @@ from .inputs import Inputs, InputSlot, places_of
 from .results import as_list
 
 Found = tuple[Any, Any]
-Again = Callable[..., Found | None]
+FastCall = Callable[..., Found | None]
 PLAIN = (np.dtype(np.float64), np.dtype(np.float32))  # each number of either is a float64
 AGE = "age"  # among what was derived from the tables: an object that is there until they change
 
@@ -43,17 +43,17 @@ class FastPath:
 
     def close(self) -> None:
         """Send all calls the long way, which may change what the fast path uses."""
-        self.way: Again = never
+        self.way: FastCall = never
         self.age = object()
 
-    def remember(self, form: Any, age: object, make: Callable[[], Again]) -> None:
+    def remember(self, form: Any, age: object, make: Callable[[], FastCall]) -> None:
         """Note a call that the long way answered. make: builds the fast path for calls of its form."""
         if form is not None and form == self.form:
             self.way, self.age = make(), age
         self.form = form
 
 
-def form_of(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
+def call_signature(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
     """The form of a call, which calls on the fast path share; None for a call with lists, which has no fast path."""
     if inputs and not hasattr(inputs[0], "ndim") and type(inputs[0]) is not float:
         return None
@@ -62,7 +62,7 @@ def form_of(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
 
 def fast_path(
     answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[InputSlot], given: Sequence[Any]
-) -> Again:
+) -> FastCall:
     """The fast path for questions like the one that was just answered: a function that gives values and slopes.
 
     kept: the weights, in an array or in the graph, whose values stay where they
@@ -80,7 +80,7 @@ def fast_path(
     elif inputs:
         fit = _batches(code, samples, inputs, given) if answers.batched else _arrays(code, inputs)
     values, slopes = _copies(answers, code, single)
-    amiss, call, packed = code.out.item, code.call, code.packed
+    nonfinite, call, packed = code.out.item, code.call, code.packed
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
@@ -91,7 +91,7 @@ def fast_path(
         fed = fit(inputs)
         if fed is not None:
             call(packed)
-            if amiss(-1) == 0.0:  # the last place, where all is finite that is handed out
+            if nonfinite(-1) == 0.0:  # the last place, where all is finite that is handed out
                 found = values(), slopes()
         answers.idle = code
         return found
@@ -99,7 +99,7 @@ def fast_path(
     return again if answers.stays else _counted(answers, again)
 
 
-def _counted(answers: CodeBackend, way: Again) -> Again:
+def _counted(answers: CodeBackend, way: FastCall) -> FastCall:
     """The fast path over level runs, which counts them: after enough the long way sees to code of the plan's own."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:

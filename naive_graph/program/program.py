@@ -75,11 +75,11 @@ class Program(ProgramBase):
         """A Program; of tensors, one that unfolds them first."""
         listed = (part if isinstance(part, (list, tuple)) else [part] for part in (outputs, wrt, inputs))
         unfolds = cls is Program and any(is_tensor(each) for part in listed for each in part)
-        return object.__new__(_of_tensors() if unfolds else cls)
+        return object.__new__(_tensor_program() if unfolds else cls)
 
 
 @cache
-def _of_tensors() -> type[Program]:
-    from .tensors import OfTensors
+def _tensor_program() -> type[Program]:
+    from .tensors import TensorProgramBase
 
-    return type("TensorProgram", (OfTensors, Program), {"__doc__": OfTensors.__doc__})
+    return type("TensorProgram", (TensorProgramBase, Program), {"__doc__": TensorProgramBase.__doc__})

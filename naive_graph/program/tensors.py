@@ -31,12 +31,12 @@ from .base import Answer, Feed, ProgramBase
 from .fast_path import never
 from .feeding import no_node, slot_of
 from .inputs import Inputs, InputSlot, as_slice
-from .weights import InArray, InGraph
+from .weights import ArrayWeights, VariableWeights
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
 
 
-class OfTensors(ProgramBase):
+class TensorProgramBase(ProgramBase):
     """The Program of tensors: fed with arrays, answered in shapes. Scalar nodes count as tensors of shape ()."""
 
     outputs: list[Any]
@@ -78,8 +78,8 @@ class OfTensors(ProgramBase):
             raise FeedError(f"An input is made with x = LeafNode.input(shape), or is a PlaceHolder; not {input.label}.")
         return InputSlot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
 
-    def _holder(self, weights: Any) -> InGraph | InArray:
-        return InLeaves(self._moved, self._frozen) if self._moved or self._frozen else super()._holder(weights)
+    def _holder(self, weights: Any) -> VariableWeights | ArrayWeights:
+        return LeafWeights(self._moved, self._frozen) if self._moved or self._frozen else super()._holder(weights)
 
     # --- asking ---
 
@@ -94,7 +94,7 @@ class OfTensors(ProgramBase):
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
         kept = self._kept
-        if not self._adds_up or not isinstance(kept, InLeaves):
+        if not self._adds_up or not isinstance(kept, LeafWeights):
             return super().backward(*inputs, feed=feed)
         kept.settle()
         value, gradient = ProgramBase.__call__(self, *inputs, feed=feed)
@@ -107,7 +107,7 @@ class OfTensors(ProgramBase):
 
     def _flat(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
         """The value of each element, and its derivatives in a row."""
-        if isinstance(self._kept, InLeaves):
+        if isinstance(self._kept, LeafWeights):
             self._kept.settle()
         value, gradient = super().__call__(*inputs, feed=feed)
         return ([value], [gradient]) if self._single else (value, gradient)
@@ -145,7 +145,7 @@ class OfTensors(ProgramBase):
         )
 
 
-class InLeaves(InArray):
+class LeafWeights(ArrayWeights):
     """The weights are tensors' leaves: read in their Model's array, or copied into one before each call.
 
     moved: leaves with respect to which derivatives are asked for; frozen: the other parameters.

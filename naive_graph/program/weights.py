@@ -20,7 +20,7 @@ from ..errors import FeedError
 from .inputs import Weights, as_slice
 
 
-class InGraph:
+class VariableWeights:
     """The weights are Variables of the graph. rows: theirs, in the order of wrt."""
 
     held: Weights | None = None
@@ -28,7 +28,7 @@ class InGraph:
     def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
         self.tables, self.rows, self._where = tables, rows, as_slice(rows)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> InGraph:
+    def __deepcopy__(self, memo: dict[int, Any]) -> VariableWeights:
         return self  # Variables are not copied
 
     def source(self) -> Any:
@@ -46,7 +46,7 @@ class InGraph:
         self.tables.write_at(self._where, values)
 
 
-class InArray:
+class ArrayWeights:
     """The weights are elements of an array, which the Variables know nothing of."""
 
     def __init__(self, rows: Sequence[int], array: Any, places: Any) -> None:
@@ -62,7 +62,7 @@ class InArray:
         self._rows, self._where = rows, as_slice(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> InArray:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ArrayWeights:
         twin = copy(self)
         twin.hold(deepcopy(self.held.array, memo))
         return twin

@@ -18,7 +18,7 @@ from naive_graph.engines.llvm.compile import (
     check,
     weight,
 )
-from naive_graph.engines.llvm.emit import Opaque
+from naive_graph.engines.llvm.emit import NotCompilable
 
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.EngineWarning")
 HALF = "define {0}double @half(double %x) {{\n %y = fmul double %x, 0.5\n ret double %y\n}}\n"
@@ -135,9 +135,9 @@ def test_batches_and_descents_are_bounded_too(given):
 
 def test_what_is_too_long_is_refused_and_named():
     long = "".join(TWICE.format("", f"f{place}", f"f{place + 1}") for place in range(MOST // 10))
-    with pytest.raises(Opaque, match="keeps LLVM for too long"):
+    with pytest.raises(NotCompilable, match="keeps LLVM for too long"):
         check(long)
-    with pytest.raises(Opaque):
+    with pytest.raises(NotCompilable):
         compile.object_code(long)
 
 

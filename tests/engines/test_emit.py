@@ -14,7 +14,7 @@ from naive_graph.core.catalogue import cos, greater, mul, sin
 from naive_graph.core.rules import RULES
 from naive_graph.engines.compiled.writer import LANES
 from naive_graph.engines.llvm.compile import object_code
-from naive_graph.engines.llvm.emit import Opaque, literal
+from naive_graph.engines.llvm.emit import NotCompilable, literal
 from naive_graph.engines.llvm.functions import Module, trace
 from naive_graph.engines.llvm.tracing import in_registers
 from naive_graph.errors import ArityError
@@ -123,7 +123,7 @@ def _endless(x):
     ("function", "why"), [(_many_ways, "more than 512 ways through it"), (_endless, "more than 64 questions in a row")]
 )
 def test_a_function_with_too_many_ways_is_opaque(width, function, why):
-    with pytest.raises(Opaque, match=why):
+    with pytest.raises(NotCompilable, match=why):
         trace(Module(width), "f", function, 1)
 
 

@@ -329,7 +329,7 @@ def test_an_operator_that_only_level_runs_can_compile_stays_there_and_is_tried_o
 
     def refuse(*given, **rest):
         tries.append(given)
-        raise backends.Opaque("It cannot be compiled.")
+        raise backends.NotCompilable("It cannot be compiled.")
 
     monkeypatch.setattr(choose, "CompiledPlan", refuse)
     answers = set()

@@ -232,7 +232,7 @@ class Generator:
     # --- the function ---
 
     def _write(self) -> None:
-        self.pointers = ["values", "scalars", "out", "amiss", "kernels", "others", "all", "halves"]
+        self.pointers = ["values", "scalars", "out", "nonfinite", "kernels", "others", "all", "halves"]
         for number in self.group:
             names = ("lanes", "lines", "fed", "terms", "real", "width", "middle")
             self.pointers += [f"{name}{number}" for name in names]
@@ -581,7 +581,7 @@ class Generator:
     # --- results ---
 
     def _hand_out(self) -> None:
-        """Copy what is wanted to `out`, in runs; `amiss` is 0.0 if all there is finite."""
+        """Copy what is wanted to `out`, in runs; `nonfinite` is 0.0 if all there is finite."""
         main, many = self.main, len(self.wanted)
         from_scalars: list[tuple[int, int]] = []
         from_values: list[tuple[int, int]] = []
@@ -607,7 +607,7 @@ class Generator:
         self._copy("%scalars", "%out", from_scalars)
         self._copy("%values", "%out", from_values)
         self._copy("%out", "%scalars", [(self._slot(leaf), k) for k, leaf in enumerate(self.carried, 1)])
-        main.do(self._call("check", "ptr %out, i64 %all, ptr %amiss"))
+        main.do(self._call("check", "ptr %out, i64 %all, ptr %nonfinite"))
 
     def __str__(self) -> str:
         main = "".join(str(stage) for stage, _ in self.stages)

@@ -324,15 +324,17 @@ def dots_kernel(loose: bool) -> str:
 
 
 def check_kernel() -> str:
-    """amiss = 0 if so many numbers (a multiple of 8) are finite, else NaN: x - x is 0 for a finite x."""
-    f = FunctionWriter("define void @check(ptr %numbers, i64 %many, ptr %amiss)")
+    """nonfinite = 0 if so many numbers (a multiple of 8) are finite, else NaN: x - x is 0 for a finite x."""
+    f = FunctionWriter("define void @check(ptr %numbers, i64 %many, ptr %nonfinite)")
 
     def eight(k: str, sums: list[str]) -> list[str]:
         x = f.load("%numbers", k, VECTOR)
         return [f.let(f"fadd {VECTOR} {sums[0]}, {f.let(f'fsub {VECTOR} {x}, {x}')}")]
 
     (sums,) = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")], eight)
-    f.store(in_pairs(f, "double", [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]), "%amiss")
+    f.store(
+        in_pairs(f, "double", [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]), "%nonfinite"
+    )
     return str(f)
 
 

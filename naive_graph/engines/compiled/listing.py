@@ -55,7 +55,10 @@ class Listing(NamedTuple):
 
 
 def listing(tables: Tables, results: list[int]) -> Listing:
-    """The passes that find dots and share rows, and the runs that they lead to. Raises MissingToolError, Opaque."""
+    """The passes that find dots and share rows, and the runs that they lead to.
+
+    Raises MissingToolError, NotCompilable.
+    """
     ir, rows = build_ir(tables, results)
     place = np.arange(len(rows), dtype=np.int32)
     wanted = np.searchsorted(rows, results).astype(np.int32)

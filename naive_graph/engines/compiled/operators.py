@@ -43,7 +43,7 @@ class Shape(NamedTuple):
 
 @once
 def kernels(shape: Shape) -> Library:
-    """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
+    """The machine code of a shape. Raises NotCompilable if its rule cannot be compiled."""
     ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
     key = f"{sources()} {name_of(shape.kind)}{shape.arity}" if ours else None
     return compiled(lambda: text(shape), key=key, optimised=True)

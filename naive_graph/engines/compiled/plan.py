@@ -115,7 +115,7 @@ class CompiledPlan(Runnable):
 
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, a line of `out_lines`
     one that has a value for every sample. carried: leaves that hold the wanted rows behind the first once it has run.
-    Raises Opaque if it cannot be compiled.
+    Raises NotCompilable if it cannot be compiled.
     """
 
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:

@@ -184,10 +184,10 @@ def run(
     for at in range(0, size, 4):
         kernel = 2 * runs[at] + (1 if runs[at + 2] == 1 else 0)
         call_run(table, kernel, values, index, runs[at + 3], runs[at + 1], runs[at + 2])
-    amiss = 0.0
+    nonfinite = 0.0
     for at in range(many):
         out[at] = values[wanted[at]]
-        amiss += out[at] - out[at]
+        nonfinite += out[at] - out[at]
     for at in range(moves):
         values[moved[at]] = out[at + 1]
-    out[many] = amiss
+    out[many] = nonfinite

@@ -27,7 +27,7 @@ from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...core.waiting import NewRows
 from ...errors import EngineWarning
 from ..llvm.compile import LOCK
-from ..llvm.emit import Opaque
+from ..llvm.emit import NotCompilable
 from ..llvm.machine import library_of
 from . import kernel
 from .table import Table
@@ -76,7 +76,7 @@ class Kernel:
         return None if edges < 0 else NewRows(operators, counts, sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
-        """Run the kernel, compiling rules as it meets them; its last answer. Raises Opaque if one cannot be."""
+        """Run the kernel, compiling rules as it meets them; its last answer. Raises NotCompilable if one cannot be."""
         said = call()
         while said > 0:
             self.table.learn(said - 1)
@@ -299,7 +299,7 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
     """What the kernel says; a rule that cannot be compiled sends the run elsewhere, with a warning if that is asked."""
     try:
         return the_kernel().run(call)
-    except Opaque as error:
+    except NotCompilable as error:
         tables.cache[REFERENCE_ONLY] = True
         if warn:
             message = f"{error} The reference engine runs this graph."

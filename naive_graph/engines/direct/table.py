@@ -17,7 +17,7 @@ from ...core import catalogue, ieee
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
-from ..llvm.emit import Opaque, compiling
+from ..llvm.emit import NotCompilable, compiling
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
@@ -55,7 +55,7 @@ class Table:
 
     def __init__(self) -> None:
         self.addresses, self.arities, self.merging = array("q"), array("i"), array("i")
-        self.opaque: dict[int, Opaque] = {}
+        self.opaque: dict[int, NotCompilable] = {}
         self.libraries: list[Library] = []  # as long as the addresses are in use
         self.lock = RLock()
         self.grow()
@@ -77,19 +77,19 @@ class Table:
                 self.addresses[ENTRIES * rule.number + place] = library.address(f"{what}{rule.number}")
 
     def learn(self, number: int) -> None:
-        """Compile a rule. Raises Opaque, again and again, if that cannot be done."""
+        """Compile a rule. Raises NotCompilable, again and again, if that cannot be done."""
         rule = BY_NUMBER[number]
         with self.lock:
             if number not in self.opaque:
                 try:
                     return self.enter(compiled(text([rule])), [rule])
-                except Opaque as error:
-                    self.opaque[number] = Opaque(str(error))  # without its traceback
+                except NotCompilable as error:
+                    self.opaque[number] = NotCompilable(str(error))  # without its traceback
             raise self.opaque[number]
 
 
 def text(rules: Sequence[Rule]) -> str:
-    """The rules' code, in LLVM's language. Raises Opaque for what registers cannot follow."""
+    """The rules' code, in LLVM's language. Raises NotCompilable for what registers cannot follow."""
     module, loops = Module(), TranslatedModule()
     if any(rule.arity is None for rule in rules):
         loops.known = {name: traced(module, name, in_registers(each), arity) for name, (each, arity) in CALLED.items()}
@@ -102,7 +102,9 @@ def text(rules: Sequence[Rule]) -> str:
 def add_loops(program: TranslatedModule, rule: Rule) -> None:
     """The catalogue's own loops over any number of operands, behind those that it takes by name."""
     if rule.name not in OF_ANY_NUMBER:
-        raise Opaque(f"The operator '{rule.name}' has no loop over its operands. Write one in engines/direct/table.py.")
+        raise NotCompilable(
+            f"The operator '{rule.name}' has no loop over its operands. Write one in engines/direct/table.py."
+        )
     first = rule.value.__code__.co_argcount
     operands = [*(f"xs[{k}]" for k in range(first)), f"xs[{first}:]", f"count - {first}"]
     program.add_source(VALUE.format(number=rule.number, operands=", ".join(operands)), {"value": rule.value})

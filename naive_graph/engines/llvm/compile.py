@@ -24,7 +24,7 @@ from ...core.fork_safety import COMPILER, held_over_forks
 from ...core.imports import Uncollected, uninterrupted
 from ...errors import MissingToolError
 from . import cache
-from .emit import Opaque
+from .emit import NotCompilable
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 
@@ -114,7 +114,7 @@ def compiled(
     ir_text itself. Two texts must never share a key.
     optimised: let LLVM rearrange loops and calls, unless it would take too long for a Ctrl-C to wait for; straight
     code gains nothing by it. quick: be done soon; the code takes longer then.
-    Raises Opaque for a text that takes too long in any case.
+    Raises NotCompilable for a text that takes too long in any case.
 
     >>> library = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }")
     >>> library.function("half", ctypes.c_double, [ctypes.c_double])(3.0)
@@ -284,10 +284,10 @@ def can_be_optimised(text: str) -> bool:
 
 
 def check(text: str, most: int = MOST) -> None:
-    """Raise Opaque where even without its optimiser LLVM would take too long."""
+    """Raise NotCompilable where even without its optimiser LLVM would take too long."""
     found = weight(text, False)
     if found > most:
-        raise Opaque(f"Code of some {found:,} instructions keeps LLVM for too long; {most:,} is the most.")
+        raise NotCompilable(f"Code of some {found:,} instructions keeps LLVM for too long; {most:,} is the most.")
 
 
 def weight(text: str, optimised: bool) -> int:

@@ -24,7 +24,7 @@ from . import tracing
 Value = Any  # an Emitted, or a float that is known already
 
 
-class Opaque(Exception):
+class NotCompilable(Exception):
     """A function does what registers cannot follow. The text says which and why."""
 
 
@@ -37,7 +37,7 @@ def compiling(rules: Iterable[Any]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise Opaque(
+        raise NotCompilable(
             f"The operator '{next(iter(rules)).name}' cannot be compiled: {error.__cause__ or error}. "
             "Write its value and partials with naive_graph's functions, and where() for a choice."
         ) from error

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import mathematics
-from .emit import Emitted, InstructionWriter, Opaque, Value, literal
+from .emit import Emitted, InstructionWriter, NotCompilable, Value, literal
 
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
@@ -119,7 +119,7 @@ class Way(InstructionWriter):
         """Whether the next question is asked for the first time, and the answer."""
         depth = len(self.here)
         if depth == MOST_FORKS:
-            raise Opaque(f"it asks more than {MOST_FORKS} questions in a row")
+            raise NotCompilable(f"it asks more than {MOST_FORKS} questions in a row")
         new = depth >= len(self.path)
         if new:
             self.path += "1"
@@ -223,7 +223,7 @@ def _choices(module: Module, function: Callable[..., Any], arity: int) -> dict[s
 
 def _bounded(ways: int) -> None:
     if ways > MOST_PATHS:
-        raise Opaque(f"there are more than {MOST_PATHS} ways through it")
+        raise NotCompilable(f"there are more than {MOST_PATHS} ways through it")
 
 
 def _each_alone(module: Module, full: str, name: str, arity: int) -> str:

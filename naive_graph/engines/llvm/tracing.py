@@ -28,40 +28,40 @@ KNOWN_TO_LLVM = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "fabs
 def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, ready to be called with registers."""
     if isinstance(function, BuiltinFunctionType):
-        return function if function.__module__ == builtins.__name__ else _math(function)
+        return function if function.__module__ == builtins.__name__ else _math_call(function)
     if isinstance(function, FunctionType) and function.__globals__ in (vars(ieee), vars(catalogue)):
-        return _moved(function)
+        return _with_patched_globals(function)
     return function
 
 
-def _moved(function: FunctionType) -> FunctionType:
+def _with_patched_globals(function: FunctionType) -> FunctionType:
     """The same code with other globals, and with what it closes over moved as well."""
     cells = tuple(CellType(in_registers(cell.cell_contents)) for cell in function.__closure__ or ())
-    return FunctionType(function.__code__, _world(function.__module__), function.__name__, None, cells)
+    return FunctionType(function.__code__, _patched_globals(function.__module__), function.__name__, None, cells)
 
 
 @once
-def _world(module: str) -> dict[str, Any]:
+def _patched_globals(module: str) -> dict[str, Any]:
     """The globals of `ieee` or `catalogue`, as registers need them."""
     if module == catalogue.__name__:
-        moved = SimpleNamespace(**_world(ieee.__name__))
+        moved = SimpleNamespace(**_patched_globals(ieee.__name__))
         return {**vars(catalogue), "math": _mathematics(), "ieee": moved}
     world: dict[str, Any] = {**vars(ieee), "math": _mathematics()}
     for name, thing in vars(ieee).items():
         if isinstance(thing, FunctionType):
-            world[name] = _called(name, thing)
+            world[name] = _function_call(name, thing)
         elif isinstance(thing, BuiltinFunctionType):
-            world[name] = _math(thing)
+            world[name] = _math_call(thing)
     return world
 
 
-def _called(name: str, function: FunctionType) -> Callable[..., Any]:
+def _function_call(name: str, function: FunctionType) -> Callable[..., Any]:
     """The function: a call of its own where it takes and gives numbers, else its lines where it is called."""
     numeric = function.__annotations__.get("return") == "float"
 
     def call(*operands: Any) -> Any:
         writer = _writer(operands) if numeric else None
-        moved = _moved(function)
+        moved = _with_patched_globals(function)
         return moved(*operands) if writer is None else writer.call(f"ieee.{name}", moved, operands)
 
     return call
@@ -71,10 +71,10 @@ def _called(name: str, function: FunctionType) -> Callable[..., Any]:
 def _mathematics() -> SimpleNamespace:
     """Stands for the module `math`."""
     known = (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
-    return SimpleNamespace(**{**vars(math), **{name: _math(getattr(math, name)) for name in known}})
+    return SimpleNamespace(**{**vars(math), **{name: _math_call(getattr(math, name)) for name in known}})
 
 
-def _math(function: BuiltinFunctionType) -> Callable[..., Any]:
+def _math_call(function: BuiltinFunctionType) -> Callable[..., Any]:
     """A function of `math`: computed for numbers, called in the C library for registers."""
     name = function.__name__
 

@@ -81,7 +81,7 @@ class Pass(NamedTuple):
     quiet: bool = False
 
 
-def moving(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR, Wanted], tuple[IR, Wanted]]:
+def as_pass(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR, Wanted], tuple[IR, Wanted]]:
     """A pass made of a function that says where each row went."""
 
     def run(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
@@ -93,7 +93,7 @@ def moving(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR, 
 
 def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean, which are TOTAL rows."""
-    vary(len(ir), ir.columns, *SUMS)
+    spread_groups(len(ir), ir.columns, *SUMS)
     rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
     moved = np.empty(len(ir), np.int32)
     for row in range(len(ir)):
@@ -109,14 +109,14 @@ def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
     return new, moved
 
 
-def rolled_up(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
+def roll_hidden_samples(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     """The samples hidden in the plan become lanes; what is to be differentiated stays alone."""
     wrt = np.array([at.row for at in wanted.wrt], np.int32)
     ir, found = lanes(ir, wrt, wanted.rows, [at.row for at in wanted.outputs] if len(wrt) else ())
     return ir, wanted.moved(found)
 
 
-def differentiated(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
+def append_derivatives(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     """The derivatives of each output are appended."""
     slopes: list[list[Sample]] = []
     leaves = np.array([at.row for at in wanted.wrt], np.int32)
@@ -128,15 +128,15 @@ def differentiated(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     return ir, Wanted(wanted.outputs, [], slopes)
 
 
-SHARE = Pass("share", "equal rows became one, unused rows went", moving(share))
+SHARE = Pass("share", "equal rows became one, unused rows went", as_pass(share))
 PASSES = (
-    Pass("powers", "squares became products", moving(powers), quiet=True),
-    Pass("batch", "what depends on a batch has a value for every sample", moving(batch)),
-    Pass("dots", "sums of products became dot products", moving(dots)),
-    Pass("lanes", "samples hidden in the graph became lanes", rolled_up),
+    Pass("powers", "squares became products", as_pass(powers), quiet=True),
+    Pass("batch", "what depends on a batch has a value for every sample", as_pass(batch)),
+    Pass("dots", "sums of products became dot products", as_pass(dots)),
+    Pass("lanes", "samples hidden in the graph became lanes", roll_hidden_samples),
     SHARE,
-    Pass("adjoint", "the derivatives' rows were appended", differentiated),
-    Pass("softmax", "what the shares of a softmax have in common stands there once", moving(softmax), quiet=True),
+    Pass("adjoint", "the derivatives' rows were appended", append_derivatives),
+    Pass("softmax", "what the shares of a softmax have in common stands there once", as_pass(softmax), quiet=True),
     SHARE,
 )
 
@@ -221,7 +221,7 @@ def _source(kind: int, row: int, places: Mapping[int, int] | None) -> Any:
 
 
 @machine
-def vary(rows: int, of: PlanColumns, total: int, mean: int) -> None:
+def spread_groups(rows: int, of: PlanColumns, total: int, mean: int) -> None:
     """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
     for row in range(rows):
         if of.kinds[row] != total and of.kinds[row] != mean:

@@ -39,7 +39,7 @@ class Components(NamedTuple):
     sizes: Longs
 
 
-def guesses(ir: IR, by_identity: bool) -> Iterator[Array]:
+def candidate_partitions(ir: IR, by_identity: bool) -> Iterator[Array]:
     """Of each row the sample that it may belong to, or NONE: guess after guess, the most work first.
 
     by_identity: whether two Variables at the same place tell samples apart, as
@@ -47,13 +47,13 @@ def guesses(ir: IR, by_identity: bool) -> Iterator[Array]:
     """
     rows, own, any_leaf, sizes = len(ir), *(np.zeros(len(ir), np.int64) for _ in range(3))
     hash_rows(rows, ir.columns, own, sizes, int(by_identity))
-    often = _often(ir, own)
+    often = _is_frequent(ir, own)
     if not often.any():
         return
     if by_identity:
         hash_rows(rows, ir.columns, any_leaf, sizes, 0)
     part_of_sums(rows, ir.columns, uses_of(ir), often)
-    apart = _common(ir, own)
+    apart = _is_common(ir, own)
     found: dict[bytes, tuple[int, Array, Array]] = {}
     for hashes, skipped in product(
         [any_leaf, own][not by_identity :], [np.zeros_like(apart), apart][: 1 + apart.any()]
@@ -72,7 +72,7 @@ def guesses(ir: IR, by_identity: bool) -> Iterator[Array]:
         yield np.where(often > 0, sample[heads], NONE).astype(np.int32)
 
 
-def whose(ir: IR, uses: Array, guess: Array) -> Array | None:
+def find_owners(ir: IR, uses: Array, guess: Array) -> Array | None:
     """Of each row the sample that it belongs to, NONE, or SUM where samples are added up; None if they meet elsewhere.
 
     uses: how often each row is used; more often for one that somebody wants to see.
@@ -81,11 +81,11 @@ def whose(ir: IR, uses: Array, guess: Array) -> Array | None:
     return sample if follow(len(ir), ir.columns, uses, sample) else None
 
 
-def _common(ir: IR, hashes: Array) -> Array:
+def _is_common(ir: IR, hashes: Array) -> Array:
     """Of each operand whether so many rows that are alike need it at that place, as what all samples share."""
     degrees = np.diff(ir.starts)
     place = np.arange(len(ir.operands)) - np.repeat(ir.starts[:-1], degrees)
-    return _many((np.repeat(hashes, degrees) * 1000003 + ir.operands) * 1000003 + place)
+    return _are_frequent((np.repeat(hashes, degrees) * 1000003 + ir.operands) * 1000003 + place)
 
 
 def uses_of(ir: IR) -> Array:
@@ -93,13 +93,13 @@ def uses_of(ir: IR) -> Array:
     return np.bincount(ir.operands[ir.operands >= 0], minlength=len(ir)).astype(np.int32)
 
 
-def _often(ir: IR, hashes: Array) -> Array:
+def _is_frequent(ir: IR, hashes: Array) -> Array:
     """Whether each row is computed, is nobody's lane, and there are enough like it."""
     plain = ((ir.kinds >= 0) | (ir.kinds == DOT)) & (ir.groups == 0) & (np.diff(ir.starts) > 0)
-    return _many(hashes) & plain
+    return _are_frequent(hashes) & plain
 
 
-def _many(marks: Array) -> Array:
+def _are_frequent(marks: Array) -> Array:
     """Whether each mark comes often. Some slots are shared by two marks: then the guess may be wrong."""
     bits = max(16, (2 * len(marks)).bit_length())
     slots = (marks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)

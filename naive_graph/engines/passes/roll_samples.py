@@ -45,7 +45,7 @@ import numpy as np
 from ...core.tables import CONSTANT
 from .cse import needed
 from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, rewritten
-from .repeats import FEWEST, SUM, compared, guesses, is_part, uses_of, whose
+from .repeats import FEWEST, SUM, candidate_partitions, compared, find_owners, is_part, uses_of
 
 MOST_GROUPS = 16
 MOST_CHOICES = 64  # rows among which samples choose
@@ -66,11 +66,14 @@ def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tupl
         if len(ir.samples) > 1:
             break
         while len(ir.samples) <= MOST_GROUPS:
-            seen = Seen(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
-            found = next((each for guess in guesses(ir, by_identity) if (each := _aligned(ir, guess, seen))), None)
+            seen = WantedRows(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
+            found = next(
+                (each for guess in candidate_partitions(ir, by_identity) if (each := _align_samples(ir, guess, seen))),
+                None,
+            )
             if found is None:
                 break
-            ir, place = found.rolled()
+            ir, place = found.as_lanes()
             now = {
                 row: place[at.row]._replace(lane=at.lane) if at.lane != NONE else place[at.row]
                 for row, at in now.items()
@@ -80,7 +83,7 @@ def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tupl
     return ir, now
 
 
-class Seen(NamedTuple):
+class WantedRows(NamedTuple):
     """Leaves that are wanted, rows that are kept, and those of them that must stay alone."""
 
     wanted: list[int]
@@ -106,15 +109,15 @@ class NewRow(NamedTuple):
     operands: list[int]
 
 
-def _aligned(ir: IR, guess: Array, seen: Seen) -> Alike | None:
+def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | None:
     """The samples of a guess that are the same rows in the same places; None if there are too few."""
     uses = uses_of(ir)
     uses[[*seen.keep, *seen.alone]] += 2
     while True:
-        sample = whose(ir, uses, guess)
+        sample = find_owners(ir, uses, guess)
         if sample is None or (sample[seen.alone] >= 0).any():
             return None
-        roots = [root for row in _tops(ir, uses, sample) if (root := _root(ir, uses, sample, row))]
+        roots = [root for row in _outermost_sums(ir, uses, sample) if (root := _collect_terms(ir, uses, sample, row))]
         if not roots:
             return None
         kinds, kind, count = np.unique(_shapes(ir, sample, roots), return_inverse=True, return_counts=True)
@@ -123,11 +126,11 @@ def _aligned(ir: IR, guess: Array, seen: Seen) -> Alike | None:
         like = kind == count.argmax()
         number = np.where(like, np.cumsum(like) - 1, NONE)
         guess = np.where(sample >= 0, number[sample], NONE).astype(np.int32)
-    found = Alike(ir, sample, roots, seen)
+    found = AlignedSamples(ir, sample, roots, seen)
     return found if count.max() >= FEWEST and found.fits() else None
 
 
-def _tops(ir: IR, uses: Array, sample: Array) -> list[int]:
+def _outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
     """The sums over samples that are no part of another one."""
     at = np.flatnonzero((ir.operands >= 0) & (sample[ir.operands] == SUM))
     by = np.searchsorted(ir.starts, at, side="right") - 1
@@ -137,7 +140,7 @@ def _tops(ir: IR, uses: Array, sample: Array) -> list[int]:
     return tops
 
 
-def _root(ir: IR, uses: Array, sample: Array, top: int) -> Root:
+def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
     """The terms of a sum with those of the sums in it. A term of two samples is the first one's: then nothing fits."""
     terms, waiting, ordered = [], [(top, NONE)], True
     while waiting:
@@ -173,14 +176,14 @@ def _in_order(sample: Array) -> tuple[Array, Array]:
     return rows, np.concatenate([[0], np.cumsum(np.bincount(sample[rows]))])
 
 
-class Alike:
+class AlignedSamples:
     """Samples with as many rows of the same kinds each, laid side by side; and what becomes of them.
 
     order: the samples, as they are added up. rows: [place, sample]. made: the new
     rows by number, in an order in which operands come first.
     """
 
-    def __init__(self, ir: IR, sample: Array, roots: list[Root], seen: Seen) -> None:
+    def __init__(self, ir: IR, sample: Array, roots: list[Root], seen: WantedRows) -> None:
         self.ir, self.sample, self.roots, self.seen = ir, sample, roots, seen
         self.group, self.choices = len(ir.samples), 0
         first = roots[0].samples
@@ -288,7 +291,7 @@ class Alike:
         wanted = [row for row in self.seen.wanted if stands[row]]
         return bool((stands[wanted] == 1).all() and (uses_of(ir)[wanted] == self.inside[wanted]).all())
 
-    def rolled(self) -> tuple[IR, dict[int, Sample]]:
+    def as_lanes(self) -> tuple[IR, dict[int, Sample]]:
         """The plan with them as one group of lanes, and where the rows are that somebody wants to see."""
         ir, seen = self.ir, {*self.seen.wanted, *self.seen.keep, *self.seen.alone}
         alone = np.flatnonzero((self.sample == NONE) & (np.diff(ir.starts) > 0)).tolist()

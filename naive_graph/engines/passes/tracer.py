@@ -1,7 +1,7 @@
 """Rows that are written down by calling a function: with stand-ins instead of numbers, it says what it would do.
 
 rows = Rows(first=2)                    rows 0 and 1 are there already
-x, y = Stand(rows, 0), Stand(rows, 1)
+x, y = Tracer(rows, 0), Tracer(rows, 1)
 x.sin() * y                             row 2 is sin 0, row 3 is mul 2 1
 """
 
@@ -32,7 +32,7 @@ class Rows:
 
     def place(self, value: Any) -> int:
         """Where a value is."""
-        if isinstance(value, Stand):
+        if isinstance(value, Tracer):
             return value.row
         held = number(value, self.who)
         if held.hex() not in self.numbers:
@@ -44,7 +44,7 @@ class Rows:
         raise NotImplementedError
 
 
-class Stand(Arithmetic):
+class Tracer(Arithmetic):
     """An operand that writes down what is done to it: it stands for a row."""
 
     __slots__ = ("row", "rows")

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.rules import BY_NUMBER, Rule
-from ..llvm.emit import Opaque, compiling
+from ..llvm.emit import NotCompilable, compiling
 from ..llvm.typed import Bytes, Ints
 from .ir import Array
-from .tracer import Rows, Stand
+from .tracer import Rows, Tracer
 
 PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
 MOST_SLOPES = 1_000  # of a row, each of which is a row of as many operands
@@ -56,11 +56,11 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     True
     """
     if rule.arity is None and not rule.associative and arity > MOST_SLOPES:  # each would have all the operands
-        raise Opaque(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
+        raise NotCompilable(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
     rows = _Template(arity + 1, numbers)
-    operands = [Stand(rows, place) for place in range(arity)]
+    operands = [Tracer(rows, place) for place in range(arity)]
     with compiling([rule]):
-        partials = rule.partials_at(operands, Stand(rows, arity), [True] * arity)
+        partials = rule.partials_at(operands, Tracer(rows, arity), [True] * arity)
     return Template(rows.made, [rows.reference(partial) for partial in partials])
 
 

@@ -24,11 +24,11 @@ Signature = tuple[Rule, tuple[int, ...]]
 def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
     """The level runs and the instructions; without a compiler that can do it, a sentence that says so."""
     try:
-        from ...engines.llvm.emit import Opaque
+        from ...engines.llvm.emit import NotCompilable
 
         try:
             return {"tape": _tape(tables, plan, packed), "code": dict(_code(plan))}
-        except Opaque as error:
+        except NotCompilable as error:
             return {"missing": f"No machine code here. {error}"}
     except (MissingToolError, ImportError) as error:
         return {"missing": f"No machine code here. {error}"}
