@@ -251,7 +251,7 @@ class Graph(ByName, metaclass=GraphType):
         >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)
         >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
-        define void @"forward"(ptr %values, ptr %adjoints, ptr %scratch) {
+        define void @"forward"(ptr %values, ptr %adjoints) {
           %v0 = getelementptr double, ptr %values, i64 0
           %v1 = load double, ptr %v0, align 8
           %v2 = fmul double %v1, %v1

@@ -34,7 +34,7 @@ from ..engines.llvm.functions import Module
 from ..engines.llvm.listing import Straight
 
 KEY, COMING = "quick", "quick, when its code is there"
-PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch, ptr %staged"
+PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
 
 
 class CompiledStep:
@@ -53,12 +53,12 @@ class CompiledStep:
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
-        spare = [array("d", bytes(8 * (code.taken + 1))), array("d", bytes(8 * (size + 1)))]
+        staged = array("d", bytes(8 * (size + 1)))
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
         known: tuple[Any, ...] = (tables.values, tables.stamps)
-        words = [array("q", map(place, [known[0], each, *spare, known[1]])) for each in self.columns]
+        words = [array("q", map(place, [known[0], each, staged, known[1]])) for each in self.columns]
         # As long as the addresses are in use; and a column that somebody has a view of stays where it is.
-        self.held = (spare, words, *[memoryview(column) for column in (*known, *self.columns)])
+        self.held = (staged, words, *[memoryview(column) for column in (*known, *self.columns)])
         self.packed = [*map(place, words)]
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
@@ -202,7 +202,7 @@ def committing(rows: list[int], size: int) -> str:
         lines.append(f"store double %x{row}, ptr %v{row}")
         lines.append(f"%t{row} = getelementptr i64, ptr %stamps, i64 {row}")
         lines.append(f"store i64 %now, ptr %t{row}")
-    names = ("values", "adjoints", "scratch", "staged", "stamps")
+    names = ("values", "adjoints", "staged", "stamps")
     unpacked = [
         f"%p{place} = getelementptr ptr, ptr %packed, i64 {place}\n  %{name} = load ptr, ptr %p{place}"
         for place, name in enumerate(names)

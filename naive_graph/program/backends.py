@@ -8,7 +8,6 @@ compiled    code of the plan's own; a large plan goes in level runs, until its c
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import isfinite
@@ -32,7 +31,7 @@ from ..engines.passes.report import report
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
-from .results import PickEach, ResultPick, all_finite, as_list, picks
+from .results import all_finite, as_list, picks
 
 Found = tuple[list[Any], list[Any], bool]
 MOST_ROWS = 2_500_000  # of a plan that goes through the passes: some 1.2 us and 300 bytes for each
@@ -66,8 +65,6 @@ class ReferenceBackend:
     def __init__(self, asked: Query) -> None:
         self.question, self.weights = asked, asked.weights
         self.tables, self.rows, self.wrt, self.batched = asked.tables, asked.rows, asked.wrt, asked.batched
-        self.tape: Any = None  # compiled code,
-        self.idle: Any = None  # and what the next call runs; None while a call is under way, and after one was cut off
 
     @property
     def machine(self) -> CompiledBackend | None:
@@ -108,17 +105,6 @@ class ReferenceBackend:
         if self.weights is not None and row in self.weights.places:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
-
-    def source(self, inputs: Inputs) -> Any:
-        """The array of floats that leaves are loaded from. It stays where it is while there is a view of it."""
-        if self.weights is not None:
-            return self.weights.array
-        return self.tables.values
-
-    def taken(self) -> Any:
-        """The code to run, with memory of its own: after a call that was cut off a copy."""
-        code, self.idle = self.idle, None
-        return self.tape.twin() if code is None else code
 
     def replayed(self, inputs: Inputs) -> Found:
         """The answers again, where some are not finite: by the reference engine, or the direct one if it is large."""
@@ -187,40 +173,19 @@ class DirectBackend(ReferenceBackend):
         return f"The direct engine runs {self.size} rows right on the tables{why}."
 
 
-class CodeBackend(ReferenceBackend):
-    """Answers by machine code, `tape`, which leaves all results in one array, its `out`.
+class CompiledBackend(ReferenceBackend):
+    """Answers by code of the plan's own, or in level runs: see engines/compiled/choose.py.
 
-    The last place there holds 0.0 if all are finite. picks: where the outputs' values lie, and each output's slopes.
+    Either leaves all results in one array, its `out`; the last place there holds 0.0 if all are finite. tape: what
+    runs; idle: what the next call runs, None while a call is under way, and after one was cut off. picks: where the
+    outputs' values lie, and each output's slopes.
     """
-
-    picks: Sequence[ResultPick | PickEach]
-
-    def __call__(self, inputs: Inputs) -> Found:
-        with self.tables.lock:
-            if self.patience > 0:
-                self._wait()
-            code = self.taken()
-            feed(code, inputs)
-            with memoryview(self.source(inputs)) as view:
-                code.run(view)
-            values, *slopes = [pick.reader(code)() for pick in self.picks]
-            # The code looks at whole lines; of what is asked for all may be finite.
-            finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
-            self.idle = code
-        return (as_list(values), slopes, finite) if finite or inputs.batches else self.replayed(inputs)
-
-    def _wait(self) -> None:
-        """Count the runs; after enough of them have other code made, and run it once it is there."""
-        raise NotImplementedError
-
-
-class CompiledBackend(CodeBackend):
-    """Answers by code of the plan's own, or in level runs: see engines/compiled/choose.py."""
 
     def __init__(self, asked: Query) -> None:
         super().__init__(asked)
         engine = asked.engine
-        self.lowering = self._lowered(find=engine != "runs")
+        places = self.weights.places if self.weights is not None else None
+        self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, find=engine != "runs", places=places)
         if engine == "runs" and has_samples(self.lowering.ir):
             message = "Level runs have no samples, and inputs of this Program are fed a batch. Compiled code runs it."
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
@@ -240,16 +205,28 @@ class CompiledBackend(CodeBackend):
     def machine(self) -> CompiledBackend:
         return self
 
-    def _lowered(self, find: bool = True) -> Lowering:
-        places = self.weights.places if self.weights is not None else None
-        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, places=places)
-
     def stages(self) -> list[PassResult]:
         """What each pass made, with its plan, which is made again where it was too large to be kept."""
         if self.weights is None and all(stage.ir is not None for stage in self.lowering.stages):
             return self.lowering.stages
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
+
+    def __call__(self, inputs: Inputs) -> Found:
+        with self.tables.lock:
+            if self.patience > 0:
+                self._wait()
+            code, self.idle = self.idle, None
+            code = code or self.tape.twin()  # after a call that was cut off
+            feed(code, inputs)
+            source = self.tables.values if self.weights is None else self.weights.array
+            with memoryview(source) as view:  # the array stays where it is while there is a view of it
+                code.run(view)
+            values, *slopes = [pick.reader(code)() for pick in self.picks]
+            # The code looks at whole lines; of what is asked for all may be finite.
+            finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
+            self.idle = code
+        return (as_list(values), slopes, finite) if finite or inputs.batches else self.replayed(inputs)
 
     def _wait(self) -> None:
         """Count the level runs; after enough of them have code made beside them, and move there."""

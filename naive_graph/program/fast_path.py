@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .backends import CodeBackend
+from .backends import CompiledBackend
 from .inputs import Inputs, InputSlot, places_of
 from .results import as_list
 
@@ -69,7 +69,7 @@ def fast_path(
     lie. single: whether the one output is to be given, not a list. inputs, given: what
     was fed, one after the other: floats, each by itself, or arrays, of which all are batches, or all of one sample.
     """
-    if not isinstance(answers, CodeBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
+    if not isinstance(answers, CompiledBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
     code, source = answers.idle, kept.source()
     with memoryview(source) as view:
@@ -99,7 +99,7 @@ def fast_path(
     return again if answers.stays else _counted(answers, again)
 
 
-def _counted(answers: CodeBackend, way: FastCall) -> FastCall:
+def _counted(answers: CompiledBackend, way: FastCall) -> FastCall:
     """The fast path over level runs, which counts them: after enough the long way sees to code of the plan's own."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
@@ -111,7 +111,7 @@ def _counted(answers: CodeBackend, way: FastCall) -> FastCall:
     return again
 
 
-def _can_be_fed(answers: CodeBackend, inputs: Sequence[InputSlot]) -> bool:
+def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
     """Whether the inputs cover all PlaceHolders; then only the Variables can change, which are loaded in any case."""
     fed = {row for slot in inputs for row in slot.rows}
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
@@ -194,7 +194,7 @@ def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], given: Sequen
     return fit
 
 
-def _copies(answers: CodeBackend, code: Any, single: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def _copies(answers: CompiledBackend, code: Any, single: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Two functions that copy values, and gradients, out of memory."""
     copies = [pick.reader(code) for pick in answers.picks[1:]]
     one = copies[0] if copies else list

@@ -8,8 +8,8 @@
 
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
-memory is its own. From 20,000 nodes on these graphs go in level runs
-(`program/dispatch.py`). They are written into the tables column by column, with
+memory is its own. These graphs go in level runs
+(`engines/compiled/runs.py`). They are written into the tables column by column, with
 the rows that a loop in Python would make, so that building them takes no time.
 The bound is the time in which memory could be read as often as a step must read
 it, at the speed of NumPy's copy.
@@ -265,14 +265,13 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     answers = next(iter(program._backends.values()))
     step = fastest(lambda: program(*given))
     tape: Any = answers.tape  # type: ignore[attr-defined]
-    lowering = getattr(answers, "lowering", None)  # a large plan without structure goes through no passes
-    stages = lowering.stages if lowering is not None else []
+    stages = answers.lowering.stages  # type: ignore[attr-defined]
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
         "whole": peak(), "worked": worked,
         "tables": column_bytes(program._tables), "code": column_bytes(tape),
         "stages": sum(column_bytes(stage.ir) for stage in stages if stage.ir is not None),
-        "rows": tape.rows if hasattr(tape, "rows") else len(tape.ir),
+        "rows": len(tape.ir),
     }  # fmt: skip
 
 

@@ -6,30 +6,20 @@ one function is compiled in less time, and runs in 0.93 of the parts'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .emit import Emitted, InstructionWriter, Value
 from .functions import Module
 
 LONG = 400  # instructions after which what was loaded is forgotten
-PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
+PARAMETERS = "ptr %values, ptr %adjoints"
 
 
 class Straight(InstructionWriter):
-    """The code of one sweep, as it is written: a function of arrays of floats.
-
-    taken: how many places of the scratch array are in use.
-    """
+    """The code of one sweep, as it is written: a function of arrays of floats."""
 
     def __init__(self, module: Module, name: str, parameters: str = PARAMETERS) -> None:
         super().__init__(module)
-        self.name, self.parameters, self.taken = name, parameters, 0
+        self.name, self.parameters = name, parameters
         self._from = 0  # the first instruction that is known
-
-    def room(self) -> int:
-        """One more place of the scratch array."""
-        self.taken += 1
-        return self.taken - 1
 
     def fork(self, condition: str) -> bool:
         raise TypeError("it asks `if` about operands; write where(condition, a, b)")
@@ -53,13 +43,8 @@ class Straight(InstructionWriter):
 
     def store(self, array: str, index: int, value: Value) -> None:
         """Put a value into an array."""
-        self.store_all(array, [index], [value])
-
-    def store_all(self, array: str, places: Iterable[int], values: Iterable[Value]) -> None:
-        """Put values into places that some of them may come from."""
-        for place, name in zip(places, [self.operand(each) for each in values]):
-            address = self.written(self._address(array, place))
-            self.lines.append(f"store {self.module.real} {name}, ptr {address}, align 8")
+        name, address = self.operand(value), self.written(self._address(array, index))
+        self.lines.append(f"store {self.module.real} {name}, ptr {address}, align 8")
 
     def _address(self, array: str, index: int) -> str:
         """The instruction that finds a place of an array."""
