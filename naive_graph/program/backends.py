@@ -22,6 +22,7 @@ from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import PLACEHOLDER, Tables
 from ..engines.compiled.choose import PATIENCE, SOON, choose, has_samples
+from ..engines.compiled.plan import Runnable
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import NotCompilable
@@ -194,7 +195,7 @@ class CompiledBackend(ReferenceBackend):
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         self.tape, self._later = choose(self.ir, [at.row for at in self.asked], engine=engine)
-        self.idle = self.tape
+        self.idle: Runnable | None = self.tape
         self._coming: BackgroundTask | None = None
         self.patience = PATIENCE if self._later is not None else 0
         fed = [row in self.batched for row in self.wrt]
