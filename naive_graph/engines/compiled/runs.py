@@ -4,7 +4,7 @@
     level 2   mul mul mul mul | add        so they run in any order
 
 No code is made for a plan: the kernels of each rule are compiled once for every plan. So it runs at once, however
-large it is, with the bits of its compiled code. Of a random graph of a million rows and its derivatives.
+large it is, with the bits of its compiled code.
 """
 
 from __future__ import annotations
