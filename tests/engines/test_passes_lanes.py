@@ -184,7 +184,7 @@ def test_a_sample_of_another_kind_stays_apart():
 
 
 def test_neighbours_in_a_stencil_are_no_samples_and_not_laid_side_by_side(monkeypatch):
-    monkeypatch.setattr(passes, "_aligned", lambda *_: pytest.fail("laid side by side"))
+    monkeypatch.setattr(passes, "_align_samples", lambda *_: pytest.fail("laid side by side"))
     u = [Variable(float(place)) for place in range(30)]
     for _ in range(10):
         u = [u[0], *[u[i] - 0.1 * (u[i - 1] * u[i + 1]) for i in range(1, 29)], u[-1]]
