@@ -20,7 +20,7 @@ from ..training.initialisers import const
 from ..training.loop import Outcome, fit
 from ..training.model import Model, lookup, parameter
 from ..training.parameters import LookupParameter
-from ..training.trainers import Trainer
+from ..training.trainer import Trainer
 from .sentences import JOINTS, WORDS, Sentence, Tree, fold
 
 KNOWN = WORDS + JOINTS
