@@ -100,7 +100,10 @@ def _write_graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
         )
     builder = GraphBuilder(model_builder)
     writer = NodeWriter(builder)
+    if names:
+        writer.keep(names, results)
     given = [(each.given_name if isinstance(each, TensorNode) else each.name) or "" for each in results]
+    builder.reserved.update(filter(None, given))
     values = writer.results(results)
     return graph(builder, "naive_graph", values, names or given)
 

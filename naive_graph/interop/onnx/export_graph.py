@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,12 +107,13 @@ class GraphBuilder:
         self.weights: list[TensorProto] = []
         self.taken: dict[str, int] = {}  # names of values
         self.called: dict[str, int] = {}  # names of nodes
+        self.reserved: set[str] = set()  # labels of results, which are theirs in the form that is promised
         self.given: set[str] = set()  # names of results
         self.constants: dict[Any, StoredValue] = {}
 
-    def named(self, label: str) -> str:
-        """Reserve a free name for a value."""
-        return unique_name(self.taken, label)
+    def named(self, label: str, promised: bool = False) -> str:
+        """Return a free name. promised: whether it is that of a result, which keeps its label."""
+        return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
         """Write unnamed numbers; few are shared by all that read them, but for sizes that each may be left open."""
@@ -167,7 +167,7 @@ class GraphBuilder:
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
             order = turned[place] if place < len(turned) else None
             form = kinds[min(place, len(kinds) - 1)], order or result.straight
-            result.forms[form] = self.named(result.label)
+            result.forms[form] = self.named(result.label, form == (self.real, result.straight))
             results.append(result)
         return results
 
@@ -199,7 +199,7 @@ class GraphBuilder:
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
-            value.forms[form] = last.output[0] = self.named(label)
+            value.forms[form] = last.output[0] = self.named(label, True)
             last.name = unique_name(self.called, label)
 
     # --- rules, entry by entry ---
@@ -311,20 +311,21 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
 
 
 def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
-    """Return the GraphProto with these outputs, under these names; an inner value of such a name gives it up."""
+    """Return the GraphProto with these outputs, under these names where they are free."""
     here = [_result(builder, value) for value in outputs]
     inputs = [each.info for each in builder.fed if each.info]
     leaves = {*(each.name for each in builder.weights), *(each.name for each in inputs)}
-    final: list[str] = []
-    for own, due in zip_longest(here, names):
-        free = [name for name in (due, own) if name and name not in (*leaves, *final)]
-        final.append(free[0] if free else builder.named(own))
-    renamed = {name: builder.named(name) for name in final if name in builder.taken and name not in here}
-    renamed |= dict(zip(here, final))
-    for node in builder.nodes:
+    renamed: dict[str, str] = {}
+    for own, due in zip(here, names):
+        if due and due != own and due not in (*leaves, *here, *renamed.values()):
+            renamed[own] = due
+    for node in builder.nodes if renamed else ():
         for part in (node.input, node.output):
             part[:] = [renamed.get(each, each) for each in part]
-    infos = [helper.make_tensor_value_info(name, builder.real, value.shape) for name, value in zip(final, outputs)]
+    infos = [
+        helper.make_tensor_value_info(renamed.get(each, each), builder.real, value.shape)
+        for each, value in zip(here, outputs)
+    ]
     return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
 
 
@@ -332,7 +333,7 @@ def _result(builder: GraphBuilder, value: Value) -> str:
     """Name of an output: the value's own, or that of a copy if the value is a leaf or was returned already."""
     here = value.form()
     if isinstance(value, (StoredValue, InputValue, Turned)) or here in builder.given:
-        name = builder.named(value.label)
+        name = builder.named(value.label, True)
         builder.node("Identity", [here], [name], name)
         here = name
     builder.given.add(here)

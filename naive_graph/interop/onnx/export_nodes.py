@@ -65,6 +65,12 @@ class NodeWriter:
         self.scalars([each for each in nodes if isinstance(each, Node)])
         return [self.of(each) for each in nodes]
 
+    def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
+        """Reserve the names of outputs, except those that inputs and parameters have."""
+        needed = self.find_needed(each for each in results if isinstance(each, TensorNode))
+        taken = {each.name for each in needed if _stays(each)}
+        self.builder.taken.update({name: 1 for name in names if name not in taken})
+
     def of(self, node: Any) -> Value:
         """Return the value of a node that was written, or of a number or an array."""
         if isinstance(node, SelectionNode):

@@ -112,7 +112,8 @@ class Value(Arithmetic):
     __hash__ = object.__hash__
 
     def _derive_form(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
-        name: str = self.builder.named(self.label)
+        promised = form == (self.builder.real, self.straight)
+        name: str = self.builder.named(self.label, promised)
         self.forms[form] = name
         self.builder.node(operator, [source], [name], name, **attributes)
         return name
@@ -132,7 +133,7 @@ class StoredValue(Value):
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
             raise ExportError(f'{self.label!r} has numbers beyond single precision. Write dtype="float64".')
-        name = self.forms[kind, order] = self.builder.named(self.label)
+        name = self.forms[kind, order] = self.builder.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.builder.hold(tensor)
         if self.weight:
@@ -168,7 +169,7 @@ class InputValue(Value):
 
     def begin(self, kind: int, order: Order) -> None:
         kind = self.builder.real if self.builder.inside else self.kind or kind
-        name = self.forms[kind, self.straight] = self.builder.named(self.label)
+        name = self.forms[kind, self.straight] = self.builder.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
