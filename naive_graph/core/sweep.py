@@ -9,7 +9,7 @@ compute is the law for every other engine.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -58,6 +58,7 @@ class Finished(NamedTuple):
 
 
 Event = Enqueued | Evaluated | Contributed | Finished
+Contribution = tuple[N, Value, int, Value]  # an operand, its share, its position, the partial derivative
 
 
 def forward_sweep(plan: Plan, values: MutableSequence[Value], emit_events: bool = True) -> Iterator[Event]:
@@ -83,32 +84,36 @@ def forward_sweep(plan: Plan, values: MutableSequence[Value], emit_events: bool 
 def backward_pass(
     order: Sequence[N],
     adjoints: MutableMapping[N, Value],
-    contributions: Callable[[N, Value], Iterable[Any]],
+    contributions: Callable[[N, Value], Iterable[Contribution[N]]],
     add: Callable[[N, Value, Value], Value],
-) -> Iterator[Any]:
+    emit_events: bool = False,
+) -> Iterator[Contribution[N] | None]:
     """Reverse mode, in any arithmetic: from the last node to the first, each hands its operands shares of its adjoint.
 
     order: nodes, operands first. adjoints: what each has received so far; at first, those of the results.
-    contributions(node, adjoint): what a node hands out, one after the other, as (operand, share, how).
+    contributions(node, adjoint): what a node hands out, in order, as (operand, share, position, partial).
     add(operand, earlier, share): the sum of two adjoints of a node.
 
-    Yields each contribution when it was added, and None when a node is finished: all that use it had their turn
-    before, so its adjoint was whole. It is a sum in this order: the last consumer first, then by operand position.
+    With emit_events, yields each contribution when it was added, and None when a node is finished: all that use it
+    had their turn before, so its adjoint was whole. It is a sum in this order: the last consumer first, then by
+    operand position.
     """
     for node in reversed(order):
         adjoint = adjoints.pop(node, None)
         if adjoint is not None:
             for contribution in contributions(node, adjoint):
-                operand, share, _ = contribution
+                operand, share, _, _ = contribution
                 earlier = adjoints.get(operand)
                 adjoints[operand] = share if earlier is None else add(operand, earlier, share)
-                yield contribution
-        yield None
+                if emit_events:
+                    yield contribution
+        if emit_events:
+            yield None
 
 
 def pullback(
     plan: Plan, values: Sequence[Value], wanted: Sequence[bool], adjoints: MutableSequence[Value]
-) -> Callable[[int, Value], Iterator[Any]]:
+) -> Callable[[int, Value], Iterable[Contribution[int]]]:
     """What the steps of a plan contribute to their operands: their adjoints times their partial derivatives.
 
     values: one for each step, all computed. wanted: the steps whose adjoints are asked for.
@@ -116,22 +121,26 @@ def pullback(
     """
     rules, starts, operand_steps = plan.rules, plan.starts, plan.operand_steps
 
-    def contributions(step: int, adjoint: Value) -> Iterator[Any]:
+    def contributions(step: int, adjoint: Value) -> Iterable[Contribution[int]]:
+        adjoints[step] = unmasked(adjoint) if type(adjoint) is Masked else adjoint
         rule = rules[step]
-        adjoints[step] = unmasked(adjoint)
-        if rule is None or not wanted[step]:
-            return
+        return () if rule is None or not wanted[step] else shares(step, rule, adjoint)
+
+    def shares(step: int, rule: Rule, adjoint: Value) -> Iterator[Contribution[int]]:
         operands = operand_steps[starts[step] : starts[step + 1]]
-        xs = [values[operand] for operand in operands]
+        xs, result = [values[operand] for operand in operands], values[step]
         if callable(rule.partials):  # of a rule of any number of operands, all come at once
-            partials = rule.partials(xs, values[step])
+            partials = rule.partials(xs, result)
         else:
-            partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
-        for position, partial in enumerate(partials):
-            operand = operands[position]
+            partials = [
+                partial(*xs, result) if wanted[operand] and partial is not None else None
+                for partial, operand in zip(rule.partials, operands)
+            ]
+        for position, operand in enumerate(operands):
+            partial = partials[position]
             if partial is not None and wanted[operand]:
                 share = handed_to_branch(adjoint, partial) if rule.selects else adjoint * partial
-                yield operand, share, (position, partial)
+                yield operand, share, position, partial
 
     return contributions
 
@@ -144,16 +153,16 @@ def reverse_sweep(
     values: one for each step, all computed. seeds: the adjoints of the results,
     by step. wanted: the steps whose adjoints are asked for.
     """
-    rows, size, pending = plan.rows, len(plan), _uses(plan)
+    rows, size = plan.rows, len(plan)
+    pending = Counter(plan.operand_steps)  # how many operand positions each step fills that had no turn yet
     sums, finished = dict(seeds), [0.0] * size
-    steps = iter(reversed(range(size)))
     for step in reversed(range(size)):
         if pending[step] == 0 and step in seeds:
             yield Enqueued(rows[step])
-    step = next(steps, 0)
-    for contribution in backward_pass(range(size), sums, pullback(plan, values, wanted, finished), add_adjoints):
+    step = size - 1
+    for contribution in backward_pass(range(size), sums, pullback(plan, values, wanted, finished), add_adjoints, True):
         if contribution is not None:
-            operand, share, (position, partial) = contribution
+            operand, share, position, partial = contribution
             shown = unmasked(share), unmasked(sums[operand])
             yield Contributed(rows[operand], rows[step], position, partial, finished[step], *shown)
             continue
@@ -162,15 +171,7 @@ def reverse_sweep(
             pending[operand] -= 1
             if pending[operand] == 0:
                 yield Enqueued(rows[operand])
-        step = next(steps, 0)
-
-
-def _uses(plan: Plan) -> list[int]:
-    """How many operand positions each step fills: the counters of the reverse sort."""
-    uses = [0] * len(plan)
-    for operand in plan.operand_steps:
-        uses[operand] += 1
-    return uses
+        step -= 1
 
 
 # --- the reference engine -----------------------------------------------------
@@ -186,11 +187,11 @@ def evaluate(plan: Plan, values: list[Any]) -> None:
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
-    adjoints: list[Any] = [0.0] * len(plan)
-    events = backward_pass(range(len(plan)), dict(seeds), pullback(plan, values, wanted, adjoints), add_adjoints)
-    if len(plan) >= FEW and is_watched():
-        events = progress(events, "backward", len(plan) + len(plan.operand_steps))
-    deque(events, maxlen=0)
+    watched, size = len(plan) >= FEW and is_watched(), len(plan)
+    adjoints: list[Any] = [0.0] * size
+    contributions = pullback(plan, values, wanted, adjoints)
+    events: Iterator[Any] = backward_pass(range(size), dict(seeds), contributions, add_adjoints, emit_events=watched)
+    deque(progress(events, "backward", size + len(plan.operand_steps)) if watched else events, maxlen=0)
     return adjoints
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.number import listed
 from ..core.plan import plan_for
-from ..core.sweep import backward_pass
+from ..core.sweep import Contribution, backward_pass
 from ..errors import NodeError
 from ..graph.derive import gradients as scalar_gradients
 from ..graph.derive import swapped
@@ -72,13 +72,13 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
     route = Route(nodes, wanted, calculus.sources)
     answers: dict[TensorNode, Any] = {}
 
-    def contributions(node: TensorNode, adjoint: Adjoint) -> Iterator[tuple[TensorNode, Adjoint, None]]:
+    def contributions(node: TensorNode, adjoint: Adjoint) -> Iterator[Contribution[TensorNode]]:
         adjoint = settled(calculus, node, adjoint)
         if node in wanted:
             answers[node] = adjoint.sum
-        for source, share in shares(calculus, node, adjoint, route):
+        for position, (source, share) in enumerate(shares(calculus, node, adjoint, route)):
             if share is not None:
-                yield source, share, None
+                yield source, share, position, None
 
     adjoints = {output: Adjoint(seed) for output, seed in seeds.items()}
     deque(backward_pass(nodes, adjoints, contributions, partial(joined, calculus)), maxlen=0)

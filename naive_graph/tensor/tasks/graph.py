@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ...core.sweep import backward_pass
+from ...core.sweep import Contribution, backward_pass
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
 from ..differentiate import BEHIND, Route, ancestors
@@ -170,17 +170,17 @@ def _add_backward(graph: TaskGraph, nodes: Sequence[TensorNode]) -> None:
     """Add the tasks of the gradients, consumers first, as the simple engine's walk back goes."""
     route = Route(nodes, graph.wanted)
 
-    def contributions(node: TensorNode, adjoint: Shares) -> Iterator[tuple[TensorNode, Shares, None]]:
+    def contributions(node: TensorNode, adjoint: Shares) -> Iterator[Contribution[TensorNode]]:
         shares, masked = adjoint
         graph.add(Key("G", node), Total(node), shares)
         call, places, positions = route.of(node, masked)
         for place in places:
             assert call is not None
-            yield call.operands[place], ([graph.add_contribution(node, place, call)], False), None
+            yield call.operands[place], ([graph.add_contribution(node, place, call)], False), place, None
         for position in positions:
             if responds(node, position):
                 mask = not (node.direct and node.direct.back) and (masked or bool(branch(node, position)))
-                yield node.behind[position], ([graph.add_contribution(node, position)], mask), None
+                yield node.behind[position], ([graph.add_contribution(node, position)], mask), position, None
 
     def add(node: TensorNode, first: Shares, second: Shares) -> Shares:
         return first[0] + second[0], first[1] and second[1]
