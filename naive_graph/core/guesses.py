@@ -142,8 +142,8 @@ def explain_calls(kind: Kind) -> Kind:
     What takes any named argument, or is wrapped, explains itself.
     """
     for name, thing in list(vars(kind).items()):
-        if name.startswith("_") and name not in ("__init__", "__new__", "__call__"):
-            continue
+        if name == "apply" or (name.startswith("_") and name not in ("__init__", "__new__", "__call__")):
+            continue  # `apply` is called by rules alone, and often
         wrapper = type(thing) if isinstance(thing, (classmethod, staticmethod)) else None
         function = thing.__func__ if wrapper else thing
         if not isinstance(function, FunctionType):

@@ -123,23 +123,34 @@ class Storage:
             self._trim()
             while self.waiting and not self.closed and not self.is_numbering:
                 new = self.waiting[:]  # a copy: somebody may append meanwhile
-                if self._write_waiting(WaitingNodes(*[new[place::WIDTH] for place in range(WIDTH)])):
+                if self._write(new, len(new)):
                     break
                 self._drop_what_was_cut(new)
             new = []  # who is held now is held by others
             self.note_handles()
 
-    def _write_waiting(self, new: WaitingNodes) -> bool:
-        """Write new nodes into the columns; False if an operand was cut away meanwhile."""
+    def write_nodes(self, entries: Sequence[Any]) -> None:
+        """Write nodes that nobody else has into the columns, before those that wait from now on."""
+        with LOCK, GUARD:
+            self.flush()
+            if entries:
+                self._write(entries, 0)
+
+    def _write(self, entries: Sequence[Any], waited: int) -> bool:
+        """Write new nodes into the columns; False if an operand was cut away meanwhile.
+
+        entries: WIDTH items each. waited: how many items of `waiting` they were; of others no handles are kept.
+        """
+        new = WaitingNodes(*[entries[place::WIDTH] for place in range(WIDTH)])
         columns = columns_of(self, new)
         if columns is None:
             return False
         self.names.update([(node._row, name) for node, name in self.named if node._row is not None])
         if any(columns.stamps):
             self.written = self.clock
-        first, waited = self.size[0], WIDTH * len(new.nodes)
+        first, nodes = self.size[0], new.nodes if waited else ()
         codes = codes_of(new.codes, self._codes[-1][1], first)
-        self._append(columns, array_of("i", new.instructions), codes, (first, new.nodes), waited)
+        self._append(columns, array_of("i", new.instructions), codes, (first, nodes), waited)
         return True
 
     def _drop_what_was_cut(self, new: list[Any]) -> None:
@@ -241,9 +252,9 @@ class Storage:
         """Keep a weak reference to each new node that somebody holds."""
         first, nodes = self.unnoted
         if nodes:
-            for row, references in enumerate(count_references(nodes), first):
-                if references > OURS_ALONE and nodes[row - first] is not None:
-                    self.handles[row] = ref(nodes[row - first])
+            for place in [place for place, count in enumerate(count_references(nodes)) if count > OURS_ALONE]:
+                if nodes[place] is not None:
+                    self.handles[first + place] = ref(nodes[place])
             self.unnoted = 0, ()
         if len(self.handles) >= self.most_handles:
             self.handles = {row: reference for row, reference in self.handles.items() if reference() is not None}
@@ -340,7 +351,7 @@ def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearra
 
 def count_references(nodes: Sequence[Any]) -> list[int]:
     """How many references there are to each, those of this very look among them."""
-    return [getrefcount(node) for node in nodes]
+    return list(map(getrefcount, nodes))
 
 
 OURS_ALONE = count_references([object()])[0]  # where nobody else has one

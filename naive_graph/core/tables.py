@@ -47,10 +47,14 @@ class Tables(Storage):
         if self.unset:
             self.unset.discard(row)
 
+    def tick(self) -> int:
+        """The number of the run that begins; what is written from now on is later."""
+        self.clock += 1
+        return self.clock - 1
+
     def keep_computed(self, row: int, value: float) -> None:
-        """Set an operator's value, which was computed at once: what is written from now on is later."""
-        now, self.clock = self.clock, self.clock + 1
-        self._values[row], self._stamps[row] = value, now
+        """Set an operator's value, which was computed at once."""
+        self._values[row], self._stamps[row] = value, self.tick()
 
     def leave_unset(self, row: int) -> None:
         """Take a Variable's value away."""

@@ -61,6 +61,27 @@ class NoOperand:
 NOTHING, BEFORE = NoOperand(NO_ROW), NoOperand(ROW_BEFORE)
 
 
+def operator_entries(
+    operator: int, operands: Sequence[Any], code: CodeType, instruction: int, node: Any, merges: bool = True
+) -> list[Any]:
+    """What waits for an operator over nodes and floats: itself, behind a Constant for each float.
+
+    merges: whether it may take over the operands of its left operand.
+    """
+    numbers = [each for each in operands if type(each) is float]
+    left, right, many = NOTHING, NOTHING, 0.0
+    if len(operands) <= 2 and len(numbers) < 2 and merges:
+        left, right = [*(BEFORE if type(each) is float else each for each in operands), NOTHING][:2]
+    else:
+        before = iter(range(len(numbers), 0, -1))
+        many = tuple([float(next(before)) if type(each) is float else each for each in operands])
+    entries: list[Any] = []
+    for value in numbers:
+        entries += (CONSTANT, NOTHING, NOTHING, value, code, instruction, None)
+    entries += (operator, left, right, many, code, instruction, node)
+    return entries
+
+
 class NewRows(NamedTuple):
     """New rows as columns; values and stamps are empty where none is a leaf with a value."""
 
@@ -134,6 +155,8 @@ def write_rows(
             if left == CUT or right == CUT:
                 return None
             degree = 1
+            if left == ROW_BEFORE:
+                left = row - 1
             if right != NO_ROW:
                 degree = 2
                 if right == ROW_BEFORE:

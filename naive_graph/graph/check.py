@@ -23,11 +23,12 @@ from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..core.sweep import differentiate, evaluate
 from ..core.tables import Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
-from .derive import gradients, leaf_values
+from .derive import gradients
 from .graph import Graph
 from .nodes import Variable, is_tensor, rows_of
 from .registry import CURRENT, handle, truncate_if_unreferenced
 from .report import KINK_REACH, CheckOptions, Report, require_finite
+from .run_checks import checked_leaf_values
 
 
 @explains
@@ -149,7 +150,7 @@ class _Question:
 
     def __init__(self, tables: Tables, plan: Plan, eps: float) -> None:
         self.tables, self.plan, self.eps = tables, plan, eps
-        self.values = leaf_values(tables, plan)
+        self.values = checked_leaf_values(tables, plan)
         evaluate(plan, self.values)
         require_finite("The loss", self.loss(self.values))
 
@@ -220,7 +221,7 @@ class _Question:
             for target in self.plan.targets if wrt else ():  # a plan of no nodes is one of the whole graph
                 built = gradients(handle(self.tables, self.plan.rows[target]), wrt)
                 plan = Plan(self.tables, [node.row for node in built])
-                values = leaf_values(self.tables, plan)
+                values = checked_leaf_values(self.tables, plan)
                 evaluate(plan, values)
                 sums = [total + values[step] for total, step in zip(sums, plan.targets)]
         finally:

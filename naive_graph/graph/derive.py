@@ -16,16 +16,15 @@ from ..core.guesses import explains
 from ..core.imports import Uncollected
 from ..core.lock import GUARD
 from ..core.number import listed, number, shortened
-from ..core.plan import Plan, check_set, plan_for
+from ..core.plan import Plan, plan_for
 from ..core.progress import many
 from ..core.sweep import differentiate, evaluate
-from ..core.tables import NEVER, Tables
-from ..errors import NodeError, PlaceHolderError
+from ..core.tables import Tables
+from ..errors import NodeError
 from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT
+from .run_checks import checked_leaf_values
 from .symbolic import Expressions
-
-NOTHING: Mapping[int, float] = {}
 
 
 @explains
@@ -118,7 +117,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], list(directions), "tangent")
-        duals = _moving(tables, plan, dict(zip(steps, speeds)), leaf_values(tables, plan))
+        duals = _moving(tables, plan, dict(zip(steps, speeds)), checked_leaf_values(tables, plan))
         evaluate(plan, duals)
         return slope_of(duals[plan.targets[0]])
 
@@ -138,7 +137,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, ys, xs, "jacobian")
-        values = leaf_values(tables, plan)
+        values = checked_leaf_values(tables, plan)
     evaluate(plan, values)
     wanted = plan.leads_from(step for step in steps if step is not None)
     rows = [differentiate(plan, values, {target: 1.0}, wanted) for target in plan.targets]
@@ -161,7 +160,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], xs, "hessian")
-        values = leaf_values(tables, plan)
+        values = checked_leaf_values(tables, plan)
     wanted = plan.leads_from(step for step in steps if step is not None)
     columns = [_hessian_column(tables, plan, values, step, steps, wanted) for step in steps]
     return [list(row) for row in zip(*columns)]
@@ -227,16 +226,6 @@ def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str)
                 f"{who}: {tables.label(row)} was merged into {tables.label(merged[row])}, which uses its operands "
                 "directly. Differentiate with respect to those operands instead."
             )
-
-
-def leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING) -> list[float]:
-    """The leaves' present values by step, or what they are fed by row; operators' are to be computed."""
-    check_set(tables, plan.rows)
-    for row in (plan.rows[step] for step in plan.placeholders()):
-        if row not in fed and tables.stamp(row) == NEVER:
-            raise PlaceHolderError(f"{tables.label(row)} has no value. Set it: p.value = 1.0.")
-    values = tables.values
-    return [fed.get(row, values[row]) for row in plan.rows]
 
 
 def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any]) -> list[Any]:

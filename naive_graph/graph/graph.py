@@ -157,18 +157,12 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
-        """By the reference engine."""
-        plan = plan_for(tables, rows)
-        run_checks.check_ready(tables, plan, fed)
-        now = tables.clock
-        tables.clock = now + 1
-        column = tables.values
-        values = [column[row] for row in plan.rows]
-        if fed:
-            values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
-        engine_with_plan(engine).evaluate(plan, values)
-        run_checks.check_values(tables, plan, values, cls.on_invalid)
-        run_checks.commit_values(tables, plan, values, fed, now)
+        """By the reference engine, or by who watches."""
+        order, now = plan_for(tables, rows), tables.tick()
+        values = run_checks.checked_leaf_values(tables, order, fed)
+        engine_with_plan(engine).evaluate(order, values)
+        run_checks.check_values(tables, order, values, cls.on_invalid)
+        run_checks.commit_values(tables, order, values, fed, now)
 
     @classmethod
     def backward(
@@ -223,16 +217,15 @@ class Graph(ByName, metaclass=GraphType):
 
                     enable(tables, rows)
                 return
-        plan = plan_for(tables, rows)
+        order = plan_for(tables, rows)
         if not rows and results is None:
-            run_checks.check_results(tables, [plan.rows[step] for step in plan.targets])
-        run_checks.check_fresh(tables, plan)
+            run_checks.check_results(tables, [order.rows[step] for step in order.targets])
+        run_checks.check_fresh(tables, order)
         column = tables.values
-        values = [column[row] for row in plan.rows]
-        seeds = dict.fromkeys(plan.targets, 1.0)
-        adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
-        run_checks.check_grads(tables, plan, values, adjoints, cls.on_invalid)
-        run_checks.commit_grads(tables, plan, adjoints, accumulate)
+        values, seeds = [column[row] for row in order.rows], dict.fromkeys(order.targets, 1.0)
+        adjoints = engine_with_plan(engine).differentiate(order, values, seeds, order.varies())
+        run_checks.check_grads(tables, order, values, adjoints, cls.on_invalid)
+        run_checks.commit_grads(tables, order, adjoints, accumulate)
 
     @classmethod
     def kill_grad(cls) -> None:

@@ -469,25 +469,29 @@ _EXACT = 2**53  # up to here every int is a float
 # The three ways that most nodes come into being, written out for speed: one append.
 
 
-def _infix(rule: Rule) -> Any:
-    """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
+def _infix(rule: Rule, reflected: bool = False) -> Any:
+    """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number.
+
+    reflected: the number comes first, as in 2.0 * x.
+    """
     number = rule.number
+    apply = (lambda x, other: rule(other, x)) if reflected else rule
 
     def operator(self: Node, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             raise ArityError("'pow' takes 2 operands, not 3. For the remainder write mod(x ** 2, 5), or x ** 2 % 5.")
         home = CURRENT.tables
         if self._home is not home or home.computes_at_once:
-            return rule(self, other)
+            return apply(self, other)
         if isinstance(other, Node):
             if other._home is not home:
-                return rule(self, other)
+                return apply(self, other)
             value = None
         else:
             value = other
             if (kind := type(other)) is not float:
                 if kind is not int or not -_EXACT <= other <= _EXACT:
-                    return rule(self, other)
+                    return apply(self, other)
                 value = float(other)
         frame = _getframe(1)
         code = frame.f_code
@@ -499,10 +503,11 @@ def _infix(rule: Rule) -> Any:
         waiting = home.waiting
         if value is None:
             waiting += (number, self, other, 0.0, code, at, node)
-        else:
+        else:  # one step, too
+            left, right = (BEFORE, self) if reflected else (self, BEFORE)
             waiting += (
                 CONSTANT, NOTHING, NOTHING, value, code, at, None,
-                number, self, BEFORE, 0.0, code, at, node,
+                number, left, right, 0.0, code, at, node,
             )  # fmt: skip
         if len(waiting) >= FULL:
             home.flush_if_free()
@@ -515,10 +520,10 @@ def _method(rule: Rule) -> Any:
     """The rule as a method of nodes."""
     number = rule.number
 
-    def method(self: Node, *more: Never, name: None = None) -> Any:
-        if more or name is not None:
+    def method(self: Node, *more: Never, **unknown: Never) -> Any:
+        if more or unknown:
             rule.check_arity(1 + len(more))
-            raise misfit(method, (self,), {"name": name})
+            raise misfit(method, (self,), unknown)
         home, frame = CURRENT.tables, _getframe(1)
         if self._home is not home or home.computes_at_once:
             return rule(self)
@@ -542,9 +547,11 @@ def _method(rule: Rule) -> Any:
 INFIX = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__pow__": "pow"}
 for _sign, _name in INFIX.items():
     setattr(Node, _sign, _infix(RULES[_name]))
+    setattr(Node, _sign.replace("__", "__r", 1), _infix(RULES[_name], reflected=True))
 
 for _name in UNARY:
     setattr(Node, _name, _method(RULES[_name]))
+Node.__neg__, Node.__abs__ = Node.neg, Node.abs  # type: ignore[method-assign]
 
 
 _NONE_YET: Any = object()  # told from None, which is a mistake

@@ -17,8 +17,8 @@ from ..core.number import shortened
 from ..core.origin import is_ours, learners_frame
 from ..core.records import Checkpoint
 from ..core.rules import Rule
-from ..core.tables import CONSTANT, Tables
-from ..core.waiting import BEFORE, FULL, NOTHING
+from ..core.tables import Tables
+from ..core.waiting import FULL, NOTHING, operator_entries
 from ..errors import NodeError, StaleNodeError
 
 _getframe = sys._getframe
@@ -91,23 +91,9 @@ def user_frame(home: Tables, frame: FrameType) -> FrameType:
 def append_operator(home: Tables, rule: Rule, operands: Sequence[Any]) -> Any:
     """A new operator over operands that were checked: nodes, and floats, each a Constant before it."""
     frame = learners_frame()
-    code, instruction = frame.f_code, frame.f_lasti
     node: Any = object.__new__(KINDS[OPERATOR])
     node._home, node._row = home, None
-    numbers = [each for each in operands if type(each) is float]
-    many: Any = 0.0
-    entries: list[Any] = []
-    for value in numbers:
-        entries += (CONSTANT, NOTHING, NOTHING, value, code, instruction, None)
-    if len(operands) == 2 and not numbers:
-        left, right = operands
-    elif len(operands) == 2 and len(numbers) == 1 and type(operands[1]) is float:
-        left, right = operands[0], BEFORE
-    else:
-        left, right, before = NOTHING, NOTHING, iter(range(len(numbers), 0, -1))
-        many = tuple([float(next(before)) if type(each) is float else each for each in operands])
-    entries += (rule.number, left, right, many, code, instruction, node)
-    append(home, entries)
+    append(home, operator_entries(rule.number, operands, frame.f_code, frame.f_lasti, node))
     return node
 
 

@@ -19,6 +19,8 @@ from ..errors import FeedError, NodeError, NumericError, NumericWarning, PlaceHo
 from .nodes import Node, PlaceHolder, is_tensor
 from .registry import CURRENT
 
+NOTHING_FED: Mapping[int, float] = {}
+
 
 def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
     """The rows that are fed, and what with; an error that says what cannot be fed."""
@@ -47,8 +49,11 @@ def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
     return {row: number(value, CURRENT.tables.label(row)) for row, value in fed_rows(feed)}
 
 
-def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
-    """Every needed PlaceHolder has a number, and every operator its operands."""
+def checked_leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING_FED) -> list[float]:
+    """What a run begins with: the leaves' values by step, or what they are fed by row; operators' are to be computed.
+
+    Raises PlaceHolderError if a leaf that is needed has no number, ArityError if an operator lacks operands.
+    """
     empty = [at for at in plan.placeholders() if (row := plan.rows[at]) not in fed and tables.stamp(row) == NEVER]
     needed = {*plan.targets, *plan.operand_steps} if empty else set()
     for step in empty:
@@ -61,6 +66,8 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
             )
     check_set(tables, plan.rows)
     plan.check_complete(tables)
+    values = tables.values
+    return [fed.get(row, values[row]) for row in plan.rows] if fed else [values[row] for row in plan.rows]
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float], now: int) -> None:

@@ -8,33 +8,32 @@ needs becomes rows. Numbers that formulas bring along stay plain floats.
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import catalogue
 from ..core.number import number
-from ..core.origin import Origin, learners_frame
+from ..core.origin import learners_frame
 from ..core.progress import many
 from ..core.rules import Arithmetic, Rule
 from ..core.tables import CONSTANT, Tables
-from ..core.waiting import MOST_MERGED, NewRows
+from ..core.waiting import operator_entries
 from .nodes import Constant, Node
 from .registry import handle
 from .simplify import LAWS
 
 
 class Expression(Arithmetic):
-    """A node that exists (`row`), or one that would apply `rule` to `operands`."""
+    """A node that exists (`_row`), or one that would apply `rule` to `operands`."""
 
-    __slots__ = ("known", "needed", "operands", "owner", "row", "rule", "serial")
+    __slots__ = ("_row", "known", "needed", "operands", "owner", "rule", "serial")
 
     def __init__(
         self, owner: Expressions, row: int | None = None, rule: Rule | None = None, operands: tuple[Any, ...] = ()
     ) -> None:
         self.owner = owner
-        self.row = row
+        self._row: Any = row
         self.rule = rule
         self.operands = operands
         self.known: float | None = None  # the number of a Constant
@@ -106,42 +105,16 @@ class Expressions:
         self.planned.clear()
 
     def rows(self, answers: list[Any]) -> list[int | float]:
-        """The row of each answer, appended with all that it needs; an answer that is a number stays one."""
-        tables, needed = self.tables, self._needed(answers)
-        with tables.lock, tables.numbering() as first:
-            self._append(needed, first)
-        return [answer.row if isinstance(answer, Expression) else answer for answer in answers]  # type: ignore[misc]
-
-    def _append(self, planned: Sequence[Expression], first: int) -> None:
-        """A row for each expression, behind one for each of its numbers; merged as if they were written one by one."""
-        tables, row, numbers = self.tables, first, []
-        kinds, degrees, sources, targets = array("h"), array("i"), array("i"), array("i")
-        for expression in many(planned, "gradients", len(planned)):
-            rule, own = expression.rule, []
+        """The row of each answer, written with all that it needs; an answer that is a number stays one."""
+        needed, frame, entries = self._needed(answers), learners_frame(), []
+        code, instruction = frame.f_code, frame.f_lasti
+        for expression in many(needed, "gradients", len(needed)):
+            rule, left = expression.rule, expression.operands[0]
             assert rule is not None  # an expression without a row applies a rule
-            for each in expression.operands:
-                if type(each) is float:
-                    kinds.append(CONSTANT)
-                    degrees.append(0)
-                    numbers.append((row - first, each))
-                    row += 1
-                own.append(row - 1 if type(each) is float else each.row)
-            left, count = own[0] - first, len(own)
-            if rule.associative and count == 2 and left >= 0 and kinds[left] == rule.number:
-                if own[0] != own[1] and 2 <= degrees[left] < MOST_MERGED:
-                    own[0], count = ~own[0], 1 + degrees[left]
-            kinds.append(rule.number)
-            degrees.append(count)
-            sources.extend(own)
-            targets.extend([row] * len(own))
-            expression.row = row
-            row += 1
-        room = bytes(8 * len(kinds) if numbers else 0)
-        values, stamps = array("d", room), array("q", room)
-        for place, value in numbers:
-            values[place], stamps[place] = value, tables.clock
-        new, frame = NewRows(kinds, degrees, sources, targets, values, stamps), learners_frame()
-        tables.add_rows(new, [(first, Origin(frame.f_code, frame.f_lasti))])
+            is_new = type(left) is float or left._row is None  # a node that exists keeps its operands
+            entries += operator_entries(rule.number, expression.operands, code, instruction, expression, is_new)
+        self.tables.write_nodes(entries)  # which gives the expressions their rows
+        return [answer._row if isinstance(answer, Expression) else answer for answer in answers]
 
     def _needed(self, answers: Sequence[Any]) -> list[Expression]:
         """The expressions without a row that the answers depend on, operands first."""
@@ -150,7 +123,7 @@ class Expressions:
             if isinstance(answer, Expression):
                 answer.needed = True
         for expression in reversed(self.planned):
-            if expression.needed and expression.row is None:
+            if expression.needed and expression._row is None:
                 found.append(expression)
                 for each in expression.operands:
                     if type(each) is Expression:

@@ -142,8 +142,7 @@ def _first_kernel() -> Kernel:
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool, tell: Tell) -> bool:
     """Evaluate the targets, or the whole graph."""
-    order, now = sorted_for(tables, targets), tables.clock
-    tables.clock = now + 1
+    order, now = sorted_for(tables, targets), tables.tick()
     found = None if order is None else evaluated(tables, order, fed, now, warn, tell)
     if found is None:
         return False

@@ -63,6 +63,8 @@ def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: Writ
                 rows.stamps[i] = sizes[NOW]
         else:
             rows.counts[i] = 1
+            if left == ROW_BEFORE:
+                left = first + i - 1
             if right == ROW_BEFORE:
                 right = first + i - 1
             if right != NO_ROW:

@@ -10,9 +10,9 @@ from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.sweep import evaluate
 from ...errors import HistoryError, NodeError
-from ...graph.derive import leaf_values
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
+from ...graph.run_checks import checked_leaf_values
 
 AFFORDABLE = 300_000  # operators computed for one picture, about 2 s
 LARGEST = 1e240  # matplotlib's contours end at 1e250
@@ -27,7 +27,7 @@ class Surface:
         rows_of([f, *leaves], "plot_path")
         tables = CURRENT.tables
         self.plan = plan_for(tables, [f.row])
-        self.values = leaf_values(tables, self.plan)
+        self.values = checked_leaf_values(tables, self.plan)
         steps = {row: step for step, row in enumerate(self.plan.rows)}
         for leaf in leaves:
             if leaf.row not in steps or self.plan.rule(steps[leaf.row]) is not None:

@@ -18,10 +18,9 @@ from ...core.sweep import Contributed, Finished, forward_sweep, reverse_sweep
 from ...core.tables import CONSTANT
 from ...engines.choice import watched
 from ...errors import NodeError
-from ...graph.derive import leaf_values
 from ...graph.nodes import Node, rows_of
 from ...graph.registry import CURRENT
-from ...graph.run_checks import checked_feed
+from ...graph.run_checks import checked_feed, checked_leaf_values
 from ..drawing.text_metrics import visible
 from .naming import LONG
 from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Participants, Run, number_of
@@ -217,7 +216,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         print(f"step: sorting {len(tables):,} nodes, then keeping each event of their sweeps.", file=sys.stderr)
     with tables.lock, GUARD:
         plan = plan_for(tables, rows)
-        values: list[Any] = leaf_values(tables, plan, checked_feed({} if feed is None else feed))
+        values: list[Any] = checked_leaf_values(tables, plan, checked_feed({} if feed is None else feed))
         if mode == "tangent":
             _set_off(plan, values, wrt)
         recorder.evaluate(plan, values)
