@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import secrets
 import stat
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,7 @@ from typing import Any
 from ..errors import FolderError, NaiveGraphError
 from .number import shortened
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 MOST_LETTERS = 60  # of a file's name, in the name of a part: a name has 255 bytes, and a letter up to four
-JUST_NOW = 0.1  # seconds in which a part that was begun may not be locked yet
 
 
 # Where a user's own files of a kind lie: under Windows, under macOS, and elsewhere, where a variable may say.
@@ -78,7 +70,6 @@ def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> No
         if target.exists() and not target.is_file():  # a device, a pipe; a folder refuses
             target.write_bytes(data)
             return
-        _sweep(target)
         _write_beside(target, data)
     except FileNotFoundError as error:
         raise failure(f"Cannot write {target}: {error.strerror}. Choose a folder that exists.") from None
@@ -98,39 +89,16 @@ def write_into(folder: Path, name: str, data: bytes) -> Path:
 
 
 def _write_beside(target: Path, data: bytes) -> None:
-    """Write a file of a name of its own, locked as long as somebody writes it, and move it into place."""
+    """Write a file of a name of its own, and move it into place. A kill in between leaves that file behind."""
     part = target.with_name(f".{target.name[:MOST_LETTERS]}.{secrets.token_hex(4)}.part")
     try:
         with open(part, "xb") as file:  # so it has the permissions that the umask leaves
-            _lock(file)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())  # else the name could be on the disk before the bytes are
-            with suppress(OSError):
-                os.chmod(part, stat.S_IMODE(target.stat().st_mode))
-            if fcntl is not None:
-                os.replace(part, target)
-        if fcntl is None:  # Windows moves no open file
-            os.replace(part, target)
+        with suppress(OSError):
+            os.chmod(part, stat.S_IMODE(target.stat().st_mode))
+        os.replace(part, target)
     finally:
         with suppress(OSError):
             os.unlink(part)
-
-
-def _sweep(target: Path) -> None:
-    """Remove what a killed write left: the parts of this file that nobody has locked."""
-    for part in target.parent.glob(f".{glob.escape(target.name[:MOST_LETTERS])}.????????.part"):
-        with suppress(OSError):
-            if not stat.S_ISREG(part.lstat().st_mode):  # a pipe of such a name would be waited for; no write left it
-                continue
-            with open(part, "rb") as file:
-                _lock(file)
-                left = time.time() - os.fstat(file.fileno()).st_mtime > JUST_NOW
-            if left:
-                os.unlink(part)
-
-
-def _lock(file: Any) -> None:
-    """Hold the file until it is closed. Raises OSError if somebody else holds it, and where there are no locks."""
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

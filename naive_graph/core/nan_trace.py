@@ -32,7 +32,7 @@ def explain_leaf(tables: Tables, row: int, value: float) -> str:
 def explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float], value: float) -> str:
     """An operator gave what is infinite or NaN."""
     call = f"{rule.name}({_numbers(operands)}) = {value}"
-    return f"Forward: {tables.label(row)} gave {call}, {_written(tables, row)}. {REMEDY}"
+    return f"Forward: {tables.label(row)} gave {call}, written on {tables.origin(row)}. {REMEDY}"
 
 
 def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, samples: int) -> str:
@@ -48,7 +48,7 @@ def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int
         gave = f"{values[step]} over {samples} samples, each of them finite"
     else:
         gave = f"{rule.name}({_numbers([values[each] for each in plan.operands(step)])}) = {values[step]}"
-    return f"Forward: {tables.label(row)} gave {gave}, {_written(tables, row)}. {REMEDY}"
+    return f"Forward: {tables.label(row)} gave {gave}, written on {tables.origin(row)}. {REMEDY}"
 
 
 def explain_backward(
@@ -70,12 +70,9 @@ def explain_share(tables: Tables, event: Contributed, rule: Rule, operands: Sequ
     return (
         f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "
         f"{tables.label(event.consumer)}: incoming {event.incoming} times partial {event.partial} of "
-        f"operand {event.position} in {rule.name}({_numbers(operands)}), {_written(tables, event.consumer)}. {REMEDY}"
+        f"operand {event.position} in {rule.name}({_numbers(operands)}), "
+        f"written on {tables.origin(event.consumer)}. {REMEDY}"
     )
-
-
-def _written(tables: Tables, row: int) -> str:
-    return f"written on {tables.origin(row)}"
 
 
 def _numbers(values: Sequence[float]) -> str:

@@ -219,7 +219,7 @@ class Arithmetic:
             if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
                 return right.__rmatmul__(left)
         same = name in ("equal", "not_equal")  # == asks whether they are one node, beside NumPy's numbers too
-        if same and not any(_is_array(each) for each in inputs):
+        if same and not any(hasattr(each, "shape") and not isinstance(each, Arithmetic) for each in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
         if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
             return RULES[ours](*given(*inputs))
@@ -320,7 +320,3 @@ class Arithmetic:
 
     def __abs__(self) -> Any:
         return RULES["abs"](self)
-
-
-def _is_array(thing: Any) -> bool:
-    return hasattr(thing, "shape") and not isinstance(thing, Arithmetic)

@@ -159,7 +159,7 @@ class Tables(Storage):
 
     def consumers(self, row: int) -> list[int]:
         """The rows that `row` feeds, in the order the edges were drawn; absorbed rows do not count."""
-        starts, targets = self._derived("consumers", self._consumers)
+        starts, targets = self._derived("consumers", lambda: packed(*self.edges(self.live_rows()), len(self)))
         return list(targets[starts[row] : starts[row + 1]])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -191,13 +191,10 @@ class Tables(Storage):
         operators, _, sources, _ = self.columns()
         return live(len(operators), [~source for source in sources if source < 0], sources)
 
-    def _consumers(self) -> tuple[array[int], array[int]]:
-        return packed(*self.edges(self.live_rows()), len(self))
-
     def edges_into(self) -> tuple[array[int], array[int]]:
         """Which edges were drawn into each row, packed by row."""
         edges: tuple[array[int], array[int]] = self._derived(
-            "edges into", lambda: _numbered(self._targets[:], len(self))
+            "edges into", lambda: packed(self._targets[:], range(len(self._targets)), len(self))
         )
         return edges
 
@@ -208,10 +205,6 @@ class Tables(Storage):
             if name not in cache:
                 cache[name] = make()
             return cache[name]
-
-
-def _numbered(keys: Sequence[int], size: int) -> tuple[array[int], array[int]]:
-    return packed(keys, range(len(keys)), size)
 
 
 def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:

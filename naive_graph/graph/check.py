@@ -200,13 +200,13 @@ class _Question:
 
     def derivatives(self, leaves: Sequence[int]) -> dict[str, list[float]]:
         """d loss / d leaf for each leaf, in each mode."""
-        forward = [self._tangent(step) for step in leaves]
-        return {"reverse": self._reverse(leaves), "forward": forward, "graph": self._graph(leaves)}
-
-    def _reverse(self, leaves: Sequence[int]) -> list[float]:
         seeds = dict.fromkeys(self.plan.targets, 1.0)
         adjoints = differentiate(self.plan, self.values, seeds, self.plan.varies())
-        return [adjoints[step] for step in leaves]
+        return {
+            "reverse": [adjoints[step] for step in leaves],
+            "forward": [self._tangent(step) for step in leaves],
+            "graph": self._graph(leaves),
+        }
 
     def _tangent(self, step: int) -> float:
         duals = [DualNumber(value, 1.0 if at == step else None) for at, value in enumerate(self.values)]

@@ -162,24 +162,16 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
         plan, steps = _plan(tables, [y], xs, "hessian")
         values = checked_leaf_values(tables, plan)
     wanted = plan.leads_from(step for step in steps if step is not None)
-    columns = [_hessian_column(tables, plan, values, step, steps, wanted) for step in steps]
+    columns = []
+    for along in steps:
+        if along is None:
+            columns.append([0.0] * len(steps))
+            continue
+        duals = _moving(tables, plan, {along: 1.0}, values)
+        evaluate(plan, duals)
+        adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
+        columns.append([0.0 if step is None else slope_of(adjoints[step]) for step in steps])
     return [list(row) for row in zip(*columns)]
-
-
-def _hessian_column(
-    tables: Tables,
-    plan: Plan,
-    values: list[float],
-    along: int | None,
-    steps: list[int | None],
-    wanted: list[bool],
-) -> list[float]:
-    if along is None:
-        return [0.0] * len(steps)
-    duals = _moving(tables, plan, {along: 1.0}, values)
-    evaluate(plan, duals)
-    adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
-    return [0.0 if step is None else slope_of(adjoints[step]) for step in steps]
 
 
 # --- shared by all ------------------------------------------------------------

@@ -19,11 +19,11 @@ from ..core.guesses import explain_calls, explains, guesses, misfit
 from ..core.lock import GUARD
 from ..core.number import listed, number, shortened
 from ..core.numpy_protocol import refusal
-from ..core.origin import Origin
+from ..core.origin import Origin, learners_frame
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
-from ..core.waiting import BEFORE, FULL, NOTHING
+from ..core.waiting import BEFORE, FULL, NOTHING, operator_entries
 from ..errors import (
     ArityError,
     ForeignNodeError,
@@ -35,7 +35,7 @@ from ..errors import (
     UpdateWarning,
 )
 from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
-from .registry import CURRENT, KINDS, OPERATOR, append_operator, check_name, handle, register, user_frame
+from .registry import CURRENT, KINDS, OPERATOR, append, check_name, handle, register, user_frame
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -708,16 +708,27 @@ KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, 
 
 def build(rule: Rule, operands: Iterable[Any]) -> Operator:
     """A new Operator node in the current graph. Everything is checked before anything is registered."""
-    home = CURRENT.tables
-    checked = [_checked(operand, rule, home) for operand in operands]
+    home, checked = CURRENT.tables, []
+    for operand in operands:
+        if isinstance(operand, Node):
+            if operand._home is not home:
+                operand._refuse()
+        elif type(operand) is not float:
+            try:
+                operand = number(operand, f"'{rule.name}'")
+            except NumberError as error:
+                raise OperandError(str(error)) from None
+        checked.append(operand)
     rule.check_arity(len(checked))
-    node: Operator
+    frame, node = learners_frame(), _new(Operator)
+    node._home, node._row = home, None
+    entries = operator_entries(rule.number, checked, frame.f_code, frame.f_lasti, node)
     if not home.computes_at_once:
-        node = append_operator(home, rule, checked)
+        append(home, entries)
         return node
     with home.lock, GUARD:  # to build is a run then
         value = _value_now(home, rule, checked)
-        node = append_operator(home, rule, checked)
+        append(home, entries)
         if value is not None:
             home.keep_computed(node.row, value)
     return node
@@ -732,17 +743,6 @@ def _value_now(home: Tables, rule: Rule, operands: Iterable[Node | float]) -> fl
     if home.checks_validity and not isfinite(value):
         raise NumericError(f"'{rule.name}' of {', '.join(map(repr, values))} is {value!r}. Mend its operands.")
     return value
-
-
-def _checked(operand: Any, rule: Rule, home: Tables) -> Node | float:
-    if isinstance(operand, Node):
-        if operand._home is not home:
-            operand._refuse()
-        return operand
-    try:
-        return number(operand, f"'{rule.name}'")
-    except NumberError as error:
-        raise OperandError(str(error)) from None
 
 
 def _row_in(node: Node, home: Tables) -> int:

@@ -16,9 +16,8 @@ from ..core.lock import GUARD, LOCK
 from ..core.number import shortened
 from ..core.origin import is_ours, learners_frame
 from ..core.records import Checkpoint
-from ..core.rules import Rule
 from ..core.tables import Tables
-from ..core.waiting import FULL, NOTHING, operator_entries
+from ..core.waiting import FULL, NOTHING
 from ..errors import NodeError, StaleNodeError
 
 _getframe = sys._getframe
@@ -86,15 +85,6 @@ def user_frame(home: Tables, frame: FrameType) -> FrameType:
         frame = learners_frame(2)
     home.code_now = frame.f_code
     return frame
-
-
-def append_operator(home: Tables, rule: Rule, operands: Sequence[Any]) -> Any:
-    """A new operator over operands that were checked: nodes, and floats, each a Constant before it."""
-    frame = learners_frame()
-    node: Any = object.__new__(KINDS[OPERATOR])
-    node._home, node._row = home, None
-    append(home, operator_entries(rule.number, operands, frame.f_code, frame.f_lasti, node))
-    return node
 
 
 def append(home: Tables, entries: Sequence[Any]) -> None:

@@ -88,7 +88,7 @@ class Report(Tally):
     """What a gradient check found. It is true if nothing failed.
 
     `failures` has an entry for each mode that is wrong. `parameters` has a tally
-    for each; `entries` those that are furthest off, whether they failed or not:
+    for each; `entries` those that are furthest off, the worst first, whether they failed or not:
     draw(report) is their picture.
 
     >>> from naive_graph import Variable, gradcheck
@@ -114,7 +114,7 @@ class Report(Tally):
         is_near_kink: bool,
         wishes: CheckOptions,
     ) -> None:
-        """One entry: its derivative in each mode beside finite differences; at a kink it is left out.
+        """One entry: its derivative in each mode beside the nearest finite difference; at a kink it is left out.
 
         loss: the loss with the entry moved by a distance. Raises NumericError for what is not finite.
         """
@@ -123,53 +123,35 @@ class Report(Tally):
             return self.leave_out(parameter)
         for mode, derivative in derivatives.items():
             require_finite(f"The {mode} derivative along {leaf}", derivative)
-        difference = (loss(wishes.eps) - loss(-wishes.eps)) / (2.0 * wishes.eps)
-        require_finite(f"The loss near {leaf}", difference)
-        self.compare(parameter, leaf, derivatives, [difference, *slopes], wishes)
-
-    def compare(
-        self,
-        parameter: str,
-        leaf: str,
-        derivatives: dict[str, float],
-        differences: Sequence[float],
-        wishes: CheckOptions,
-    ) -> None:
-        """One entry: its derivative in each mode, and finite differences, of which the nearest counts."""
-        found, self.tolerance = [], wishes.max_rel
-        difference = min(differences, key=lambda each: abs(each - derivatives["reverse"]))
+        central = (loss(wishes.eps) - loss(-wishes.eps)) / (2.0 * wishes.eps)
+        require_finite(f"The loss near {leaf}", central)
+        difference = min([central, *slopes], key=lambda slope: abs(slope - derivatives["reverse"]))
+        compared = []
         for mode, derivative in derivatives.items():
             error, size = abs(derivative - difference), abs(derivative) + abs(difference)
-            found.append(Failure(leaf, mode, derivative, difference, error / size if size else 0.0))
+            compared.append(Failure(leaf, mode, derivative, difference, error / size if size else 0.0))
         wrong = [
-            each for each in found
-            if each.relative_error > wishes.max_rel and abs(each.derivative - difference) >= wishes.min_abs
+            entry for entry in compared
+            if entry.relative_error > wishes.max_rel and abs(entry.derivative - difference) >= wishes.min_abs
         ]  # fmt: skip
-        furthest = max(found, key=lambda each: each.relative_error)
+        furthest = max(compared, key=lambda entry: entry.relative_error)
         self._count(parameter, Tally(1, 0, int(bool(wrong)), furthest.relative_error))
-        self.failures += wrong
-        self.entries.append(furthest)
-        if len(self.entries) > 2 * KEPT:
-            self._cut()
+        self.tolerance = wishes.max_rel
+        self._keep(wrong, [furthest])
+
+    def _keep(self, failures: list[Failure], entries: list[Failure]) -> None:
+        self.failures += failures
+        self.entries = sorted([*self.entries, *entries], key=lambda entry: -entry.relative_error)[:KEPT]
 
     def _count(self, parameter: str, found: Tally) -> None:
         self.add(found)
         self.parameters.setdefault(parameter, Tally()).add(found)
 
-    def _cut(self) -> None:
-        self.entries = sorted(self.entries, key=lambda each: -each.relative_error)[:KEPT]
-
     def gather(self, other: Report) -> None:
         """Add what another check found."""
-        self.failures += other.failures
-        self.entries += other.entries
+        self._keep(other.failures, other.entries)
         for name, tally in other.parameters.items():
             self._count(name, tally)
-
-    def worst_entries(self) -> list[Failure]:
-        """The entries that are furthest off, the worst first."""
-        self._cut()
-        return self.entries
 
     def __bool__(self) -> bool:
         return not self.failures

@@ -64,7 +64,7 @@ def test_the_report_is_a_table_and_draws_its_worst_entries(wrong):
         ["w", "2", "0", "2"],
         ["v", "1", "0", "0"],
     ]
-    assert report.worst_entries()[0].leaf.startswith("w[")
+    assert report.entries[0].leaf.startswith("w[")
     assert draw(report).drawn("png").startswith(b"\x89PNG")
 
 

@@ -113,10 +113,7 @@ def test_what_is_no_path_is_named_by_all_who_save_and_load(which, path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes with names")
 def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / ".model.npz.aaaaaaaa.part")
     os.mkfifo(tmp_path / "pipe.npz")
-    path = KEPT[0].save(tmp_path / "model.npz")
-    assert zipfile.is_zipfile(path)
     with pytest.raises(TrainingError, match="a pipe"):
         KEPT[0].load(tmp_path / "pipe.npz")
 

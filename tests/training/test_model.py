@@ -607,20 +607,6 @@ def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path):
     small_model().load(target)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="open files")
-def test_what_a_killed_save_left_is_swept_and_what_is_being_written_is_not(tmp_path):
-    import fcntl
-
-    left, held = tmp_path / ".model.npz.0123abcd.part", tmp_path / ".model.npz.89abcdef.part"
-    for each in (left, held):
-        each.write_bytes(b"half a file")
-        os.utime(each, (0, 0))
-    with open(held, "rb") as writing:
-        fcntl.flock(writing, fcntl.LOCK_EX)
-        small_model().save(tmp_path / "model.npz")
-    assert sorted(each.name for each in tmp_path.iterdir()) == [held.name, "model.npz"]
-
-
 SAVES = """
     import sys
     from naive_graph import Model

@@ -16,7 +16,7 @@ def plot_check(
     report: Report, title: str = "", ax: Any = None, figsize: tuple[float, float] | None = None
 ) -> Any:  # fmt: skip
     """Each of the worst entries: how far its derivative is from its finite difference, and the tolerance."""
-    entries = report.worst_entries()
+    entries = report.entries
     if not entries:
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
     failed = set(report.failures)
