@@ -75,7 +75,7 @@ def _shares(xs: Sequence[Value]) -> list[Value]:
     top = held(reduce(maximum, xs))
     exponentials = [exp_below(x, top) for x in xs]
     total = add(*exponentials)
-    return [div(each, total) for each in exponentials]
+    return [div(exponential, total) for exponential in exponentials]
 
 
 add: Rule = define("add", _total, lambda xs, y: [1.0] * len(xs),
@@ -189,42 +189,42 @@ mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=
 
 # Guards the domain: 1/a goes on below 0, where log(a) has ended. It reads as `a` itself.
 nonnegative: Rule = define("nonnegative", ieee.nonnegative, [lambda a, y: 1.0],
-    symbol="≥0", reads_as=lambda a: a)
+    symbol="≥0", expands_to=lambda a: a)
 pow_slope: Rule = define("pow_slope", ieee.pow_slope,
     [lambda a, b, y: where(b, b * pow_slope(a, b - 1.0), 0.0),
     lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0)],
-    domain=(POSITIVE, REALS), reads_as=lambda a, b: b * pow(a, b - 1.0))
+    domain=(POSITIVE, REALS), expands_to=lambda a, b: b * pow(a, b - 1.0))
 pow_log: Rule = define("pow_log", ieee.pow_log,
     [lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0), lambda a, b, y: where(y, y * log(a), 0.0)],
-    domain=(POSITIVE, REALS), reads_as=lambda a, b: pow(a, b) * log(a))
+    domain=(POSITIVE, REALS), expands_to=lambda a, b: pow(a, b) * log(a))
 sech_squared: Rule = define("sech_squared", ieee.sech_squared, [lambda a, y: -2.0 * tanh(a) * y],
-    reads_as=lambda a: 1.0 - pow(tanh(a), 2.0))
+    expands_to=lambda a: 1.0 - pow(tanh(a), 2.0))
 sigmoid_slope: Rule = define("sigmoid_slope", ieee.sigmoid_slope, [lambda a, y: -tanh(0.5 * a) * y],
-    reads_as=lambda a: sigmoid(a) * (1.0 - sigmoid(a)))
-gaussian: Rule = define("gaussian", ieee.gaussian, [lambda a, y: -2.0 * a * y], reads_as=lambda a: exp(-pow(a, 2.0)))
+    expands_to=lambda a: sigmoid(a) * (1.0 - sigmoid(a)))
+gaussian: Rule = define("gaussian", ieee.gaussian, [lambda a, y: -2.0 * a * y], expands_to=lambda a: exp(-pow(a, 2.0)))
 atan_slope: Rule = define("atan_slope", ieee.atan_slope, [lambda a, y: -2.0 * (a * y) * y],
-    reads_as=lambda a: div(1.0, 1.0 + a * a))
+    expands_to=lambda a: div(1.0, 1.0 + a * a))
 hypot_share: Rule = define("hypot_share", ieee.hypot_share,
     [lambda a, b, y: hypot_share(b, a) * inverse_radius(b, a),
     lambda a, b, y: -hypot_share(a, b) * inverse_radius(b, a)],
-    reads_as=lambda a, b: a / hypot(a, b))
+    expands_to=lambda a, b: a / hypot(a, b))
 inverse_radius: Rule = define("inverse_radius", ieee.inverse_radius,
     [lambda a, b, y: inverse_radius(b, a) * inverse_radius(b, a) - y * y,
     lambda a, b, y: -2.0 * y * inverse_radius(b, a)],
-    reads_as=lambda a, b: a / (a * a + b * b))
+    expands_to=lambda a, b: a / (a * a + b * b))
 softmax_share: Rule = define("softmax_share", ieee.softmax_share,
     lambda xs, y: [y, *(-y * share for share in _shares(xs[1:]))],
-    reads_as=lambda a, *xs: exp(a - logsumexp(*xs)))
+    expands_to=lambda a, *xs: exp(a - logsumexp(*xs)))
 exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda a, b, y: -y],
-    reads_as=lambda a, b: exp(a - b))
+    expands_to=lambda a, b: exp(a - b))
 
 
 # The operand, taken as a number that does not vary: no gradient flows through.
-held: Rule = define("held", lambda a: a, [None], symbol="=", reads_as=lambda a: a)
+held: Rule = define("held", lambda a: a, [None], symbol="=", expands_to=lambda a: a)
 
 # 1 for the larger, 1/2 for each at a tie.
 precedence: Rule = define("precedence", ieee.precedence, [None, None], kink=lambda a, b: a - b,
-    reads_as=lambda a, b: 0.5 * (1.0 + sign(a - b)))
+    expands_to=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
 BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
 

@@ -22,10 +22,10 @@ def method_of(name: str) -> Callable[..., Any]:
 
 
 def _numpys(name: str) -> Callable[..., Any]:
-    ours, given = rule_for(name)
+    ours, operands_of = rule_for(name)
 
     def method(self: Any, *others: Any) -> Any:
-        return RULES[ours](*given(self, *others))
+        return RULES[ours](*operands_of(self, *others))
 
     return _called(method, name, f"numpy.{name} of self")
 

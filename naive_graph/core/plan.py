@@ -57,7 +57,8 @@ class Plan:
         self.absorbed = edges.absorbed_by(needed)
         # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
         self.complete = self.rules.count(None) == counts.count(0) and (
-            not tables.drawings or all(kind < 0 or BY_NUMBER[kind].takes(n) for kind, n in {*zip(self.kinds, counts)})
+            not tables.drawings
+            or all(kind < 0 or BY_NUMBER[kind].accepts_arity(n) for kind, n in {*zip(self.kinds, counts)})
         )
 
     def __len__(self) -> int:
@@ -146,7 +147,7 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
     operators, in_degrees = tables.operators, tables.in_degrees
     for row in rows:
         kind, count = operators[row], in_degrees[row]
-        if kind >= 0 and not BY_NUMBER[kind].takes(count):
+        if kind >= 0 and not BY_NUMBER[kind].accepts_arity(count):
             raise ArityError(
                 f"{tables.label(row)} has {count} operands and needs {BY_NUMBER[kind].arity or 'at least 1'}. "
                 "Draw the missing edges: operand.build_edge(operator)."

@@ -64,7 +64,7 @@ class Rule:
     infix: str | None = None
     symbol: str | None = None
     tex: str | None = None
-    reads_as: Partial | None = None  # how a helper rule is written with the others
+    expands_to: Partial | None = None  # how a helper rule is written with the others
     onnx: str | None = None
     tensorflow: tuple[str, ...] = ()
 
@@ -98,27 +98,27 @@ class Rule:
         """The partial for each wanted position; None where unwanted or where there is none."""
         if callable(self.partials):
             every = self.partials(operands, result)
-            return [partial if asked else None for partial, asked in zip(every, wanted, strict=True)]
+            return [partial if is_wanted else None for partial, is_wanted in zip(every, wanted, strict=True)]
         return [
-            partial(*operands, result) if asked and partial is not None else None
-            for partial, asked in zip(self.partials, wanted, strict=True)
+            partial(*operands, result) if is_wanted and partial is not None else None
+            for partial, is_wanted in zip(self.partials, wanted, strict=True)
         ]
 
     @property
     def helper(self) -> bool:
         """Whether the rule only serves derivatives; formulas are written without it."""
-        return self.reads_as is not None
+        return self.expands_to is not None
 
     def responds_to(self, position: int) -> bool:
         """Whether the result can vary with the operand at `position` (from 0)."""
         return callable(self.partials) or self.partials[position] is not None
 
-    def takes(self, count: int) -> bool:
+    def accepts_arity(self, count: int) -> bool:
         """Whether the rule can be applied to so many operands."""
         return count == self.arity or (self.arity is None and count > 0)
 
     def check_arity(self, count: int) -> None:
-        if self.takes(count):
+        if self.accepts_arity(count):
             return
         takes = "at least one operand" if self.arity is None else _operands(self.arity)
         raise ArityError(f"'{self.name}' takes {takes}, not {count}. Write {self.usage()}.")
@@ -133,7 +133,7 @@ class Rule:
 
 
 def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who: str) -> Any:
-    """What the function gives, called so if it can be: a number cannot."""
+    """Call the function and name the result if it is a node."""
     if not isinstance(name, str) or not name:
         raise OperandError(f"'{who}' takes a text such as 'y' for the result's name, not {shortened(name)}.")
     result = function(*operands)
@@ -145,7 +145,7 @@ def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who
 def _chosen_by(condition: Any = None, *branches: Any) -> tuple[Any, ...]:
     """The operands of a choice; True and False are 1.0 and 0.0, but beside nodes they are a mistake."""
     chosen = truth(condition)
-    if chosen is not condition and any(isinstance(each, Arithmetic) for each in branches):
+    if chosen is not condition and any(isinstance(branch, Arithmetic) for branch in branches):
         raise OperandError(
             f"'where' was given {condition} for its condition: == and != ask whether two nodes are the same node. "
             "Write equal(x, 2.0) or not_equal(x, 2.0); what is known now is chosen by Python: a if known else b."
@@ -210,8 +210,8 @@ class Arithmetic:
         """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if name in COMPARISONS:
-            inputs = tuple(each if isinstance(each, Arithmetic) else compared(each) for each in inputs)
-        ours, given = rule_for(name)
+            inputs = tuple(x if isinstance(x, Arithmetic) else compared(x) for x in inputs)
+        ours, operands_of = rule_for(name)
         if name == "matmul":  # a rule of tensors only
             left, right = inputs
             if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
@@ -219,10 +219,10 @@ class Arithmetic:
             if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
                 return right.__rmatmul__(left)
         same = name in ("equal", "not_equal")  # == asks whether they are one node, beside NumPy's numbers too
-        if same and not any(hasattr(each, "shape") and not isinstance(each, Arithmetic) for each in inputs):
+        if same and not any(hasattr(x, "shape") and not isinstance(x, Arithmetic) for x in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
-        if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
-            return RULES[ours](*given(*inputs))
+        if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(operands_of(*inputs))):
+            return RULES[ours](*operands_of(*inputs))
         raise OperandError(refusal(name, type(self).__name__.lstrip("_")))
 
     def apply(self, rule: Rule, *operands: Any) -> Any:

@@ -141,7 +141,7 @@ class Storage:
 
         entries: WIDTH items each. waited: how many items of `waiting` they were; of others no handles are kept.
         """
-        new = WaitingNodes(*[entries[place::WIDTH] for place in range(WIDTH)])
+        new = WaitingNodes(*[entries[item::WIDTH] for item in range(WIDTH)])
         columns = columns_of(self, new)
         if columns is None:
             return False
@@ -155,17 +155,17 @@ class Storage:
 
     def _drop_what_was_cut(self, new: list[Any]) -> None:
         """Nodes over rows that were cut away while they waited are cut away too."""
-        kept: list[Any] = []
-        for place in range(0, len(new), WIDTH):
-            entry = new[place : place + WIDTH]
+        remaining: list[Any] = []
+        for start in range(0, len(new), WIDTH):
+            entry = new[start : start + WIDTH]
             _, left, right, value, _, _, node = entry
-            operands = [each for each in value if type(each) not in (int, float)] if type(value) is tuple else []
-            gone = [each._home for each in (left, right, *operands) if each._row == CUT]
+            operands = [x for x in value if type(x) not in (int, float)] if type(value) is tuple else []
+            gone = [operand._home for operand in (left, right, *operands) if operand._row == CUT]
             if gone:
                 node._home, node._row = gone[0], CUT
             else:
-                kept += entry
-        self.waiting[: len(new)] = kept
+                remaining += entry
+        self.waiting[: len(new)] = remaining
 
     def add_row(self, operator: int, sources: Iterable[int], code: CodeType, instruction: int) -> int:
         """Append one row without a node, and without a value."""
@@ -216,7 +216,7 @@ class Storage:
         self._codes += codes
         done, named = slice(waited), self.named
         those = slice(len(named))
-        still = [each for each in named[those] if each[0]._row is None]
+        still = [entry for entry in named[those] if entry[0]._row is None]
         # Nothing is called from here on, so Python looks for no signal: all of it happens, or nothing.
         self.size, self.torn, self.unnoted = size, False, nodes
         del self.waiting[done]
@@ -252,9 +252,9 @@ class Storage:
         """Keep a weak reference to each new node that somebody holds."""
         first, nodes = self.unnoted
         if nodes:
-            for place in [place for place, count in enumerate(count_references(nodes)) if count > OURS_ALONE]:
-                if nodes[place] is not None:
-                    self.handles[first + place] = ref(nodes[place])
+            for index in [index for index, count in enumerate(count_references(nodes)) if count > OURS_ALONE]:
+                if nodes[index] is not None:
+                    self.handles[first + index] = ref(nodes[index])
             self.unnoted = 0, ()
         if len(self.handles) >= self.most_handles:
             self.handles = {row: reference for row, reference in self.handles.items() if reference() is not None}
@@ -271,7 +271,7 @@ class Storage:
     def held(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
         """Operators, in-degrees, sources and targets, and a view of each, which holds it where it is."""
         columns = self.operators, self._in_degrees, self._sources, self._targets
-        return columns, tuple([memoryview(each) for each in columns])
+        return columns, tuple([memoryview(column) for column in columns])
 
     def columns(self) -> tuple[list[int], ...]:
         """Operators, in-degrees, sources and targets."""
@@ -314,7 +314,7 @@ class Storage:
             del self.names[row]
         for key in [key for key in self.counters if key[1] >= rows]:
             del self.counters[key]
-        for key in [key for key, found in self.unfolded.items() if found.end > rows]:
+        for key in [key for key, block in self.unfolded.items() if block.end > rows]:
             del self.unfolded[key]
         self.unset.difference_update([row for row in self.unset if row >= rows])
         del self.scopes[mark.scopes :]
@@ -343,10 +343,10 @@ class Storage:
 
 def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearray:
     """1 for each row but those that were absorbed and feed nobody else."""
-    found = bytearray(b"\1") * size
+    marks = bytearray(b"\1") * size
     for row in set(absorbed).difference(sources):
-        found[row] = 0
-    return found
+        marks[row] = 0
+    return marks
 
 
 def count_references(nodes: Sequence[Any]) -> list[int]:

@@ -99,8 +99,8 @@ class Tables(Storage):
 
     def mark_scopes(self, scopes: Iterable[tuple[int, Scope | None]], end: int) -> None:
         """Rows that were appended up to `end` are in these scopes, each from some row on."""
-        for each in scopes:
-            insort_right(self.scopes, each, key=itemgetter(0))
+        for entry in scopes:
+            insort_right(self.scopes, entry, key=itemgetter(0))
         insort_left(self.scopes, (end, self.scope_now), key=itemgetter(0))
 
     # --- asking ---
@@ -112,8 +112,8 @@ class Tables(Storage):
         return self.stamps[row]
 
     def grad(self, row: int) -> float | None:
-        known = row < len(self.grads) and self.operators[row] != CONSTANT
-        return self.grads[row] if known else None
+        has_gradient = row < len(self.grads) and self.operators[row] != CONSTANT
+        return self.grads[row] if has_gradient else None
 
     def origin(self, row: int) -> Origin:
         code = self.codes[bisect_right(self._codes, row, key=itemgetter(0)) - 1][1]
@@ -139,9 +139,9 @@ class Tables(Storage):
 
     def block(self, row: int) -> NodeRange | None:
         """The block that the row was appended with, if it was."""
-        place = bisect_right(self.blocks, row, key=itemgetter(0)) - 1
-        found = self.blocks[place] if place >= 0 else None
-        return found if found is not None and row < found.first + found.size else None
+        index = bisect_right(self.blocks, row, key=itemgetter(0)) - 1
+        block = self.blocks[index] if index >= 0 else None
+        return block if block is not None and row < block.first + block.size else None
 
     def scope(self, row: int) -> Scope | None:
         return self.scopes[bisect_right(self.scopes, row, key=itemgetter(0)) - 1][1]

@@ -68,13 +68,13 @@ def operator_entries(
 
     merges: whether it may take over the operands of its left operand.
     """
-    numbers = [each for each in operands if type(each) is float]
+    numbers = [operand for operand in operands if type(operand) is float]
     left, right, many = NOTHING, NOTHING, 0.0
     if len(operands) <= 2 and len(numbers) < 2 and merges:
-        left, right = [*(BEFORE if type(each) is float else each for each in operands), NOTHING][:2]
+        left, right = [*(BEFORE if type(operand) is float else operand for operand in operands), NOTHING][:2]
     else:
         before = iter(range(len(numbers), 0, -1))
-        many = tuple([float(next(before)) if type(each) is float else each for each in operands])
+        many = tuple([float(next(before)) if type(operand) is float else operand for operand in operands])
     entries: list[Any] = []
     for value in numbers:
         entries += (CONSTANT, NOTHING, NOTHING, value, code, instruction, None)
@@ -119,7 +119,7 @@ def columns_of(tables: Any, new: WaitingNodes) -> NewRows | None:
             elif value is None:
                 unset.add(row)
             else:
-                many[row] = [each if type(each) in (int, float) else each._row for each in value]
+                many[row] = [operand if type(operand) in (int, float) else operand._row for operand in value]
     tables.unset.update([row for row in unset if new.operators[row - first] == VARIABLE])
     lefts, rights = array_of("i", [node._row for node in new.lefts]), array_of("i", [node._row for node in new.rights])
     operators = array_of("h", new.operators)
@@ -134,7 +134,7 @@ def write_rows(
     many: dict[int, Sequence[Any]], unset: set[int],
 ) -> NewRows | None:  # fmt: skip
     """The columns of new rows. many: operands of some; a float says how many rows before the row one is."""
-    first, now, known, degrees = tables.size[0], tables.clock, tables._operators, tables._in_degrees
+    first, now, earlier, degrees = tables.size[0], tables.clock, tables._operators, tables._in_degrees
     counts: list[int] = []
     sources: list[int] = []
     targets: list[int] = []
@@ -145,7 +145,7 @@ def write_rows(
             if operator != PLACEHOLDER and row not in unset:
                 stamps[row - first] = now
         elif row in many:
-            own = [row - int(each) if type(each) is float else each for each in many[row]]
+            own = [row - int(operand) if type(operand) is float else operand for operand in many[row]]
             if CUT in own:
                 return None
             degree = len(own)
@@ -163,7 +163,7 @@ def write_rows(
                     right = row - 1
                 if BY_NUMBER[operator].associative and left != right:  # only the left: a + (b + c) has other bits
                     if left < first:
-                        kind, below = known[left], degrees[left]
+                        kind, below = earlier[left], degrees[left]
                     else:
                         kind, below = operators[left - first], counts[left - first]
                     if kind == operator and 2 <= below < MOST_MERGED:

@@ -53,8 +53,8 @@ class Text(Arithmetic):
 
     def apply(self, rule: Rule, *operands: Any) -> Text:
         texts = [each if isinstance(each, Text) else self.style.number(float(each), self.style) for each in operands]
-        if rule.reads_as is not None:
-            reading: Text = rule.reads_as(*texts)
+        if rule.expands_to is not None:
+            reading: Text = rule.expands_to(*texts)
             return reading
         if rule.infix is not None and len(texts) > 1:
             return self.style.infix(rule, texts, self.style)  # type: ignore[no-any-return]
