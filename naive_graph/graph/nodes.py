@@ -116,13 +116,13 @@ class Node(_Methods):
 
     def build_edge(self, consumer: Node) -> None:
         """Draw the edge self -> consumer by hand: self becomes the consumer's next operand."""
-        home, source = CURRENT.tables, _row_in(self, CURRENT.tables)
+        home, source = CURRENT.tables, self.row
         if not isinstance(consumer, Operator):
             what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else shortened(consumer)
             own = isinstance(consumer, Node) and type(consumer) not in KINDS.values()
             hint = f" Derive it from Graph.Operator. {IN_NAIVE}" if own else ""
             raise NodeError(f"An edge leads to an Operator, not to {what}.{hint}")
-        target = _row_in(consumer, home)
+        target = consumer.row
         rule = BY_NUMBER[home.operators[target]]
         with home.lock, GUARD:
             if rule.arity is not None and home.in_degrees[target] >= rule.arity:
@@ -554,17 +554,12 @@ for _name in UNARY:
 Node.__neg__, Node.__abs__ = Node.neg, Node.abs  # type: ignore[method-assign]
 
 
-_NONE_YET: Any = object()  # told from None, which is a mistake
-
-
 class Constant(Node):
     """A number that stays: a value, and no gradient."""
 
     __slots__ = ()
 
-    def __init__(self, value: float = _NONE_YET, name: str | None = None, *more: Never, **unknown: Never) -> None:
-        if unknown or more or value is _NONE_YET:
-            raise misfit(Constant.__init__, (self, value, name, *more), unknown)
+    def __init__(self, value: float, name: str | None = None) -> None:
         register(self, CONSTANT, number(value, "A Constant"), name)
 
     def _set(self, value: object) -> None:
@@ -572,15 +567,18 @@ class Constant(Node):
         raise NodeError(f"{label} cannot be set: its value is fixed. Make it a Variable if it should change.")
 
 
+NO_VALUE: Any = object()  # told from None, which is a mistake
+
+
 class Variable(Node):
     """A number that may change: a value and a gradient. Made without a value, it has none until it is set."""
 
     __slots__ = ()
 
-    def __init__(self, value: Any = _NONE_YET, name: str | None = None, *more: Never, **unknown: Never) -> None:
+    def __init__(self, value: Any = NO_VALUE, name: str | None = None, *more: Never, **unknown: Never) -> None:
         if unknown or more:
             raise misfit(Variable.__init__, (self, value, name, *more), unknown)
-        if value is _NONE_YET:
+        if value is NO_VALUE:
             register(self, VARIABLE, None, name)
             return
         if type(value) is not float or name is not None:
@@ -605,9 +603,7 @@ class PlaceHolder(Node):
     __slots__ = ()
     value = Variable.value
 
-    def __init__(self, name: str | None = None, *more: Never, **unknown: Never) -> None:
-        if unknown or more:
-            raise misfit(PlaceHolder.__init__, (self, name, *more), unknown)
+    def __init__(self, name: str | None = None) -> None:
         register(self, PLACEHOLDER, 0.0, name)
 
 
@@ -745,23 +741,14 @@ def _value_now(home: Tables, rule: Rule, operands: Iterable[Node | float]) -> fl
     return value
 
 
-def _row_in(node: Node, home: Tables) -> int:
-    if home.waiting:
-        home.flush()
-    if node._home is not home or home.closed:
-        node._refuse()
-    row: int = node._row
-    return row
-
-
 def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
     """The rows of some nodes of the current graph; an error that says what is not a node."""
-    home, rows = CURRENT.tables, []
+    rows = []
     if not isinstance(nodes, (list, tuple)):
         nodes = [nodes] if isinstance(nodes, Node) else listed(nodes, who, "a node or a list of nodes")
     for node in nodes:
         if not isinstance(node, Node):
             more = " Of tensors write y.gradients(x)." if isinstance(node, Arithmetic) else ""
             raise NodeError(f"{who} takes nodes of single numbers, not {type(node).__name__} {shortened(node)}.{more}")
-        rows.append(_row_in(node, home))
+        rows.append(node.row)
     return rows
