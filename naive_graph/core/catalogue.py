@@ -228,14 +228,8 @@ precedence: Rule = define("precedence", ieee.precedence, [None, None], kink=lamb
 
 BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
 
-UNARY = tuple(
-    rule.name for rule in (
-        neg, abs, sign, heaviside, floor, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos,
-        atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
-    )
-)
-
 OVER_A_BATCH = (total.name, mean.name)
+UNARY = tuple(name for name, rule in RULES.items() if rule.arity == 1 and not (rule.helper or name in OVER_A_BATCH))
 
 # fmt: on
 
@@ -253,7 +247,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     return _shares(operands)
 
 
-add_methods(UNARY, OVER_A_BATCH)
+add_methods(OVER_A_BATCH)
 
 # What `from naive_graph import *` brings: not `abs` and `pow`, which Python has names of its own for.
 STEPS = ("floor", "mod")  # which nodes write x.floor() and x % y

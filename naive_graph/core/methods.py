@@ -47,11 +47,10 @@ def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., A
     return method
 
 
-def add_methods(names: Iterable[str], over_a_batch: Iterable[str]) -> None:
-    """Make each of these operators, and each of several operands, a method; those over a batch, and NumPy's names."""
-    for name in (*names, *(name for name, rule in RULES.items() if not rule.helper and rule.arity != 1)):
-        setattr(Arithmetic, name, method_of(name))
-    for name in over_a_batch:
-        setattr(Arithmetic, name, _over_a_batch(name))
+def add_methods(over_a_batch: Iterable[str]) -> None:
+    """Make each operator a method, those over a batch in a way of their own; and NumPy's names."""
+    for name, rule in RULES.items():
+        if not rule.helper:
+            setattr(Arithmetic, name, _over_a_batch(name) if name in over_a_batch else method_of(name))
     for name in METHODS:
         setattr(Arithmetic, name, _numpys(name))
