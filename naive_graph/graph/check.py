@@ -89,14 +89,15 @@ def _checked(losses: Sequence[int], wishes: CheckOptions) -> Report:
     with tables.lock, GUARD:
         report = Report()
         modes = question.derivatives(leaves)
-        for place, step in enumerate(leaves):
+        for index, step in enumerate(leaves):
             label = question.label(step)
             parameter = label.partition("[")[0]
-            found = {mode: derivatives[place] for mode, derivatives in modes.items()}
-            if masked[place]:
+            in_each_mode = {mode: derivatives[index] for mode, derivatives in modes.items()}
+            if masked[index]:
                 report.leave_out(parameter)
             else:
-                report.check(parameter, label, found, partial(question.at, step), question.near_kink(step), wishes)
+                loss, is_near_kink = partial(question.loss_at, step), question.near_kink(step)
+                report.check(parameter, label, in_each_mode, loss, is_near_kink, wishes)
     return report
 
 
@@ -121,14 +122,14 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
         )
     rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()
-    for each in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
-        point = [number(x, "check_operator") for x in listed(each, "A point", "a number for each operand")]
+    for operands in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
+        point = [number(x, "check_operator") for x in listed(operands, "A point", "a number for each operand")]
         rule.check_arity(len(point))
         once, again = (rule.partials_at(point, rule(*point), [True] * len(point)) for _ in range(2))
         if once != again:
             raise GradientCheckError(f"'{rule.name}' is not pure: at {tuple(point)} it gave two different answers.")
         with Graph.scratch():
-            variables = [Variable(value, name=f"operand {place}") for place, value in enumerate(point)]
+            variables = [Variable(value, name=f"operand {position}") for position, value in enumerate(point)]
             y = rule(*variables)
             for node in [y, *gradients(y, variables)]:
                 if node.in_deg:
@@ -172,7 +173,7 @@ class _Question:
         evaluate(self.plan, values)
         return values
 
-    def at(self, step: int, distance: float) -> float:
+    def loss_at(self, step: int, distance: float) -> float:
         """The loss with one leaf moved."""
         return self.loss(self.moved(step, distance))
 
@@ -180,23 +181,25 @@ class _Question:
         """Whether a declared kink lies within reach of the leaf's value."""
         depends = self.plan.leads_from([step])
         kinked = [
-            at
-            for at in range(len(self.plan))
-            if (rule := self.plan.rule(at)) is not None
+            other
+            for other, rule in enumerate(self.plan.rules)
+            if rule is not None
             and rule.kink is not None
-            and any(depends[each] for each in self.plan.operands(at))
+            and any(depends[operand] for operand in self.plan.operands(other))
         ]
         if not kinked:
             return False
         below, above = (self.moved(step, sign * KINK_REACH * self.eps) for sign in (-1.0, 1.0))
         return not all(
-            self._kink(at, self.values) * self._kink(at, moved) > 0.0 for at in kinked for moved in (below, above)
+            self._kink(other, self.values) * self._kink(other, moved) > 0.0
+            for other in kinked
+            for moved in (below, above)
         )
 
-    def _kink(self, at: int, values: Sequence[float]) -> float:
-        rule = self.plan.rule(at)
+    def _kink(self, step: int, values: Sequence[float]) -> float:
+        rule = self.plan.rules[step]
         assert rule is not None and rule.kink is not None  # near_kink asks only these
-        return float(rule.kink(*[values[operand] for operand in self.plan.operands(at)]))
+        return float(rule.kink(*[values[operand] for operand in self.plan.operands(step)]))
 
     def derivatives(self, leaves: Sequence[int]) -> dict[str, list[float]]:
         """d loss / d leaf for each leaf, in each mode."""
@@ -209,7 +212,7 @@ class _Question:
         }
 
     def _tangent(self, step: int) -> float:
-        duals = [DualNumber(value, 1.0 if at == step else None) for at, value in enumerate(self.values)]
+        duals = [DualNumber(value, 1.0 if other == step else None) for other, value in enumerate(self.values)]
         evaluate(self.plan, duals)
         return math.fsum(slope_of(duals[target]) for target in self.plan.targets)
 

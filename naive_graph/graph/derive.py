@@ -84,7 +84,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
         return x.tangents(outputs)
     one = isinstance(outputs, Node) or is_tensor(outputs)
     chosen: list[Any] = [outputs] if one else listed(outputs, "tangents", "a node or a list of nodes")
-    if tensors := [each for each in chosen if is_tensor(each)]:
+    if tensors := [output for output in chosen if is_tensor(output)]:
         return type(tensors[0]).tangents(x, outputs)
     tables = CURRENT.tables
     with tables.lock, GUARD, collected_later():
@@ -231,8 +231,8 @@ def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], valu
 
 def _existing(expressions: Expressions, plan: Plan) -> list[Any]:
     """An expression for each node of the plan."""
-    found: list[Any] = []
+    nodes: list[Any] = []
     for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
-        operands = tuple(found[operand] for operand in plan.operands(step))
-        found.append(expressions.node(row, plan.rule(step), operands))
-    return found
+        operands = tuple(nodes[operand] for operand in plan.operands(step))
+        nodes.append(expressions.node(row, plan.rule(step), operands))
+    return nodes

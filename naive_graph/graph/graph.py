@@ -38,11 +38,11 @@ class NodeList(Sequence[Node]):
         with LOCK, GUARD:
             return len(self._tables)
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         with LOCK, GUARD:
-            if isinstance(place, slice):
-                return [handle(self._tables, row) for row in range(*place.indices(len(self)))]
-            return handle(self._tables, range(len(self))[place])
+            if isinstance(index, slice):
+                return [handle(self._tables, row) for row in range(*index.indices(len(self)))]
+            return handle(self._tables, range(len(self))[index])
 
     def __repr__(self) -> str:
         shown = [str(node) for node in self[:20]]
@@ -136,12 +136,12 @@ class Graph(ByName, metaclass=GraphType):
         """
         if unknown:
             raise misfit(cls.forward, targets, unknown)
-        if tensors := [each for each in targets if is_tensor(each)]:  # they evaluate themselves, a floor above
+        if tensors := [target for target in targets if is_tensor(target)]:  # they evaluate themselves, a floor above
             run_checks.check_plain(feed=feed, engine=engine)
-            if nodes := [each for each in targets if not is_tensor(each)]:
+            if nodes := [target for target in targets if not is_tensor(target)]:
                 cls.forward(*nodes)
-            for each in tensors:
-                each.forward()
+            for tensor in tensors:
+                tensor.forward()
             return
         with LOCK, GUARD:
             tables = CURRENT.tables

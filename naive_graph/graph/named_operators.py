@@ -134,8 +134,8 @@ def _applied(rule: Rule, *operands: Any) -> Any:
     if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):
         if isinstance(operands[0], Iterable):
             operands = tuple(listed(operands[0], f"'{rule.name}'", "a list of numbers or nodes"))
-    known = any(isinstance(each, Arithmetic) for each in operands)
-    return rule(*operands) if known else build(rule, operands)
+    has_node = any(isinstance(operand, Arithmetic) for operand in operands)
+    return rule(*operands) if has_node else build(rule, operands)
 
 
 def _operand(x: Any) -> Any:

@@ -48,11 +48,11 @@ def _locked(question: Callable[P, R]) -> Callable[P, R]:
     question = explains(question)
 
     @wraps(question)
-    def ask(*given: P.args, **named: P.kwargs) -> R:
-        node: Any = given[0]
+    def ask(*arguments: P.args, **named: P.kwargs) -> R:
+        node: Any = arguments[0]
         home: Tables = node._home
         with home.lock, GUARD:
-            return question(*given, **named)
+            return question(*arguments, **named)
 
     return ask
 
@@ -158,9 +158,9 @@ class Node(_Methods):
         home, row = self._home, self._row
         try:
             if row is not None and home is CURRENT.tables:  # written out: loops ask for it again and again
-                found = home._values[row] if home._stamps[row] != NEVER else None
+                value = home._values[row] if home._stamps[row] != NEVER else None
                 if self._home is home:
-                    return found
+                    return value
         except IndexError:  # another thread has cut the graph back
             pass
         with home.lock, GUARD:
@@ -176,9 +176,9 @@ class Node(_Methods):
         home, row = self._home, self._row
         try:
             if row is not None and home is CURRENT.tables:
-                found = home.grads[row] if home._operators[row] != CONSTANT else None
+                grad = home.grads[row] if home._operators[row] != CONSTANT else None
                 if self._home is home:
-                    return found
+                    return grad
         except IndexError:  # as above, or there is no gradient yet
             pass
         with home.lock, GUARD:
@@ -343,7 +343,7 @@ class Node(_Methods):
 
     __rmatmul__ = __matmul__
 
-    def __getitem__(self, place: object) -> NoReturn:
+    def __getitem__(self, index: object) -> NoReturn:
         raise OperandError(
             "A node is a single number, and has no entries. Write x for the number itself; entries are those of a list "
             "of nodes, [x, y][0], or of a tensor, LeafNode.parameter([1.0, 2.0])[0]."
@@ -355,8 +355,8 @@ class Node(_Methods):
             bool(self)
         return function._implementation(*operands, **named)
 
-    def __setitem__(self, place: object, value: object) -> None:
-        self[place]
+    def __setitem__(self, index: object, value: object) -> None:
+        self[index]
 
     def __copy__(self) -> NoReturn:
         raise NodeError(
@@ -401,8 +401,8 @@ class Node(_Methods):
         def __getattr__(self, name: str) -> NoReturn:
             if name in guesses("numpy"):  # NumPy asks each node of an array for a method of the function's name
                 kind = type(self).__name__
-                said = f"This {kind} has no attribute {name!r}. {refusal(name, kind)}"
-                raise AttributeError(said, name=name, obj=self)
+                message = f"This {kind} has no attribute {name!r}. {refusal(name, kind)}"
+                raise AttributeError(message, name=name, obj=self)
             super().__getattr__(name)
 
     def _refuse(self) -> NoReturn:
@@ -498,16 +498,16 @@ def _infix(rule: Rule, reflected: bool = False) -> Any:
         if code is not home.code_now:
             frame = user_frame(home, frame)
             code = frame.f_code
-        node, at = _new(Operator), frame.f_lasti
+        node, instruction = _new(Operator), frame.f_lasti
         node._home, node._row = home, None
         waiting = home.waiting
         if value is None:
-            waiting += (number, self, other, 0.0, code, at, node)
+            waiting += (number, self, other, 0.0, code, instruction, node)
         else:  # one step, too
             left, right = (BEFORE, self) if reflected else (self, BEFORE)
             waiting += (
-                CONSTANT, NOTHING, NOTHING, value, code, at, None,
-                number, left, right, 0.0, code, at, node,
+                CONSTANT, NOTHING, NOTHING, value, code, instruction, None,
+                number, left, right, 0.0, code, instruction, node,
             )  # fmt: skip
         if len(waiting) >= FULL:
             home.flush_if_free()
@@ -683,9 +683,9 @@ for _name in ("last", "next", "in_deg", "out_deg"):
 Operator.operator = Operator.operator.setter(_refuse_assignment("operator"))  # type: ignore[attr-defined,method-assign]
 
 
-def is_tensor(given: object) -> TypeGuard[Any]:
+def is_tensor(thing: object) -> TypeGuard[Any]:
     """Whether it is a node of tensors, which are a floor above."""
-    return isinstance(given, Arithmetic) and not isinstance(given, Node)
+    return isinstance(thing, Arithmetic) and not isinstance(thing, Node)
 
 
 def is_leaf_variable(node: object) -> bool:
@@ -732,7 +732,7 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
 
 def _value_now(home: Tables, rule: Rule, operands: Iterable[Node | float]) -> float | None:
     """What the rule gives of the operands' present values, for renew(immediate_compute=True); None if one has none."""
-    values = [each.value if isinstance(each, Node) else each for each in operands]
+    values = [operand.value if isinstance(operand, Node) else operand for operand in operands]
     if None in values:
         return None
     value = float(rule(*values))

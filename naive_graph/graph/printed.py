@@ -68,12 +68,12 @@ def one_line(tables: Tables, row: int) -> str:
 
 def _short_formula(tables: Tables, row: int) -> str | None:
     """The formula, if the node is made of few others; None too where edges drawn by hand make no formula."""
-    found, waiting = {row}, [row]
+    needed, waiting = {row}, [row]
     while waiting:
-        operands = {*tables.operands(waiting.pop())} - found
-        found |= operands
+        operands = {*tables.operands(waiting.pop())} - needed
+        needed |= operands
         waiting += operands
-        if len(found) > MOST_TOLD:
+        if len(needed) > MOST_TOLD:
             return None
     try:
         text = write_formula(tables, plan_for(tables, [row]))
@@ -139,18 +139,18 @@ def aligned(lines: Sequence[Sequence[str] | str]) -> list[str]:
     cells = [line if isinstance(line, str) else [_cut(cell, CELL) for cell in line] for line in lines]
     widths = [max(map(len, column)) + 2 for column in zip(*(line for line in cells if not isinstance(line, str)))]
     starts = [1]
-    for place in range(2, len(widths)):
-        if widths[0] - 2 + sum(widths[starts[-1] : place + 1]) > WIDTH:
-            starts.append(place)
+    for column in range(2, len(widths)):
+        if widths[0] - 2 + sum(widths[starts[-1] : column + 1]) > WIDTH:
+            starts.append(column)
     blocks = [[0, *range(*ends)] for ends in pairwise([*starts, max(len(widths), 1)])]
     shown = [[_line(line, block, widths) for line in cells] for block in blocks]
-    return [line for place, block in enumerate(shown) for line in (*[""] * bool(place), *block)]
+    return [line for number, block in enumerate(shown) for line in (*[""] * bool(number), *block)]
 
 
 def _line(cells: Sequence[str] | str, block: Sequence[int], widths: Sequence[int]) -> str:
     if isinstance(cells, str):
         return cells
-    return "".join(cells[at].rjust(widths[at]) for at in block)[2:].rstrip()
+    return "".join(cells[column].rjust(widths[column]) for column in block)[2:].rstrip()
 
 
 def _cut(text: str, most: int) -> str:
@@ -205,13 +205,13 @@ def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | N
     with tables.lock, GUARD:
         plan = plan_for(tables, [row])
         plan.check_complete(tables)
-        leaves = [each for each, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER)]
+        leaves = [leaf for leaf, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER)]
         inputs = sorted(leaves) if wrt is None else list(wrt)
         _check_inputs(tables, inputs)
         outside = set(leaves).difference(inputs)
-        for each in sorted(outside):
-            if tables.operators[each] == PLACEHOLDER:
-                raise PlaceHolderError(f"{tables.label(each)} is fed, so it must be an input: name it in wrt.")
+        for leaf in sorted(outside):
+            if tables.operators[leaf] == PLACEHOLDER:
+                raise PlaceHolderError(f"{tables.label(leaf)} is fed, so it must be an input: name it in wrt.")
         check_set(tables, outside)
         return Printed(code(tables, plan, inputs, language, name))
 

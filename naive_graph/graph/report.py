@@ -31,7 +31,7 @@ class CheckOptions(NamedTuple):
     seed: int
 
     def checked(self) -> CheckOptions:
-        eps, max_rel, min_abs = (number(each, "gradcheck's tolerance") for each in self[:3])
+        eps, max_rel, min_abs = (number(tolerance, "gradcheck's tolerance") for tolerance in self[:3])
         if not eps > 0.0:
             raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {shortened(eps)}.")
         if self.mask is not None and not callable(self.mask):
@@ -143,9 +143,9 @@ class Report(Tally):
         self.failures += failures
         self.entries = sorted([*self.entries, *entries], key=lambda entry: -entry.relative_error)[:KEPT]
 
-    def _count(self, parameter: str, found: Tally) -> None:
-        self.add(found)
-        self.parameters.setdefault(parameter, Tally()).add(found)
+    def _count(self, parameter: str, tally: Tally) -> None:
+        self.add(tally)
+        self.parameters.setdefault(parameter, Tally()).add(tally)
 
     def gather(self, other: Report) -> None:
         """Add what another check found."""
@@ -165,8 +165,8 @@ class Report(Tally):
     def table(self) -> str:
         """A line for each parameter: how many of its derivatives were checked, left out, and wrong."""
         rows = [["parameter", "checked", "masked", "failed", "worst relative error"]]
-        for name, each in self.parameters.items():
-            rows.append([name, str(each.count), str(each.masked), str(each.failed), f"{each.worst:.2e}"])
+        for name, tally in self.parameters.items():
+            rows.append([name, str(tally.count), str(tally.masked), str(tally.failed), f"{tally.worst:.2e}"])
         return "\n".join(aligned(rows))
 
     def __str__(self) -> str:
@@ -198,7 +198,7 @@ def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float,
 
 def _jumps(rises: Sequence[float], noise: float) -> bool:
     """Whether what a loss rises by stays, however short the step: it jumps there, and no slope is to be compared."""
-    sizes = [abs(each) for each in rises]
+    sizes = [abs(rise) for rise in rises]
     return min(sizes) > 0.8 * max(sizes) > noise
 
 

@@ -40,8 +40,8 @@ def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
 
 def check_plain(**wishes: Any) -> None:
     """Nothing was asked for that tensors do not take."""
-    if given := [name for name, wish in wishes.items() if wish]:
-        raise NodeError(f"With a tensor there is no {given[0]}=. Set its leaves, x.value = array, and leave it out.")
+    if wished := [name for name, wish in wishes.items() if wish]:
+        raise NodeError(f"With a tensor there is no {wished[0]}=. Set its leaves, x.value = array, and leave it out.")
 
 
 def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
@@ -54,7 +54,8 @@ def checked_leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = N
 
     Raises PlaceHolderError if a leaf that is needed has no number, ArityError if an operator lacks operands.
     """
-    empty = [at for at in plan.placeholders() if (row := plan.rows[at]) not in fed and tables.stamp(row) == NEVER]
+    placeholders = [(step, plan.rows[step]) for step in plan.placeholders()]
+    empty = [step for step, row in placeholders if row not in fed and tables.stamp(row) == NEVER]
     needed = {*plan.targets, *plan.operand_steps} if empty else set()
     for step in empty:
         if step in needed:
@@ -88,7 +89,7 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
     for absorber, row, operands, count in plan.absorbed:  # a fold to the left meets the values of all it took over
         fold = folds.get(absorber)
         if fold is None:
-            fold = list(accumulate([column[each] for each in operands], BY_NUMBER[operators[absorber]].value))
+            fold = list(accumulate([column[operand] for operand in operands], BY_NUMBER[operators[absorber]].value))
         folds[row] = fold
         column[row], stamps[row] = fold[count - 1], now
     whole = slice(0, len(column))

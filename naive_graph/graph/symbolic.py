@@ -41,7 +41,7 @@ class Expression(Arithmetic):
         self.serial = owner.size + len(owner.planned) if row is None else row
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
-        checked = [each if type(each) in (Expression, float) else number(each, f"'{rule.name}'") for each in operands]
+        checked = [x if type(x) in (Expression, float) else number(x, f"'{rule.name}'") for x in operands]
         return self.owner.apply(rule, tuple(checked))
 
 
@@ -81,16 +81,16 @@ class Expressions:
         """The rule over these operands: remembered, simplified, or a new expression."""
         memory, key = self.memory[rule.number], operands
         if 0.0 in operands:  # -0.0 equals it, and is another number
-            key = tuple([each.hex() if type(each) is float else each for each in operands])
-        found = memory.get(key)
-        if found is None:
+            key = tuple([x.hex() if type(x) is float else x for x in operands])
+        expression = memory.get(key)
+        if expression is None:
             law = LAWS.get(rule.name)
             simpler = None if law is None else law(*operands)
             if simpler is not None:
                 return simpler
-            found = memory[key] = Expression(self, None, rule, operands)
-            self.planned.append(found)
-        return found
+            expression = memory[key] = Expression(self, None, rule, operands)
+            self.planned.append(expression)
+        return expression
 
     def to_nodes(self, answers: list[Any]) -> list[Node]:
         """The answers as nodes: what they need is appended to the tables, and nothing else; on an error, nothing."""
@@ -118,15 +118,15 @@ class Expressions:
 
     def _needed(self, answers: Sequence[Any]) -> list[Expression]:
         """The expressions without a row that the answers depend on, operands first."""
-        found = []
+        needed = []
         for answer in answers:
             if isinstance(answer, Expression):
                 answer.needed = True
         for expression in reversed(self.planned):
             if expression.needed and expression._row is None:
-                found.append(expression)
-                for each in expression.operands:
-                    if type(each) is Expression:
-                        each.needed = True
+                needed.append(expression)
+                for operand in expression.operands:
+                    if type(operand) is Expression:
+                        operand.needed = True
             expression.needed = False
-        return found[::-1]
+        return needed[::-1]
