@@ -576,13 +576,10 @@ class Variable(Node):
     __slots__ = ()
 
     def __init__(self, value: Any = NO_VALUE, name: str | None = None, *more: Never, **unknown: Never) -> None:
-        if unknown or more:
-            raise misfit(Variable.__init__, (self, value, name, *more), unknown)
-        if value is NO_VALUE:
-            register(self, VARIABLE, None, name)
-            return
-        if type(value) is not float or name is not None:
-            return register(self, VARIABLE, number(value, "A Variable"), name)
+        if type(value) is not float or name is not None or more or unknown:
+            if more or unknown:
+                raise misfit(Variable.__init__, (self, value, name, *more), unknown)
+            return register(self, VARIABLE, None if value is NO_VALUE else number(value, "A Variable"), name)
         home, frame = CURRENT.tables, _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
