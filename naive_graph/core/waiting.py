@@ -69,7 +69,9 @@ def operator_entries(
     merges: whether it may take over the operands of its left operand.
     """
     numbers = [operand for operand in operands if type(operand) is float]
-    left, right, many = NOTHING, NOTHING, 0.0
+    left: Any = NOTHING
+    right: Any = NOTHING
+    many: Any = 0.0
     if len(operands) <= 2 and len(numbers) < 2 and merges:
         left, right = [*(BEFORE if type(operand) is float else operand for operand in operands), NOTHING][:2]
     else:

@@ -475,7 +475,7 @@ def _infix(rule: Rule, reflected: bool = False) -> Any:
     reflected: the number comes first, as in 2.0 * x.
     """
     number = rule.number
-    apply = (lambda x, other: rule(other, x)) if reflected else rule
+    apply: Callable[..., Any] = (lambda x, other: rule(other, x)) if reflected else rule
 
     def operator(self: Node, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:

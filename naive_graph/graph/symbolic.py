@@ -106,7 +106,8 @@ class Expressions:
 
     def rows(self, answers: list[Any]) -> list[int | float]:
         """The row of each answer, written with all that it needs; an answer that is a number stays one."""
-        needed, frame, entries = self._needed(answers), learners_frame(), []
+        needed, frame = self._needed(answers), learners_frame()
+        entries: list[Any] = []
         code, instruction = frame.f_code, frame.f_lasti
         for expression in many(needed, "gradients", len(needed)):
             rule, left = expression.rule, expression.operands[0]
