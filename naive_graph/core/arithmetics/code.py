@@ -72,16 +72,18 @@ class CodeParts:
     def apply(self, rule: Rule, operands: Sequence[Any]) -> Any:
         """The rule over these operands: as an operation, or as what a rule without a word of its own is made of."""
         rule.check_arity(len(operands))
-        given = tuple(each if isinstance(each, CodePart) else number(each, f"'{rule.name}'") for each in operands)
+        checked = tuple(
+            operand if isinstance(operand, CodePart) else number(operand, f"'{rule.name}'") for operand in operands
+        )
         if rule.name == "mul":  # 1 times x has the bits of x
-            given = tuple(each for each in given if isinstance(each, CodePart) or each != 1.0) or (1.0,)
-            if len(given) == 1:
-                return given[0]
+            checked = tuple(operand for operand in checked if isinstance(operand, CodePart) or operand != 1.0) or (1.0,)
+            if len(checked) == 1:
+                return checked[0]
         if not self._has_words(rule):
-            return _traced(rule, given)
-        key = (rule.number, *(each.hex() if isinstance(each, float) else each for each in given))
+            return _traced(rule, checked)
+        key = (rule.number, *(operand.hex() if isinstance(operand, float) else operand for operand in checked))
         if key not in self.memory:
-            self.memory[key] = CodePart(self, rule, given)
+            self.memory[key] = CodePart(self, rule, checked)
             self.parts.append(self.memory[key])
         return self.memory[key]
 
@@ -96,7 +98,7 @@ class CodeParts:
         if name in INFIX:
             sign, binding = INFIX[name]
             first, *rest = texts
-            return f" {sign} ".join([within(first, binding), *(within(each, binding + 1) for each in rest)]), binding
+            return f" {sign} ".join([within(first, binding), *(within(text, binding + 1) for text in rest)]), binding
         if name in TESTS:
             asked = f"{within(texts[0], SUM)} {TESTS[name]} {within(texts[1], SUM)}"
             return f"{asked} ? 1.0 : 0.0", CHOICE
@@ -104,14 +106,14 @@ class CodeParts:
             return f"-{within(texts[0], ATOM)}", UNARY
         if name == "where":
             return f"{within(texts[0], COMPARISON + 1)} != 0.0 ? {within(texts[1], OR)} : {texts[2][0]}", CHOICE
-        given = [text for text, _ in texts]
+        arguments = [text for text, _ in texts]
         if rule.arity is None and c:  # all, or all but the first, as an array
-            alone = given[:1] if name == "softmax_share" else []
-            many = given[len(alone) :]
-            given = [*alone, str(len(many)), f"(const double[]){{{', '.join(many)}}}"]
+            alone = arguments[:1] if name == "softmax_share" else []
+            many = arguments[len(alone) :]
+            arguments = [*alone, str(len(many)), f"(const double[]){{{', '.join(many)}}}"]
         if name not in self.language.library:
             self.needed |= translated(name, self.language)
-        return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(given)})", ATOM
+        return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(arguments)})", ATOM
 
 
 def is_name(text: object) -> bool:
@@ -145,10 +147,10 @@ def traced(parameters: Sequence[str], function: Callable[..., Sequence[Any]], ne
     chosen = LANGUAGES["javascript"]
     program, names = CodeParts(chosen), Identifiers(Tables())
     names.taken |= set(parameters)
-    results = function(*(CodePart(program, None, (), (each, ATOM)) for each in parameters))
+    results = function(*(CodePart(program, None, (), (name, ATOM)) for name in parameters))
     lines = [*_lines(program, names, results)]
     needed |= program.needed
-    texts = ("null" if each is None else _text(each, chosen)[0] for each in results)
+    texts = ("null" if result is None else _text(result, chosen)[0] for result in results)
     return " ".join([*lines, f"return [{', '.join(texts)}];"])
 
 
@@ -175,7 +177,7 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
             adjoint.hint = f"d_{tables.name(row)}"
     results = [values[target], *(adjoints[places[row]] if row in places else 0.0 for row in inputs)]
     lines = [*_lines(program, names, results)]
-    texts = [_text(each, chosen)[0] for each in results]
+    texts = [_text(result, chosen)[0] for result in results]
     read = [f"{chosen.real} {head} = inputs[{place}];{_told(tables, row, head)}"
             for place, (row, head) in enumerate(zip(inputs, heads)) if leaves[row].uses]  # fmt: skip
     write = _in_c if language == "c" else _in_javascript
@@ -199,9 +201,9 @@ def _in_javascript(name: str, body: list[str], texts: list[str], needed: dict[st
 
 def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> Iterator[str]:
     """A line for each part that is used twice, is long or has a name; the others stand where they are used."""
-    for each in results:
-        if isinstance(each, CodePart):
-            each.uses += 1
+    for result in results:
+        if isinstance(result, CodePart):
+            result.uses += 1
     for part in reversed(program.parts):
         for operand in part.operands if part.uses else ():
             if isinstance(operand, CodePart):
@@ -210,7 +212,7 @@ def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> It
     for part in program.parts:
         if not part.uses:
             continue
-        part.text = program.written(part.rule, [_text(each, language) for each in part.operands])
+        part.text = program.written(part.rule, [_text(operand, language) for operand in part.operands])
         if part.hint or part.uses > 1 or len(part.text[0]) > LONGEST:
             now = names.tables.scope(part.row) if part.row is not None else None
             if now is not scope:
@@ -228,13 +230,14 @@ def _text(value: Any, language: Language) -> Text:
 
 def _told(tables: Tables, row: int, head: str) -> str:
     """The learner's name, where a language could not take it as it is."""
-    given = tables.name(row)
-    return f"  // {_quoted(given)}" if given is not None and given != head else ""
+    name = tables.name(row)
+    return f"  // {_quoted(name)}" if name is not None and name != head else ""
 
 
 def _quoted(text: str) -> str:
     """A learner's text in a comment, which ends with its line and can hold no markup."""
-    return "'" + "".join(each if each.isprintable() and each != "<" else f"\\x{ord(each):x}" for each in text) + "'"
+    letters = [letter if letter.isprintable() and letter != "<" else f"\\x{ord(letter):x}" for letter in text]
+    return f"'{''.join(letters)}'"
 
 
 class Identifiers:
@@ -246,7 +249,7 @@ class Identifiers:
     @staticmethod
     def reserved() -> set[str]:
         """Words of either language, and functions that the texts call."""
-        return TAKEN.union(*([*each.library, *each.library.values()] for each in LANGUAGES.values()))
+        return TAKEN.union(*([*language.library, *language.library.values()] for language in LANGUAGES.values()))
 
     def of(self, row: int) -> str:
         return self._own(self.tables.name(row) or f"v{row}", f"_{row}")

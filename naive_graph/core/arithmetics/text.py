@@ -52,7 +52,7 @@ class Text(Arithmetic):
         self.style = style
 
     def apply(self, rule: Rule, *operands: Any) -> Text:
-        texts = [each if isinstance(each, Text) else self.style.number(float(each), self.style) for each in operands]
+        texts = [x if isinstance(x, Text) else self.style.number(float(x), self.style) for x in operands]
         if rule.expands_to is not None:
             reading: Text = rule.expands_to(*texts)
             return reading
@@ -205,8 +205,8 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
 
     definitions: list[tuple[str, str]] = []
     if first:
-        said = f"{first:,} nodes before these, each by its row"
-        definitions.append(("v...", said) if chosen is PLAIN else (r"v_{\dots}", rf"\text{{{said}}}"))
+        left_out = f"{first:,} nodes before these, each by its row"
+        definitions.append(("v...", left_out) if chosen is PLAIN else (r"v_{\dots}", rf"\text{{{left_out}}}"))
     target = plan.targets[0]
     for step in many(range(first, len(plan)), "formula", len(plan) - first):
         rule = plan.rule(step)
@@ -239,13 +239,13 @@ class _Names:
 
     def fresh(self, row: int) -> str:
         """A name for an operator's line: the learner's, or t1, t2 and so on."""
-        given = self.tables.name(row)
-        while given is None or given in self.taken:
+        name = self.tables.name(row)
+        while name is None or name in self.taken:
             self.parts += 1
-            given = f"t{self.parts}"
-        self.taken.add(given)
-        name: str = self.style.name(given)
-        return name
+            name = f"t{self.parts}"
+        self.taken.add(name)
+        written: str = self.style.name(name)
+        return written
 
     def own(self, name: str, row: int) -> str:
         """The name, with the row behind it if another node here bears it too."""

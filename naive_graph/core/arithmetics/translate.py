@@ -51,7 +51,7 @@ C = Language(
 )  # fmt: skip
 
 _JS = Path(__file__).with_name("own.js").read_text(encoding="utf-8")
-OWN = {each[1]: each[0] for each in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
+OWN = {match[1]: match[0] for match in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
 JAVASCRIPT = Language(
     "javascript", {name: f"Math.{name}" for name in [*BOTH, "abs"]}, OWN, "Infinity", "NaN", "const", "let",
 )  # fmt: skip
@@ -85,17 +85,17 @@ def translated(name: str, language: Language) -> dict[str, str]:
         return {name: language.own[name]}
     function = _Function(_functions()[name], language)
     text = function.text()
-    found: dict[str, str] = {}
-    for each in function.called:
-        found |= translated(each, language)
-    return found | {name: text}
+    callees: dict[str, str] = {}
+    for callee in function.called:
+        callees |= translated(callee, language)
+    return callees | {name: text}
 
 
 @cache
 def _functions() -> dict[str, ast.FunctionDef]:
     tree = ast.parse(inspect.getsource(ieee))
-    functions = (each for each in tree.body if isinstance(each, ast.FunctionDef))
-    return {each.name: each for each in functions if not each.name.startswith("_")}
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {function.name: function for function in functions if not function.name.startswith("_")}
 
 
 class _Function:
@@ -105,30 +105,32 @@ class _Function:
         self.tree, self.language, self.called = tree, language, dict[str, None]()
         self.is_c = language.name == "c"
         self.pair = tree.returns is not None and "tuple" in ast.unparse(tree.returns)
-        self.lists = {each.arg for each in tree.args.args if "tuple" in ast.unparse(each.annotation or each)}
+        self.lists = {
+            argument.arg for argument in tree.args.args if "tuple" in ast.unparse(argument.annotation or argument)
+        }
         if tree.args.vararg:
             self.lists.add(tree.args.vararg.arg)
 
     def text(self) -> str:
-        body = [line for each in self.tree.body for line in self._statement(each)]
+        body = [line for statement in self.tree.body for line in self._statement(statement)]
         names = dict.fromkeys(
-            each.id for each in ast.walk(self.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         )
-        loops = {each.target.id for each in ast.walk(self.tree) if isinstance(each, ast.For)}  # type: ignore[attr-defined]
-        if local := [each for each in names if each not in loops]:
+        loops = {node.target.id for node in ast.walk(self.tree) if isinstance(node, ast.For)}  # type: ignore[attr-defined]
+        if local := [name for name in names if name not in loops]:
             body.insert(0, f"{self.language.local} {', '.join(local)};")
         return "\n".join([f"{self._head()} {{", *(f"    {line}" for line in body), "}"])
 
     def _head(self) -> str:
         arguments = self.tree.args
-        names = [each.arg for each in arguments.args]
+        names = [argument.arg for argument in arguments.args]
         if not self.is_c:
             rest = [f"...{arguments.vararg.arg}"] if arguments.vararg else []
             return f"function ng_{self.tree.name}({', '.join([*names, *rest])})"
-        given = [f"int n, const double *{name}" if name in self.lists else f"double {name}" for name in names]
-        given += [f"int n, const double *{arguments.vararg.arg}"] if arguments.vararg else []
-        given += ["double *first", "double *second"] if self.pair else []
-        return f"static {'void' if self.pair else 'double'} ng_{self.tree.name}({', '.join(given)})"
+        parameters = [f"int n, const double *{name}" if name in self.lists else f"double {name}" for name in names]
+        parameters += [f"int n, const double *{arguments.vararg.arg}"] if arguments.vararg else []
+        parameters += ["double *first", "double *second"] if self.pair else []
+        return f"static {'void' if self.pair else 'double'} ng_{self.tree.name}({', '.join(parameters)})"
 
     # --- statements ---
 
@@ -162,7 +164,7 @@ class _Function:
         raise NotImplementedError(ast.unparse(node))
 
     def _block(self, body: list[ast.stmt]) -> list[str]:
-        return [f"    {line}" for each in body for line in self._statement(each)]
+        return [f"    {line}" for statement in body for line in self._statement(statement)]
 
     # --- expressions ---
 
@@ -190,7 +192,7 @@ class _Function:
                 return f"!{within(self.expression(operand), ATOM)}", UNARY
             case ast.BoolOp(joint, parts):
                 word, binding = (" && ", AND) if isinstance(joint, ast.And) else (" || ", OR)
-                return word.join(within(self.expression(each), COMPARISON) for each in parts), binding
+                return word.join(within(self.expression(part), COMPARISON) for part in parts), binding
             case ast.Compare(left, tests, rights):
                 return self._compared([left, *rights], tests)
             case ast.IfExp(test, body, other):
@@ -202,7 +204,7 @@ class _Function:
         raise NotImplementedError(ast.unparse(node))
 
     def _compared(self, parts: list[ast.expr], tests: list[Any]) -> Text:
-        texts = [within(self.expression(each), SUM) for each in parts]
+        texts = [within(self.expression(part), SUM) for part in parts]
         links = [f"{texts[k]} {TESTS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
         return (links[0], COMPARISON) if len(links) == 1 else (" && ".join(links), AND)
 
@@ -212,15 +214,16 @@ class _Function:
         if name == "float":
             return f"{'(double)' if self.is_c else 'Number'}({self.plain(operands[0])})"
         if name == "div":
-            one, two = (self.expression(each) for each in operands)
+            one, two = (self.expression(operand) for operand in operands)
             return f"{within(one, PRODUCT)} / {within(two, UNARY)}"
-        given = [
-            f"n, {self.plain(each)}" if self.is_c and self._is_list(each) else self.plain(each) for each in operands
+        arguments = [
+            f"n, {self.plain(operand)}" if self.is_c and self._is_list(operand) else self.plain(operand)
+            for operand in operands
         ]
         if name in self.language.library:
-            return f"{self.language.library[name]}({', '.join(given)})"
+            return f"{self.language.library[name]}({', '.join(arguments)})"
         self.called[name] = None
-        return f"ng_{name}({', '.join(given)})"
+        return f"ng_{name}({', '.join(arguments)})"
 
     def _is_list(self, node: ast.expr) -> bool:
         """Whether C is given a length with it."""
