@@ -48,7 +48,7 @@ OTHERS: dict[str, dict[str, list[type]]] = {}
 def composed(function: Callable[..., Value]) -> Callable[..., Value]:
     """Define a function that is made of rules: its arguments are checked first, and nodes get it as a method."""
     # What each may be besides a number: None where that is the default, or a text.
-    kinds = [[] if isinstance(each, float) else [type(each)] for each in function.__defaults__ or ()]
+    kinds = [[] if isinstance(default, float) else [type(default)] for default in function.__defaults__ or ()]
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     OTHERS[function.__name__] = dict(zip(reversed(names), reversed(kinds)))
 
@@ -56,21 +56,21 @@ def composed(function: Callable[..., Value]) -> Callable[..., Value]:
 
     @wraps(function)
     def checked(*operands: Any, name: str | None = None, **named: Any) -> Value:
-        for each in operands:
-            if isinstance(each, Arithmetic) and hasattr(each, "compose"):  # a tensor makes one node of it
-                return each.compose(function.__name__, *operands, name=name, **named)
+        for operand in operands:
+            if isinstance(operand, Arithmetic) and hasattr(operand, "compose"):  # a tensor makes one node of it
+                return operand.compose(function.__name__, *operands, name=name, **named)
         who, others = f"'{function.__name__}'", OTHERS[function.__name__]
-        given = [_taken(x, others.get(key, ()), who) for key, x in zip(chain(names, repeat("")), operands)]
-        properties = {key: _taken(x, others.get(key, ()), f"{who}, {key}") for key, x in named.items()}
+        checked_operands = [_checked(x, others.get(key, ()), who) for key, x in zip(chain(names, repeat("")), operands)]
+        properties = {key: _checked(x, others.get(key, ()), f"{who}, {key}") for key, x in named.items()}
         if name is not None:
-            return called(partial(function, **properties), given, name, function.__name__)
-        return function(*given, **properties)
+            return called(partial(function, **properties), checked_operands, name, function.__name__)
+        return function(*checked_operands, **properties)
 
     COMPOSITIONS[function.__name__] = checked
     return checked
 
 
-def _taken(x: Any, others: Iterable[type], who: str) -> Any:
+def _checked(x: Any, others: Iterable[type], who: str) -> Any:
     return x if isinstance(x, (Arithmetic, *others)) else number(x, who)
 
 

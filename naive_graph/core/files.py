@@ -31,16 +31,16 @@ def users_folder(kind: str) -> Path:
     ours = f"NAIVE_GRAPH_{kind.upper()}"
     windows, mac, variable, otherwise = PLACES[kind]
     if chosen := os.environ.get(ours):
-        place = chosen
+        base = chosen
     elif sys.platform == "win32":
-        place = os.environ.get(windows) or "~"
+        base = os.environ.get(windows) or "~"
     elif sys.platform == "darwin":
-        place = mac
+        base = mac
     else:
-        place = os.environ.get(variable) or otherwise
-    if (found := os.path.expanduser(place)).startswith("~"):  # in a container, say, whose user has no entry
-        raise FolderError(f"There is no home for {place}, which is our folder for {kind}. Name one: {ours}=/a/folder")
-    return Path(found) if chosen else Path(found) / "naive_graph"
+        base = os.environ.get(variable) or otherwise
+    if (folder := os.path.expanduser(base)).startswith("~"):  # in a container, say, whose user has no entry
+        raise FolderError(f"There is no home for {base}, which is our folder for {kind}. Name one: {ours}=/a/folder")
+    return Path(folder) if chosen else Path(folder) / "naive_graph"
 
 
 def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
@@ -50,9 +50,9 @@ def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
     'model.npz'
     """
     try:
-        found = Path(path)
-        if "\0" not in str(found):
-            return found
+        as_path = Path(path)
+        if "\0" not in str(as_path):
+            return as_path
         raise TypeError
     except TypeError:
         raise failure(f"A file is named by a path such as 'folder/name', not by {shortened(path)}.") from None

@@ -44,10 +44,10 @@ def advice(name: str, owner: str) -> str | None:
     >>> advice("state_dict", "node")
     'model.save(path), network.save(path) or trainer.save(path)'
     """
-    return next((guesses(each)[name] for each in (owner, *OWNERS.values()) if name in guesses(each)), None)
+    return next((guesses(kind)[name] for kind in (owner, *OWNERS.values()) if name in guesses(kind)), None)
 
 
-def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") -> str:
+def near(name: object, names: Iterable[str], says: str = " Did you mean {!r}?") -> str:
     """What is said of the name that is nearest to a wrong one; nothing if none is near.
 
     A name that the wrong one begins with is near as well, for operators are often abbreviations.
@@ -55,10 +55,10 @@ def near(name: object, known: Iterable[str], says: str = " Did you mean {!r}?") 
     >>> near("lgo", ["log", "sin"]), near("cosine", ["sin", "cos"]), near("loss", ["sin"])
     (" Did you mean 'log'?", " Did you mean 'cos'?", '')
     """
-    text, names = name if isinstance(name, str) else "", list(islice(known, MOST))
-    begins = sorted((each for each in names if len(each) > 2 and text.startswith(each)), key=len)[-1:]
-    found = get_close_matches(text, names, 1, 0.7) or begins or get_close_matches(text, names, 1)
-    return says.format(found[0]) if found else ""
+    text, candidates = name if isinstance(name, str) else "", list(islice(names, MOST))
+    prefixes = sorted((prefix for prefix in candidates if len(prefix) > 2 and text.startswith(prefix)), key=len)[-1:]
+    nearest = get_close_matches(text, candidates, 1, 0.7) or prefixes or get_close_matches(text, candidates, 1)
+    return says.format(nearest[0]) if nearest else ""
 
 
 def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
@@ -72,7 +72,7 @@ def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
 # --- calls that do not fit ----------------------------------------------------
 
 
-def misfit(function: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> ArityError:
+def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> ArityError:
     """The error for a call of the function with arguments that it does not take: what is wrong, and what to write.
 
     >>> def draw(what, direction="LR"): ...
@@ -80,26 +80,27 @@ def misfit(function: Callable[..., Any], given: tuple[Any, ...], named: Mapping[
     draw: it takes no filename=. Write draw(f).save("graph.svg"), or history.plot().save("history.svg").
     """
     if isinstance(function, MethodType):
-        given, function = (function.__self__, *given), function.__func__
+        arguments, function = (function.__self__, *arguments), function.__func__
     signature, who = inspect.signature(function), function.__qualname__
     of, _, method = who.rpartition(".")
     skipped = int(bool(of) and "<locals>" not in of)  # of a method: what it is of comes first
     parameters = list(signature.parameters.values())[skipped:]
     if skipped:
-        kind = (given[0] if isinstance(given[0], type) else type(given[0])).__name__
+        kind = (arguments[0] if isinstance(arguments[0], type) else type(arguments[0])).__name__
         calls = {"__init__": kind, "__new__": kind, "__call__": kind.lower()}
         who = calls.get(method, f"{kind}.{method}")
-    parameters = [each for each in parameters if each.annotation not in ("Never", "None", Never)]  # takes nothing
+    takes_nothing = ("Never", "None", Never)
+    parameters = [parameter for parameter in parameters if parameter.annotation not in takes_nothing]
     signature = signature.replace(parameters=[*signature.parameters.values()][:skipped] + parameters)
-    of_a_class = bool(given) and isinstance(given[0], type)
+    of_a_class = bool(arguments) and isinstance(arguments[0], type)
     usage = f"{who if of_a_class else who.rpartition('.')[2]}({', '.join(map(_written, parameters))})"
-    known, hints = {each.name for each in parameters}, guesses("argument")
-    unknown = next((each for each in named if each not in known), None)
+    known, hints = {parameter.name for parameter in parameters}, guesses("argument")
+    unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
         hint = f" Write {hints[unknown]}." if unknown in hints else near(unknown, known, " Did you mean {}=?")
         return ArityError(f"{who}: it takes no {unknown}=.{hint or f' Write {usage}.'}")
     try:
-        signature.bind(*given, **named)
+        signature.bind(*arguments, **named)
         error = "its arguments do not fit"
     except TypeError as wrong:
         error = str(wrong)
@@ -121,17 +122,17 @@ def explains(function: Callable[P, R]) -> Callable[P, R]:
 
     >>> explains(near)("lgo")
     Traceback (most recent call last):
-    naive_graph.errors.ArityError: near: missing a required argument: 'known'. Write near(name, known, says=...).
+    naive_graph.errors.ArityError: near: missing a required argument: 'names'. Write near(name, names, says=...).
     """
 
     @wraps(function)
-    def call(*given: P.args, **named: P.kwargs) -> R:
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
         try:
-            return function(*given, **named)
+            return function(*arguments, **named)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise  # from inside
-            raise misfit(function, given, named) from None
+            raise misfit(function, arguments, named) from None
 
     return call
 

@@ -39,10 +39,10 @@ def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any
 
     def give(name: str) -> Any:
         if name in homes:
-            found = _from(package, homes[name], name)
-            if not isinstance(found, Missing):
-                setattr(sys.modules[package], name, found)
-            return found
+            thing = _from(package, homes[name], name)
+            if not isinstance(thing, Missing):
+                setattr(sys.modules[package], name, thing)
+            return thing
         for things in more:
             if name in things:
                 return things[name]
@@ -55,7 +55,7 @@ def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any
 def public(package: str) -> dict[str, Any]:
     """All that a package hands out, or a file of classes has, by name."""
     room = import_module(package)
-    of_its_own = [name for name, each in vars(room).items() if getattr(each, "__module__", "") == package]
+    of_its_own = [name for name, thing in vars(room).items() if getattr(thing, "__module__", "") == package]
     names = getattr(room, "__all__", of_its_own)
     return {name: getattr(room, name) for name in names if name[0] != "_"}
 
@@ -81,15 +81,15 @@ def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
 
     `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
     """
-    said, hint = f"{package} has no {name!r}.", guesses("package").get(name)
+    message, hint = f"{package} has no {name!r}.", guesses("package").get(name)
     for room in () if name.startswith("_") or hint else rooms:
         with suppress(MissingToolError):
             if name in dir(import_module(f".{room}", package)):
-                hint = said = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
+                hint = message = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
                 break
     else:
         hint = advice(name, "package")
-        said = f"{said} Write {hint}." if hint else said
+        message = f"{message} Write {hint}." if hint else message
     if hint and sys._getframe(2).f_code.co_name == "_handle_fromlist":
-        raise ImportError(said, name=package)
-    raise UnknownNameError(said, name=name, obj=None if hint else sys.modules[package])
+        raise ImportError(message, name=package)
+    raise UnknownNameError(message, name=name, obj=None if hint else sys.modules[package])

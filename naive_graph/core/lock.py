@@ -68,12 +68,12 @@ GUARD = Guard()
 
 def is_in_between(file: str) -> bool:
     """Whether code of this file may stand between two calls of ours: our own, Python's library or NumPy."""
-    known = _is_in_between.get(file)
-    if known is None:
+    is_ours = _is_in_between.get(file)
+    if is_ours is None:
         whole = os.path.abspath(file)
         library = whole.startswith(_LIBRARY) and (_SITE not in whole or _NUMPY in whole)
-        known = _is_in_between[file] = library or whole.startswith(_HOUSE) or file.startswith("<frozen")
-    return known
+        is_ours = _is_in_between[file] = library or whole.startswith(_HOUSE) or file.startswith("<frozen")
+    return is_ours
 
 
 def refuse(holder: FrameType) -> NoReturn:

@@ -51,10 +51,10 @@ def floats(array: Any, who: str) -> Any:
     if array.dtype == np.float64:
         return array
     with np.errstate(over="ignore"):
-        found = array.astype(np.float64)
-    if array.dtype.itemsize > found.dtype.itemsize and (np.isinf(found) & np.isfinite(array)).any():
-        raise NumberError(_out_of_range(array[np.isinf(found) & np.isfinite(array)][0], who))
-    return found
+        converted = array.astype(np.float64)
+    if array.dtype.itemsize > converted.dtype.itemsize and (np.isinf(converted) & np.isfinite(array)).any():
+        raise NumberError(_out_of_range(array[np.isinf(converted) & np.isfinite(array)][0], who))
+    return converted
 
 
 def _check_mask(array: Any, who: str) -> None:
@@ -103,8 +103,8 @@ def switch(value: Any, who: str) -> bool:
 def whole(value: Any, who: str, least: int = 0) -> int:
     """The value as an int; an OperandError where it is no whole number from `least` on."""
     with suppress(TypeError):
-        if not isinstance(value, bool) and (found := index(value)) >= least:
-            return found
+        if not isinstance(value, bool) and (integer := index(value)) >= least:
+            return integer
     raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {shortened(value)}.")
 
 

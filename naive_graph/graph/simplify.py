@@ -1,9 +1,9 @@
 """Laws that make a derivative readable, one small function for each operator.
 
 Each takes the operands that a rule is about to be applied to, and returns
-something simpler of equal value, or None. A bare float comes from a formula; a
-`known` one may be the learner's own Constant. A learner's `0 * x` stays: only
-the zeros of the formulas themselves vanish.
+something simpler of equal value, or None. A bare float comes from a formula; an
+expression that has a number may be the learner's own Constant. A learner's `0 * x`
+stays: only the zeros of the formulas themselves vanish.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def again(rule: Any, *xs: Any) -> Any:
     return rule(*xs)
 
 
-def known(x: Any) -> float | None:
+def number_of(x: Any) -> float | None:
     """The number that an operand certainly is."""
-    return x if isinstance(x, float) else x.known
+    return x if isinstance(x, float) else x.number
 
 
 def foldable(*xs: Any) -> bool:
     """Whether all are numbers, none of them a learner's own 0."""
     for x in xs:  # noqa: SIM110 - quicker than all(), and asked very often
-        if type(x) is not float and (x.known is None or x.known == 0.0):
+        if type(x) is not float and (x.number is None or x.number == 0.0):
             return False
     return True
 
@@ -52,7 +52,7 @@ def coefficient(x: Any) -> tuple[float, Any]:
     if type(x) is not float and x.rule is c.mul and len(x.operands) == 2:
         for one, other in (x.operands, x.operands[::-1]):
             if foldable(one):
-                return known(one), other  # type: ignore[return-value]
+                return number_of(one), other  # type: ignore[return-value]
     return 1.0, x
 
 
@@ -67,7 +67,7 @@ def add(*xs: Any) -> Any:
         return None
     a, b = xs
     if foldable(a, b):
-        return known(a) + known(b)  # type: ignore[operator]
+        return number_of(a) + number_of(b)  # type: ignore[operator]
     if a == 0.0 or b == 0.0:  # an expression equals nothing but itself: these are bare zeros
         return b if a == 0.0 else a
     if is_rule(b, c.neg):
@@ -95,7 +95,7 @@ def _complements(a: Any, b: Any) -> Any:
 @law
 def sub(a: Any, b: Any) -> Any:
     if foldable(a, b):
-        return known(a) - known(b)  # type: ignore[operator]
+        return number_of(a) - number_of(b)  # type: ignore[operator]
     if b == 0.0:
         return a
     if a == 0.0:
@@ -110,7 +110,7 @@ def sub(a: Any, b: Any) -> Any:
 @law
 def neg(a: Any) -> Any:
     if foldable(a):
-        return -known(a)  # type: ignore[operator]
+        return -number_of(a)  # type: ignore[operator]
     if is_rule(a, c.neg):
         return a.operands[0]
     number, rest = coefficient(a)
@@ -122,7 +122,7 @@ def mul(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
     a, b = xs
-    m, n = known(a), known(b)
+    m, n = number_of(a), number_of(b)
     if foldable(a, b):
         return m * n  # type: ignore[operator]
     if (m is None and (n is not None or serial(a) > serial(b))) or (m == 0.0 and foldable(b)):  # a learner's own 0
@@ -131,7 +131,7 @@ def mul(*xs: Any) -> Any:
         return 0.0 if a == 0.0 else b
     if m == -1.0:
         return again(c.neg, b)
-    rules = {each.rule for each in xs if type(each) is not float}
+    rules = {x.rule for x in xs if type(x) is not float}
     if c.neg in rules and (simpler := _signs(a, b)) is not None:
         return simpler
     if c.mul in rules and (simpler := _coefficients(a, b)) is not None:
@@ -152,7 +152,7 @@ def _coefficients(a: Any, b: Any) -> Any:
     """3 * (2 * x) = 6 * x, and x * (2 * y) = 2 * (x * y)."""
     (m, p), (n, q) = coefficient(a), coefficient(b)
     if foldable(a):
-        return None if q is b else again(c.mul, known(a) * n, q)  # type: ignore[operator]
+        return None if q is b else again(c.mul, number_of(a) * n, q)  # type: ignore[operator]
     return None if p is a and q is b else again(c.mul, m * n, again(c.mul, p, q))
 
 
@@ -161,7 +161,7 @@ def _fractions(a: Any, b: Any) -> Any:
     for one, other in ((a, b), (b, a)):
         if is_rule(other, c.div):
             numerator, denominator = other.operands
-            if known(numerator) == 1.0 or foldable(one):
+            if number_of(numerator) == 1.0 or foldable(one):
                 return again(c.div, again(c.mul, one, numerator), denominator)
     return None
 
@@ -169,8 +169,8 @@ def _fractions(a: Any, b: Any) -> Any:
 @law
 def div(a: Any, b: Any) -> Any:
     if foldable(a, b):
-        return ieee.div(known(a), known(b))  # type: ignore[arg-type]
-    if known(b) == 1.0:
+        return ieee.div(number_of(a), number_of(b))  # type: ignore[arg-type]
+    if number_of(b) == 1.0:
         return a
     if is_rule(a, c.neg):
         return again(c.neg, again(c.div, a.operands[0], b))
@@ -183,8 +183,8 @@ def div(a: Any, b: Any) -> Any:
 @law
 def pow_(a: Any, b: Any) -> Any:
     if foldable(a, b):
-        return ieee.pow(known(a), known(b))  # type: ignore[arg-type]
-    if known(b) == 1.0:
+        return ieee.pow(number_of(a), number_of(b))  # type: ignore[arg-type]
+    if number_of(b) == 1.0:
         return a
     return 1.0 if b == 0.0 else None
 
@@ -192,7 +192,7 @@ def pow_(a: Any, b: Any) -> Any:
 @law
 def pow_slope(a: Any, b: Any) -> Any:
     """b * a**(b - 1), where b is a number and b - 1 is exact: then the bits are the rule's own."""
-    number = known(b)
+    number = number_of(b)
     if number is None or not ieee.less_one_is_exact(number):
         return None
     return 0.0 if number == 0.0 else again(c.mul, number, again(c.pow, a, number - 1.0))
@@ -200,7 +200,7 @@ def pow_slope(a: Any, b: Any) -> Any:
 
 @law
 def nonnegative(a: Any) -> Any:
-    number = known(a)
+    number = number_of(a)
     if number is not None and number >= 0.0:
         return a
     return a if is_rule(a, c.nonnegative) else None
@@ -208,7 +208,7 @@ def nonnegative(a: Any) -> Any:
 
 @law
 def where(condition: Any, a: Any, b: Any) -> Any:
-    number = known(condition)
+    number = number_of(condition)
     if number is not None:
         return a if number != 0.0 else b
     if a is b or (isinstance(a, float) and a == b):

@@ -27,7 +27,7 @@ from .simplify import LAWS
 class Expression(Arithmetic):
     """A node that exists (`_row`), or one that would apply `rule` to `operands`."""
 
-    __slots__ = ("_row", "known", "needed", "operands", "owner", "rule", "serial")
+    __slots__ = ("_row", "needed", "number", "operands", "owner", "rule", "serial")
 
     def __init__(
         self, owner: Expressions, row: int | None = None, rule: Rule | None = None, operands: tuple[Any, ...] = ()
@@ -36,7 +36,7 @@ class Expression(Arithmetic):
         self._row: Any = row
         self.rule = rule
         self.operands = operands
-        self.known: float | None = None  # the number of a Constant
+        self.number: float | None = None  # the number of a Constant
         self.needed = False
         self.serial = owner.size + len(owner.planned) if row is None else row
 
@@ -74,7 +74,7 @@ class Expressions:
         if rule is not None:
             self.memory[rule.number][operands] = expression
         elif self.tables.operators[row] == CONSTANT:
-            expression.known = self.tables.values[row]
+            expression.number = self.tables.values[row]
         return expression
 
     def apply(self, rule: Rule, operands: tuple[Any, ...]) -> Any:
