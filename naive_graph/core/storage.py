@@ -100,6 +100,11 @@ class Storage:
             self.flush()
         return self.size[0]
 
+    def tick(self) -> int:
+        """The number of the run that begins; what is written from now on is later."""
+        self.clock += 1
+        return self.clock - 1
+
     # --- growing ---
 
     def flush_if_free(self) -> None:

@@ -47,11 +47,6 @@ class Tables(Storage):
         if self.unset:
             self.unset.discard(row)
 
-    def tick(self) -> int:
-        """The number of the run that begins; what is written from now on is later."""
-        self.clock += 1
-        return self.clock - 1
-
     def keep_computed(self, row: int, value: float) -> None:
         """Set an operator's value, which was computed at once."""
         self._values[row], self._stamps[row] = value, self.tick()

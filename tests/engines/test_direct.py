@@ -11,8 +11,10 @@ import naive_graph as ng
 from naive_graph import Constant, Graph, Operator, PlaceHolder, Variable
 from naive_graph.core import plan as planning
 from naive_graph.core.rules import RULES
+from naive_graph.core.tables import Tables
 from naive_graph.engines.direct import engine as direct
 from naive_graph.errors import EngineWarning
+from naive_graph.graph.registry import CURRENT
 
 LAW = settings(max_examples=12, deadline=None)
 EXACT = {
@@ -46,6 +48,23 @@ def check_alike(nodes, **how):
         assert repr(ours) == repr(theirs)
     else:  # one C library serves both, so what they call has the same bits
         assert all(alike(*pair) for one, other in zip(ours, theirs) for pair in zip(one, other))
+
+
+@LAW
+@given(any_graph())
+def test_the_compiled_writer_of_rows_and_the_plain_one_write_the_same_columns(recipe):
+    direct.the_kernel()
+    written = []
+    for writer in (Tables.write_quickly, None):
+        with pytest.MonkeyPatch.context() as patch, Graph.scratch():
+            patch.setattr(Tables, "write_quickly", writer)
+            x, y = build(recipe)[0], Variable(2.0)
+            len(
+                CURRENT.tables
+            )  # the graph is written; what follows has two operands at most, as the compiled one takes
+            assert ((2.0 * x + y + 1.0) * (1 - y) - -x).abs().value is None
+            written.append(snapshot() | {"current": None})
+    assert written[0] == written[1]
 
 
 def has_operators():
