@@ -484,7 +484,7 @@ def _infix(rule: Rule, reflected: bool = False) -> Any:
         if self._home is not home or home.computes_at_once:
             return apply(self, other)
         if isinstance(other, Node):
-            if other._home is not home:
+            if other._home is not home or reflected:
                 return apply(self, other)
             value = None
         else:

@@ -457,3 +457,10 @@ def test_a_scope_survives_a_revert_inside_it():
 def test_the_graph_prints_its_size():
     _ = Variable(1.0) * 2
     assert repr(Graph) == "<Graph of 3 nodes and 2 edges>"
+
+
+def test_a_reflected_operator_keeps_its_order_whatever_stands_on_its_left():
+    x, y = Variable(3.0), Variable(5.0)
+    nodes = [5.0 - x, 5 - x, x.__rsub__(y)]
+    Graph.forward()
+    assert [node.value for node in nodes] == [2.0, 2.0, 2.0]
