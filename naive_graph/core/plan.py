@@ -8,6 +8,7 @@ on. Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
@@ -23,6 +24,8 @@ from .tables import CONSTANT, PLACEHOLDER, Tables
 # A row that a merged one took over: the absorber, the row, the absorber's operands, and how many of them, the first
 # ones, are the row's.
 Absorbed = tuple[int, int, Sequence[int], int]
+LARGE = 2_000  # rows of a graph of which a small part is looked at alone
+FEWER = 16  # times as few rows are a small part
 
 
 class Plan:
@@ -33,28 +36,29 @@ class Plan:
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        edges = Edges(tables)
-        needed = edges.needed(targets) if targets else edges.live()
-        consumers = edges.consumers(needed)
-        begins, flat, operators, degrees = edges.begins, edges.flat, edges.operators, edges.degrees
-        rows = marked_rows(needed)
+        drawn = Edges(tables, targets)
+        targets = drawn.places(targets)
+        asked = drawn.needed(targets) if targets else drawn.live()
+        consumers = drawn.consumers(asked)
+        begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
+        rows = where_set(asked)
         order = kahn(rows, degrees, consumers)
         if len(order) < len(rows):
-            raise GraphCycleError(_cycle_message(tables, sorted({*rows}.difference(order))))
-        step_of = [0] * len(needed)
+            raise GraphCycleError(_cycle_message(tables, drawn.named(sorted({*rows}.difference(order)))))
+        step_of = [0] * len(asked)
         for step, row in enumerate(order):
             step_of[row] = step
         counts = [degrees[row] for row in order]
-        self.rows, self.kinds = order, [operators[row] for row in order]
+        self.rows, self.kinds = drawn.named(order), [operators[row] for row in order]
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
         self.operand_steps = [
-            step_of[operand] for row in order if degrees[row] for operand in flat[begins[row] : begins[row + 1]]
+            step_of[each] for row in order if degrees[row] for each in flat[begins[row] : begins[row + 1]]
         ]
         ends = [row for row in order if not consumers[row]]
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
-        self.absorbed = edges.absorbed_by(needed)
+        self.absorbed = drawn.absorbed_by(asked)
         # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
         self.complete = self.rules.count(None) == counts.count(0) and (
             not tables.drawings
@@ -101,6 +105,8 @@ class Plan:
         return [step for step, kind in enumerate(self.kinds) if kind < 0]
 
     def placeholders(self) -> list[int]:
+        if PLACEHOLDER not in self.kinds:
+            return []
         return [step for step, kind in enumerate(self.kinds) if kind == PLACEHOLDER]
 
     def varies(self) -> list[bool]:
@@ -109,16 +115,17 @@ class Plan:
 
     def leads_from(self, steps: Iterable[int]) -> list[bool]:
         """Which steps depend on one of `steps`, through operands that they respond to."""
-        depends = [False] * len(self)
+        found = [False] * len(self)
         for step in steps:
-            depends[step] = True
-        for step, rule in enumerate(self.rules):
-            if rule is not None and not depends[step]:
-                depends[step] = any(
-                    depends[operand] and rule.responds_to(position)
+            found[step] = True
+        for step in range(len(self)):
+            rule = self.rule(step)
+            if rule is not None and not found[step]:
+                found[step] = any(
+                    found[operand] and rule.responds_to(position)
                     for position, operand in enumerate(self.operands(step))
                 )
-        return depends
+        return found
 
 
 def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
@@ -156,16 +163,17 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, by row."""
-    return marked_rows(Edges(tables).needed(targets))
+    drawn = Edges(tables, targets)
+    return drawn.named(where_set(drawn.needed(drawn.places(targets))))
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     """What `rows` took over, and what that took over in turn, newest first."""
-    edges = Edges(tables)
-    absorbers = bytearray(len(edges.operators))  # of that moment: the graph may have grown since
+    drawn = Edges(tables)
+    asked = bytearray(len(drawn.operators))  # of that moment: the graph may have grown since
     for row in rows:
-        absorbers[row] = 1
-    return edges.absorbed_by(absorbers)
+        asked[row] = 1
+    return drawn.absorbed_by(asked)
 
 
 def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
@@ -174,17 +182,17 @@ def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tupl
     An absorber that is not drawn gives way to those that took it over in turn:
     their operands begin with its own, as its own begin with the row's.
     """
-    taken, takers = [], defaultdict[int, list[int]](list)
-    for absorber, row, _, count in absorbed:
-        ends = [absorber] if absorber in drawn else takers[absorber]
+    found, into = [], defaultdict[int, list[int]](list)
+    for by, row, _, count in absorbed:
+        ends = [by] if by in drawn else into[by]
         if row in drawn:
-            taken += [(end, row, count) for end in ends]
+            found += [(end, row, count) for end in ends]
         else:
-            takers[row] += ends
-    return taken
+            into[row] += ends
+    return found
 
 
-def marked_rows(marks: bytearray) -> list[int]:
+def where_set(marks: bytearray) -> list[int]:
     """The rows that are marked."""
     return list(compress(range(len(marks)), marks))
 
@@ -196,8 +204,11 @@ class Edges:
     that took a row over, oldest first; absorbed: which row each did.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self.operators, self.degrees, self.sources, self.targets = tables.columns()
+    def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
+        # A question about a small part of a large graph is answered from that part, its rows numbered anew.
+        part = part_of(tables, asked) if asked and len(tables) > LARGE else None
+        self.rows = part[0] if part else None
+        self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
         if tables.drawings:  # edges that were drawn by hand come in any order
@@ -212,6 +223,14 @@ class Edges:
             done = edge + 1
         self.flat = flat + sources[done:]
 
+    def places(self, rows: Sequence[int]) -> Sequence[int]:
+        """These rows of the tables, as they are numbered here."""
+        return rows if self.rows is None else [bisect_left(self.rows, row) for row in rows]
+
+    def named(self, rows: list[int]) -> list[int]:
+        """These rows, as the tables number them."""
+        return rows if self.rows is None else [self.rows[row] for row in rows]
+
     def operands(self, row: int) -> list[int]:
         return self.flat[self.begins[row] : self.begins[row + 1]]
 
@@ -221,37 +240,69 @@ class Edges:
 
     def needed(self, targets: Sequence[int]) -> bytearray:
         """1 for each row that is a target or that one depends on."""
-        needed, waiting = bytearray(len(self.operators)), list(targets)
+        found, waiting = bytearray(len(self.operators)), list(targets)
         for row in waiting:
-            needed[row] = 1
+            found[row] = 1
         while waiting:
             for operand in self.operands(waiting.pop()):
-                if not needed[operand]:
-                    needed[operand] = 1
+                if not found[operand]:
+                    found[operand] = 1
                     waiting.append(operand)
-        return needed
+        return found
 
-    def consumers(self, needed: Sequence[int]) -> list[Any]:
-        """Which of the needed rows each of them feeds, in the order in which the edges were drawn."""
-        consumers: list[Any] = [[] if is_needed else () for is_needed in needed]
+    def consumers(self, asked: Sequence[int]) -> list[Any]:
+        """Which of the rows that are asked for each of them feeds, in the order in which the edges were drawn."""
+        found: list[Any] = [[] if here else () for here in asked]
         for source, consumer in zip(self.sources, self.targets):
-            if needed[consumer]:
+            if asked[consumer]:
                 if source >= 0:
-                    consumers[source].append(consumer)
+                    found[source].append(consumer)
                 else:
                     for operand in self.operands(~source):
-                        consumers[operand].append(consumer)
-        return consumers
+                        found[operand].append(consumer)
+        return found
 
-    def absorbed_by(self, absorbers: Sequence[int]) -> list[Absorbed]:
-        """What the marked rows took over, and what that took over in turn, newest first."""
-        reached, flat, begins = bytearray(absorbers), self.flat, self.begins
-        absorbed: list[Absorbed] = []
+    def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
+        """What the rows that are asked for took over, and what that took over in turn, newest first."""
+        reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
+        found: list[tuple[int, int, list[int], int]] = []
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
-                absorbed.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], self.degrees[row]))
-        return absorbed
+                found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
+        names = self.rows
+        if names is None:
+            return [*found]
+        return [(names[absorber], names[row], self.named(of), count) for absorber, row, of, count in found]
+
+
+def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
+    """The rows that some depend on, absorbed ones too, and their columns, numbered anew; None if they are many."""
+    (operators, degrees, sources, targets), _held = tables.held()  # of one moment, as long as they are held
+    (starts, edges), drawn = tables.edges_into(), len(sources)
+    inward: list[int] = []
+    found, waiting = set(asked), list(asked)
+    while waiting:
+        row = waiting.pop()
+        mine = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < drawn]
+        inward += mine
+        for source in [sources[edge] for edge in mine]:
+            source = source if source >= 0 else ~source
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+        if len(found) * FEWER > len(operators):
+            return None
+    rows, inward = sorted(found), sorted(inward)
+    place = {row: number for number, row in enumerate(rows)}
+    ends = [sources[edge] for edge in inward]
+    return (
+        rows,
+        [operators[row] for row in rows],
+        [degrees[row] for row in rows],
+        [place[row] if row >= 0 else ~place[~row] for row in ends],
+        [place[targets[edge]] for edge in inward],
+    )
 
 
 def kahn(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
