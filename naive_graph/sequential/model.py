@@ -17,7 +17,8 @@ from ..errors import SequentialError, TrainingError
 from ..tensor.evaluation.contraction import is_finite
 from ..training.archive import Shapes
 from ..training.loop import Outcome, at_least, run
-from ..training.trainers import SimpleSGDTrainer, Trainer
+from ..training.trainer import Trainer
+from ..training.trainers import SimpleSGDTrainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
 from .layer_args import fitted

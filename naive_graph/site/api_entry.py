@@ -24,7 +24,7 @@ from ..tensor.nodes import LeafNode
 from ..tensor.operators.check import ExampleCall
 from ..tensor.operators.describe import facts
 from ..tensor.operators.row import Row
-from ..training.trainers import Trainer
+from ..training.trainer import Trainer
 from ..views.drawing.draw import draw
 from .markdown import Links, missing, templates
 from .messages import messages

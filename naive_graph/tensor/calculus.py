@@ -50,6 +50,7 @@ class Algebra(Protocol):
 
     def product_of_others(self, index: TransformIndex, source: Any) -> Any:
         """For each entry the product of the others that are reduced with it; of arrays alone."""
+        return None  # of nodes these products are written out, a row for each
 
     def entries(self, source: Any) -> Any:
         """The source as a reduction reads it: a zero by structure is a number among the others."""

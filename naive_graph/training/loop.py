@@ -24,7 +24,7 @@ from ..graph.graph import Graph
 from ..graph.nodes import Node
 from ..graph.registry import CURRENT, truncate_if_unreferenced
 from .scalars import LARGEST, between
-from .trainers import Trainer
+from .trainer import Trainer
 
 Listener = Callable[..., object]
 Schedule = Callable[[int], float]

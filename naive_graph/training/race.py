@@ -13,8 +13,9 @@ from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
 from . import trainers
 from .surfaces import SURFACES, Ground
+from .trainer import Trainer
 
-Make = Callable[[list[Variable]], trainers.Trainer]
+Make = Callable[[list[Variable]], Trainer]
 FAR = 1e6  # beyond which a walk has left every picture
 
 
@@ -70,7 +71,7 @@ def _walked(name: str, make: Make, ground: Ground, start: Sequence[float], steps
         return path
 
 
-def _rates(trainer: trainers.Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
+def _rates(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
     """The lowest and the highest learning rate of a trainer so far."""
     takes = getattr(trainer, "takes", None)  # a learner's own trainer may be anything that updates
     rate = getattr(trainer, "learning_rate", None)

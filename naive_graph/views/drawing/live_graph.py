@@ -21,6 +21,7 @@ from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NaiveGraphError, NodeError
 from ...training import formulas, trainers
+from ...training.trainer import Trainer
 from .names import names_of
 
 MOST_ALIVE = 5_000  # nodes that a page computes while somebody drags
@@ -28,7 +29,7 @@ MOST_OPERANDS = 200  # of one operator: each has a partial of its own
 CYCLE = 20  # updates, of the cyclical rate
 
 
-def step_of(trainer: type[trainers.Trainer]) -> Callable[..., tuple[Any, ...]]:
+def step_of(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
     """A trainer's formula as a page calls it: with the weight, its gradient, the rate, the step and the memory."""
 
     def step(w: Any, g: Any, rate: Any, t: Any, *memory: Any) -> tuple[Any, ...]:
