@@ -32,10 +32,15 @@ from .ir import IR, NONE, Array, Lanes, PlanColumns, marked, moved
 from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
+MOST_COMPARED = (
+    750_000  # rows of a plan that is searched for equal ones; in a larger one that takes longer than it saves
+)
 
 
 def share(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
+    if len(ir) > MOST_COMPARED:
+        return needed(ir, wanted)
     same, slots = _sames(ir), 1 << (2 * len(ir) + 1).bit_length()
     table = np.full(slots, NONE, np.int32)
     unify(len(ir), ir.columns, same, table, slots)

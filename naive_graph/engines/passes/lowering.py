@@ -30,7 +30,7 @@ from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
 from .build_ir import build_ir
-from .cse import share
+from .cse import MOST_COMPARED, share
 from .dots import dots
 from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, marked, rewritten
 from .repeats import descend
@@ -193,7 +193,11 @@ class Lowering:
         groups[[int(place[row]) for row in batched if place[row] >= 0]] = 1
         sources = {leaf: _source(int(ir.kinds[leaf]), row, places) for leaf, row in ir.sources.items()}
         ir = replace(ir, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
-        skipped = {name for name, skip in (("batch", not batched), ("lanes", batched or not find)) if skip}
+        skipped = {
+            name
+            for name, skip in (("batch", not batched), ("lanes", batched or not find or len(ir) > MOST_COMPARED))
+            if skip
+        }
         for each in progress(PASSES, label="passes"):
             if each.name not in skipped:
                 before = ir
