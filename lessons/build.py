@@ -37,7 +37,7 @@ from nbclient.exceptions import CellExecutionError
 
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
-from naive_graph.classroom.language import has, languages, lesson_catalogue, paragraphs, translated
+from naive_graph.classroom.language import has, languages, lesson_catalogue, paragraphs, translate_lesson
 from naive_graph.classroom.lessons import as_bytes
 from naive_graph.classroom.solutions import blank_text, solution_text
 
@@ -181,7 +181,7 @@ def write_languages(lesson: Path) -> Iterator[Path]:
             print(f"note: lessons/{language}/{lesson.stem}.po lacks {text[:60]!r}", file=sys.stderr)
         target = lesson.parent / language / lesson.name
         target.parent.mkdir(exist_ok=True)
-        notebook = translated(json.loads(lesson.read_bytes()), lesson, language)  # with what its cells showed
+        notebook = translate_lesson(json.loads(lesson.read_bytes()), lesson, language)  # with what its cells showed
         target.write_bytes(as_bytes(notebook))
         yield target
 

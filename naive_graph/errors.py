@@ -466,7 +466,10 @@ class SequentialError(NaiveGraphError, ValueError):
             return text
         start = max(0, self.column - 60) if len(self.source) > 100 else 0  # of a long line, what is near
         before = self.source[start : self.column - 1].ljust(self.column - 1 - start)
-        caret = "".join(WIDE if east_asian_width(each) in "WF" else " " for each in before if not combining(each)) + "^"
+        caret = (
+            "".join(WIDE if east_asian_width(letter) in "WF" else " " for letter in before if not combining(letter))
+            + "^"
+        )
         says = f"line {self.line}, column {self.column}: {text}\n  {self.source[start : start + 100]}\n  {caret}"
         return "\n".join([says, *map(str, self.more)])
 
@@ -513,8 +516,8 @@ class ImportAttributeError(ImportModelError):
         self.op, self.attr, self.value, self.why = op, attr, value, why
 
     def __str__(self) -> str:
-        said = f"{self.op}: {self.attr}={self.value!r:.80} has no counterpart here."
-        return f"{said} {self.why}".rstrip()
+        message = f"{self.op}: {self.attr}={self.value!r:.80} has no counterpart here."
+        return f"{message} {self.why}".rstrip()
 
 
 class UnknownOperatorError(ImportModelError):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple, NoReturn
 
-from .program_slice import bound, needed
+from .program_slice import bound, slice_statements
 from .run_answer import AnswerWatch, Stopped, place_of, told_error
 
 CELLS = 10, 10**12, False  # times the seconds of a call, any number of lines, and what they call is their own affair
@@ -25,7 +25,7 @@ class Trouble(NamedTuple):
     sentence: str
 
 
-def parsed(cell: str) -> ast.Module:
+def parse_cell(cell: str) -> ast.Module:
     """A cell as Python reads it, without the lines that are for IPython. Raises SyntaxError."""
     try:
         return ast.parse(cell)
@@ -47,9 +47,9 @@ def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
     [('kahn', 'mine')]
     """
     for call in calls(cell, "check"):
-        given = dict(zip(("name", "answer"), call.args)) | {each.arg: each.value for each in call.keywords}
-        if isinstance(given.get("name"), ast.Constant) and "answer" in given:
-            yield str(given["name"].value), given["answer"]
+        arguments = dict(zip(("name", "answer"), call.args)) | {keyword.arg: keyword.value for keyword in call.keywords}
+        if isinstance(arguments.get("name"), ast.Constant) and "answer" in arguments:
+            yield str(arguments["name"].value), arguments["answer"]
 
 
 def _names_first(call: ast.Call) -> bool:
@@ -59,7 +59,7 @@ def _names_first(call: ast.Call) -> bool:
 def calls(cell: str, name: str) -> Iterator[Any]:
     """The calls of check("...", ...) or predict("...", ...) in a cell."""
     try:
-        tree = parsed(cell)
+        tree = parse_cell(cell)
     except (SyntaxError, ValueError):
         return
     for part in ast.walk(tree):
@@ -70,11 +70,11 @@ def calls(cell: str, name: str) -> Iterator[Any]:
 
 def expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
     """What may be the answer: what is asked for; then what the notebook's own checks name, the last one first."""
-    own = [ast.unparse(answer) for cell in cells for name, answer in checks(cell) if name in known_as]
-    return list(dict.fromkeys([expression, *reversed(own)]))[:MOST_NAMES]
+    answers = [ast.unparse(answer) for cell in cells for name, answer in checks(cell) if name in known_as]
+    return list(dict.fromkeys([expression, *reversed(answers)]))[:MOST_NAMES]
 
 
-def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
+def evaluate_answer(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
     """Run what the answer needs of a notebook's cells, down to the last that checks it. Trouble, or the answer.
 
     As in a notebook, what raises does not keep the rest from running.
@@ -85,12 +85,12 @@ def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trou
     raised: list[BaseException] = []
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(*CELLS) as watch:
         try:
-            for statement in needed(home, wanted):
+            for statement in slice_statements(home, wanted):
                 _run(cells, home[statement], statement, scope, raised)
             answer = eval(expression, scope)
         except Stopped:
-            told = "do not end when they are run; they were stopped"
-            return Trouble("does_not_run", f"The cells {told}{watch.where and f' in {watch.where}'}."), None
+            message = "do not end when they are run; they were stopped"
+            return Trouble("does_not_run", f"The cells {message}{watch.where and f' in {watch.where}'}."), None
         except BaseException as error:
             return _trouble(raised, error, unread, wanted), None
     if not callable(answer):
@@ -98,9 +98,9 @@ def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trou
     return None, answer
 
 
-def _run(cells: list[str], place: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]) -> None:
+def _run(cells: list[str], index: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]) -> None:
     try:
-        exec(_code(cells[place], [statement], f"<cell {place + 1}>"), scope)
+        exec(_code(cells[index], [statement], f"<cell {index + 1}>"), scope)
     except Stopped:
         raise
     except BaseException as error:
@@ -129,7 +129,7 @@ class NotThere:
 
 def _trouble(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> Trouble:
     """Why there is no answer: what was raised first, where, or that nothing is there."""
-    if any(isinstance(each, NotImplementedError) for each in raised):
+    if any(isinstance(exception, NotImplementedError) for exception in raised):
         return Trouble("unfinished", "It is not written yet: it raises NotImplementedError.")
     if not raised and isinstance(error, NameError) and error.name in wanted:
         return Trouble("missing", unread or f"There is no {error.name} in the notebook.")
@@ -140,15 +140,15 @@ def _trouble(raised: list[BaseException], error: BaseException, unread: str, wan
 
 def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
     """The statements down to the last check, in order, each with the place of its cell; and why a cell is left out."""
-    checking = [place for place, cell in enumerate(cells) if any(name in known_as for name, _ in checks(cell))]
+    checking = [index for index, cell in enumerate(cells) if any(name in known_as for name, _ in checks(cell))]
     home: dict[ast.stmt, int] = {}
     unread = ""
-    for place, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
+    for cell_index, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
         try:
-            home.update(dict.fromkeys(parsed(cell).body, place))
+            home.update(dict.fromkeys(parse_cell(cell).body, cell_index))
         except (SyntaxError, ValueError) as error:
             line = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
-            unread = f"A cell cannot be read as Python: cell {place + 1}{line}."
+            unread = f"A cell cannot be read as Python: cell {cell_index + 1}{line}."
     return home, unread
 
 

@@ -48,92 +48,94 @@ class GraphRecipe(NamedTuple):
 
     def reached(self, start: int) -> set[int]:
         """The places that a node depends on, its own included."""
-        found, waiting = {start}, [start]
-        for place in waiting:
-            new = set(self.operands(place)) - found
-            found |= new
+        reachable, waiting = {start}, [start]
+        for index in waiting:
+            new = set(self.operands(index)) - reachable
+            reachable |= new
             waiting.extend(new)
-        return found
+        return reachable
 
     def in_order(self) -> list[int]:
         """The places, operands first; without those that are on a cycle or behind one."""
         waits = [len(self.operands(place)) for place in range(self.size)]
         consumers: list[list[int]] = [[] for _ in waits]
-        for place in range(self.size):
-            for operand in self.operands(place):
-                consumers[operand].append(place)
-        found = [place for place, count in enumerate(waits) if not count]
-        for place in found:
-            for consumer in consumers[place]:
+        for index in range(self.size):
+            for operand in self.operands(index):
+                consumers[operand].append(index)
+        order = [leaf for leaf, count in enumerate(waits) if not count]
+        for index in order:
+            for consumer in consumers[index]:
                 waits[consumer] -= 1
                 if not waits[consumer]:
-                    found.append(consumer)
-        return found
+                    order.append(consumer)
+        return order
 
     @property
     def cyclic(self) -> bool:
         return len(self.in_order()) < self.size
 
-    def shuffled(self, seed: int) -> tuple[GraphRecipe, list[int]]:
+    def shuffle_rows(self, seed: int) -> tuple[GraphRecipe, list[int]]:
         """The same graph with its operators in another order, so that no order of rows or names is an answer.
 
         Also the new place of each place.
         """
         first, count = len(self.leaves), len(self.operators)
         mixed = random.Random(seed).sample(range(count), count) if count > 2 else list(range(count))[::-1]
-        new = [*range(first), *(first + place for place in mixed)]
-        operators = [(name, tuple(new[each] for each in operands)) for name, operands in self.operators]
-        return GraphRecipe(self.leaves, tuple(operators[mixed.index(place)] for place in range(count))), new
+        new = [*range(first), *(first + number for number in mixed)]
+        operators = [(name, tuple(new[operand] for operand in operands)) for name, operands in self.operators]
+        return GraphRecipe(self.leaves, tuple(operators[mixed.index(number)] for number in range(count))), new
 
     def text(self) -> str:
         """The graph in words: a = 3.0, b = a * a."""
-        parts = [f"{called(i)} = {value!r}" for i, value in enumerate(self.leaves)]
-        for place, (name, operands) in enumerate(self.operators[:LONGEST_TEXT], len(parts)):
-            names = [called(i) for i in operands]
-            parts.append(f"{called(place)} = " + (SIGNS[name].join(names) if name in SIGNS else f"{name}({names[0]})"))
+        parts = [f"{name_by_index(i)} = {value!r}" for i, value in enumerate(self.leaves)]
+        for index, (name, operands) in enumerate(self.operators[:LONGEST_TEXT], len(parts)):
+            names = [name_by_index(i) for i in operands]
+            parts.append(
+                f"{name_by_index(index)} = " + (SIGNS[name].join(names) if name in SIGNS else f"{name}({names[0]})")
+            )
         return ", ".join(parts) + (f", and so on: {self.size:,} nodes" if len(self.operators) > LONGEST_TEXT else "")
 
     def twins(self) -> list[Twin]:
         twins = [Twin(value) for value in self.leaves] + [Twin() for _ in self.operators]
-        for place, twin in enumerate(twins):
-            twin.name = called(place)
-        for place, (_, operands) in enumerate(self.operators, len(self.leaves)):
-            twins[place].last = [twins[i] for i in operands]
-            for operand in twins[place].last:
-                operand.next.append(twins[place])
-        for place in self.in_order()[len(self.leaves) :]:
-            twin, name = twins[place], self.operators[place - len(self.leaves)][0]
-            twin.value, twin.partials = _computed(name, [operand.value for operand in twin.last])
+        for index, twin in enumerate(twins):
+            twin.name = name_by_index(index)
+        for index, (_, operands) in enumerate(self.operators, len(self.leaves)):
+            twins[index].last = [twins[i] for i in operands]
+            for operand in twins[index].last:
+                operand.next.append(twins[index])
+        for index in self.in_order()[len(self.leaves) :]:
+            twin, name = twins[index], self.operators[index - len(self.leaves)][0]
+            twin.value, twin.partials = _compute_operator(name, [operand.value for operand in twin.last])
         return twins
 
     def nodes(self, twins: Sequence[Twin] = ()) -> list[Any]:
         """The graph in the library's nodes, named, with the values of their twins. Call it inside Graph.scratch()."""
         nodes = self._drawn()
-        for place in [] if self.cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
-            nodes[place].tables.write(nodes[place].row, (twins or (twins := self.twins()))[place].value)
+        for index in [] if self.cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
+            nodes[index].tables.write(nodes[index].row, (twins or (twins := self.twins()))[index].value)
         return nodes
 
     def _drawn(self) -> list[Any]:
-        nodes: list[Any] = [Graph.Variable(value, name=called(i)) for i, value in enumerate(self.leaves)]
+        nodes: list[Any] = [Graph.Variable(value, name=name_by_index(i)) for i, value in enumerate(self.leaves)]
         if self.size > LARGE:
             for _, operands in self.operators:
                 nodes.append(nodes[operands[0]].sin())
-                nodes[-1].name = called(len(nodes) - 1)
+                nodes[-1].name = name_by_index(len(nodes) - 1)
             return nodes
         first = len(nodes)
-        nodes += [Graph.Operator(name, name=called(first + i)) for i, (name, _) in enumerate(self.operators)]
+        nodes += [Graph.Operator(name, name=name_by_index(first + i)) for i, (name, _) in enumerate(self.operators)]
         for node, (_, operands) in zip(nodes[first:], self.operators):
             for operand in operands:
                 nodes[operand].build_edge(node)
         return nodes
 
 
-def called(place: int) -> str:
+def name_by_index(place: int) -> str:
     """The name of a node by its place: a, b, c ..., n26."""
     return "abcdefghijklmnopqrstuvwxyz"[place] if place < 26 else f"n{place}"
 
 
-def _computed(name: str, values: list[float]) -> tuple[float, list[float]]:
+def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float]]:
     """An operator's value and partials. They make cases; what a learner sees is computed by the library."""
     if name == "sin":
         return math.sin(values[0]), [math.cos(values[0])]
@@ -166,8 +168,8 @@ class ExerciseCase(NamedTuple):
 
 def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
     """A case over numbers, lists and functions. features: what is special, divided by semicolons."""
-    told = frozenset(part.strip() for part in features.split(";") if part.strip())
-    return ExerciseCase(text, lambda real: ExerciseCall(copy.deepcopy(arguments), []), told)
+    special = frozenset(part.strip() for part in features.split(";") if part.strip())
+    return ExerciseCase(text, lambda real: ExerciseCall(copy.deepcopy(arguments), []), special)
 
 
 def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
@@ -199,7 +201,7 @@ def drawn(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[An
     >>> [len(drawn(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
     [2, 3]
     """
-    return list({repr(each): each for some in ("", seed) for each in cases(chance_of(some))}.values())
+    return list({repr(case): case for some in ("", seed) for case in cases(chance_of(some))}.values())
 
 
 def _cut(text: str) -> str:
@@ -229,11 +231,11 @@ def graph_case(
     names: "alike" if all nodes have one name, "none" if they have none.
     """
 
-    kept: list[list[Twin]] = []
+    twin_cache: list[list[Twin]] = []
 
     def ask(real: bool) -> ExerciseCall:
-        twins = kept[0] if kept else recipe.twins()
-        kept[:] = [twins]
+        twins = twin_cache[0] if twin_cache else recipe.twins()
+        twin_cache[:] = [twins]
         nodes: list[Any] = recipe.nodes(twins) if real else twins
         for node in nodes if names else []:
             node.name = "n" if names == "alike" else None
@@ -310,8 +312,8 @@ ROADS = "roads lead through"  # a feature says how many
 def roads_told(recipe: GraphRecipe) -> set[str]:
     """How many roads lead from the results to the leaves, if they are many."""
     roads = [1] * len(recipe.leaves) + [0] * len(recipe.operators)
-    for place in recipe.in_order()[len(recipe.leaves) :]:
-        roads[place] = sum(roads[operand] for operand in recipe.operands(place))
+    for index in recipe.in_order()[len(recipe.leaves) :]:
+        roads[index] = sum(roads[operand] for operand in recipe.operands(index))
     most = max(roads, default=0)
     return {f"{most:,} {ROADS} {recipe.size} nodes"} if most > 100_000 else set()
 
@@ -326,24 +328,24 @@ CYCLES = (
 def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
     """What is special about a graph, as the end of the sentence: it is wrong when ..."""
     places = range(recipe.size)
-    operands = [recipe.operands(place) for place in places]
-    users = [{place for place in places if i in operands[place]} for i in places] if recipe.size < 100 else []
-    told = {
+    operands = [recipe.operands(index) for index in places]
+    users = [{index for index in places if i in operands[index]} for i in places] if recipe.size < 100 else []
+    features = {
         "a node stands twice among the operands of one node": any(len(set(each)) < len(each) for each in operands),
         "a node has two users": any(len(each) > 1 for each in users),
         "a node has more than one operand": any(len(set(each)) > 1 for each in operands),
         "there is an operator": bool(recipe.operators),
-        "an operator stands on another operator": any(i >= len(recipe.leaves) for each in operands for i in each),
+        "an operator stands on another operator": any(i >= len(recipe.leaves) for operand in operands for i in operand),
         "there is a cycle": recipe.cyclic,
         "there is more than one node": recipe.size > 1,
         "there are no nodes": not recipe.size,
         "there are thousands of nodes": recipe.size > 999,
     }
     if target is not None:
-        told["y is not the last node"] = target < recipe.size - 1
-        told["there is a node that y does not depend on"] = len(recipe.reached(target)) < recipe.size
-        told["y is a leaf"] = target < len(recipe.leaves)
-    return {feature for feature, holds in told.items() if holds} | roads_told(recipe)
+        features["y is not the last node"] = target < recipe.size - 1
+        features["there is a node that y does not depend on"] = len(recipe.reached(target)) < recipe.size
+        features["y is a leaf"] = target < len(recipe.leaves)
+    return {feature for feature, holds in features.items() if holds} | roads_told(recipe)
 
 
 def targets(recipe: GraphRecipe) -> Sequence[int]:

@@ -20,7 +20,7 @@ def check_cases(exercise: Exercise) -> None:
     """Raise LessonError if the cases cannot be asked, are others when made anew, or the solution fails in one."""
     name = exercise.name
     try:
-        texts = [[case.text for case in each.cases] for each in (exercise, replace(exercise))]
+        texts = [[case.text for case in variant.cases] for variant in (exercise, replace(exercise))]
         for case in exercise.cases:
             inspect.signature(exercise.under()).bind(*case.ask(False).arguments)
     except Exception as error:
@@ -30,10 +30,10 @@ def check_cases(exercise: Exercise) -> None:
         raise LessonError(f"The exercise {name} has no cases. Let cases() yield the arguments of some.")
     if texts[0] != texts[1]:
         raise LessonError(f"The cases of {name} are others each time. Draw them from the chance that cases is given.")
-    told = verdict(exercise, ask(exercise, _answer(exercise, solution_text(exercise))))
-    if not told.passed:
+    outcome = verdict(exercise, ask(exercise, _answer(exercise, solution_text(exercise))))
+    if not outcome.passed:
         hint = "Learners see the function alone: what it needs is imported and made inside it."
-        raise LessonError(f"The solution of {name} does not pass. {told.message}\n{hint}")
+        raise LessonError(f"The solution of {name} does not pass. {outcome.message}\n{hint}")
 
 
 def _answer(exercise: Exercise, text: str) -> Any:
@@ -42,9 +42,11 @@ def _answer(exercise: Exercise, text: str) -> Any:
     return scope[exercise.name]
 
 
-def _passes(exercise: Exercise, asked: Asked) -> bool:
-    whole = len(asked) == len(exercise.cases)
-    return whole and all(exercise.right(i, each) for i, pair in enumerate(asked) for each in pair if each is not None)
+def _passes(exercise: Exercise, outcomes: Asked) -> bool:
+    complete = len(outcomes) == len(exercise.cases)
+    return complete and all(
+        exercise.right(i, outcome) for i, pair in enumerate(outcomes) for outcome in pair if outcome is not None
+    )
 
 
 def untold_mistakes(exercise: Exercise) -> Iterator[str]:
@@ -57,7 +59,7 @@ def untold_mistakes(exercise: Exercise) -> Iterator[str]:
             del done[key]
     for one, other in combinations(done, 2):
         pairs = zip(done[one], done[other])
-        if all(exercise.agree(place, mine[0], theirs[0]) for place, (mine, theirs) in enumerate(pairs)):
+        if all(exercise.agree(index, mine[0], theirs[0]) for index, (mine, theirs) in enumerate(pairs)):
             yield f"{one} and {other} do the same in every case. Add a case that tells them apart, or make them one."
 
 

@@ -21,7 +21,7 @@ from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ..core.files import write_whole
-from ..core.imports import uninterrupted
+from ..core.imports import defer_sigint
 from ..errors import LessonError
 from .course import Course
 from .exercises.tiny import graded_part
@@ -60,59 +60,59 @@ def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable
     try:
         submitted.mkdir(exist_ok=True)
         with ZipFile(file) as archive, TemporaryDirectory(prefix=".collecting-", dir=submitted) as beside:
-            return _collected(course, archive, Path(beside), wished_lesson(course, wished), renew, tell)
+            return _collect_archive(course, archive, Path(beside), wished_lesson(course, wished), renew, tell)
     except LessonError:
         raise
     except (BadZipFile, OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
-        told = f"{file} cannot be collected: {error}. Nothing was changed. Is it the ZIP as it was downloaded?"
-        raise LessonError(told) from None
+        message = f"{file} cannot be collected: {error}. Nothing was changed. Is it the ZIP as it was downloaded?"
+        raise LessonError(message) from None
 
 
-def _collected(
+def _collect_archive(
     course: Course, archive: ZipFile, beside: Path, wished: str, renew: bool, tell: Callable[[str], Any]
 ) -> bool:
     taken, others = submissions(archive)
     newest, moves = _newest(course, taken, wished), []
-    whole = {each.student for each in others} <= {each.student for each in taken}
-    for each in others:
-        tell(f"not taken: {each.student}: {each.file} is no notebook")
+    all_taken = {other.student for other in others} <= {each.student for each in taken}
+    for ignored in others:
+        tell(f"not taken: {ignored.student}: {ignored.file} is no notebook")
     if not newest:
         raise LessonError(f"{archive.filename} holds no notebook named as Moodle or Canvas name them. Collect by hand.")
     if sum(min(each.entry.file_size, MOST_BYTES) for some in newest.values() for each in some.values()) > MOST_IN_ALL:
         raise LessonError(f"{archive.filename} unfolds to more than 4 GB. Divide it.")
     for (student, lesson), some in sorted(newest.items()):
-        place, made = course.folder / "submitted" / student / lesson, beside / "new" / student / lesson
-        if place.parent.is_symlink() or place.is_symlink():
+        folder, made = course.folder / "submitted" / student / lesson, beside / "new" / student / lesson
+        if folder.parent.is_symlink() or folder.is_symlink():
             tell(f"not taken: {student}, {lesson}: its place in submitted is a link, and no link is followed.")
-            whole = False
+            all_taken = False
             continue
         files = {}
-        for name, each in some.items():
-            with archive.open(each.entry) as opened:
+        for name, submission in some.items():
+            with archive.open(submission.entry) as opened:
                 files[name] = opened.read(MOST_BYTES + 1)
         if large := [name for name, data in files.items() if len(data) > MOST_BYTES]:
             tell(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
-            whole = False
+            all_taken = False
             continue
         files[STAMP] = max(_stamp(course, lesson, each) for each in some.values()).encode()
-        _make(made, place, files)
-        if not place.exists() or (renew and not _same(files, place)):
-            moves.append((made, place))
-        elif not _same(files, place):
-            tell(f"kept as it is: {place} (--renew takes what the ZIP holds)")
+        _make(made, folder, files)
+        if not folder.exists() or (renew and not _same(files, folder)):
+            moves.append((made, folder))
+        elif not _same(files, folder):
+            tell(f"kept as it is: {folder} (--renew takes what the ZIP holds)")
         if any(each.late for each in some.values()):
-            tell(f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {place / STAMP}")
+            tell(f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}")
     ids = read_ids(course.folder) | {
         (student, lesson, each.system): each.number
         for (student, lesson), some in newest.items()
         for each in some.values()
     }
     (beside / "old").mkdir()
-    with uninterrupted():
+    with defer_sigint():
         _move(moves, beside / "old")
     write_whole(course.folder / IDS, ids_text(ids).encode(), LessonError)
     tell(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
-    return whole
+    return all_taken
 
 
 # --- what is in the ZIP ---------------------------------------------------------
@@ -123,35 +123,35 @@ def submissions(archive: ZipFile) -> tuple[list[Submission], list[Submission]]:
     entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
         raise LessonError(f"{archive.filename} has {len(entries):,} entries, and at most {MOST_ENTRIES:,} are read.")
-    found = [each for place, entry in enumerate(entries) for each in _read(entry, place)]
+    candidates = [submission for position, entry in enumerate(entries) for submission in _read(entry, position)]
     numbers = defaultdict(set)
-    for each in found:
-        numbers[each.student.casefold()].add(each.number)
+    for candidate in candidates:
+        numbers[candidate.student.casefold()].add(candidate.number)
     taken: list[Submission] = []
     others: list[Submission] = []
-    for each in found:
-        alone = len(numbers[each.student.casefold()]) == 1
-        graded = each.file == TINY or each.file.lower().endswith(".ipynb")
-        named = each if alone else each._replace(student=f"{each.student}_{each.number}")
+    for candidate in candidates:
+        alone = len(numbers[candidate.student.casefold()]) == 1
+        graded = candidate.file == TINY or candidate.file.lower().endswith(".ipynb")
+        named = candidate if alone else candidate._replace(student=f"{candidate.student}_{candidate.number}")
         (taken if graded else others).append(named)
     return taken, others
 
 
-def _read(entry: ZipInfo, place: int) -> Iterator[Submission]:
+def _read(entry: ZipInfo, position: int) -> Iterator[Submission]:
     """The submission that an entry is, by its name; nothing for another file."""
     name = _name(entry)
     if len(name) > MOST_LETTERS or name.endswith("/") or name.startswith("__MACOSX/"):
         return
     came = _came(entry)
-    if found := MOODLE.fullmatch(name):
-        who, number, file = found.groups()
-        order: tuple[float, ...] = came.timestamp() if came else 0.0, place
-        yield Submission(_cleaned(who), "moodle", number, file, entry, came, None, order)
-    elif found := CANVAS.fullmatch(name):
-        who, late, number, upload, file = found.groups()
+    if match := MOODLE.fullmatch(name):
+        who, number, file = match.groups()
+        order: tuple[float, ...] = came.timestamp() if came else 0.0, position
+        yield Submission(_clean_name(who), "moodle", number, file, entry, came, None, order)
+    elif match := CANVAS.fullmatch(name):
+        who, late, number, upload, file = match.groups()
         again = AGAIN.search(file)
-        order = float(upload), float(again[1]) if again else 0.0, place
-        yield Submission(_cleaned(who), "canvas", number, AGAIN.sub("", file), entry, came, bool(late), order)
+        order = float(upload), float(again[1]) if again else 0.0, position
+        yield Submission(_clean_name(who), "canvas", number, AGAIN.sub("", file), entry, came, bool(late), order)
 
 
 def _name(entry: ZipInfo) -> str:
@@ -163,7 +163,7 @@ def _name(entry: ZipInfo) -> str:
     return normalize("NFC", name.replace("\\", "/"))
 
 
-def _cleaned(who: str) -> str:
+def _clean_name(who: str) -> str:
     """A name that is a folder's on every system, and stays in its folder."""
     name = re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", who).strip(" .")[:55] or "_"  # 255 bytes with a number
     return f"_{name}" if RESERVED.fullmatch(name) else name
@@ -183,27 +183,29 @@ def _came(entry: ZipInfo) -> datetime | None:
 def wished_lesson(course: Course, wished: str) -> str:
     """The lesson whose name begins so, or that has this number; empty if none is wished. Raises LessonError."""
     wished = wished.zfill(2) if wished.isdecimal() else wished  # 2 is lesson 02
-    begun = [each for each in course.lessons if wished and each.startswith(wished)]
+    begun = [lesson for lesson in course.lessons if wished and lesson.startswith(wished)]
     names = [wished] if wished in begun else begun
     if wished and len(names) != 1:
         raise LessonError(f"{wished!r} is not one lesson. Set are: {', '.join(course.lessons)}. Name one.")
     return names[0] if names else ""
 
 
-def _newest(course: Course, found: Iterable[Submission], wished: str) -> dict[tuple[str, str], dict[str, Submission]]:
+def _newest(
+    course: Course, candidates: Iterable[Submission], wished: str
+) -> dict[tuple[str, str], dict[str, Submission]]:
     """Of each student and lesson what came last, by the name of the file that it becomes."""
     newest: dict[tuple[str, str], dict[str, Submission]] = defaultdict(dict)
-    for each in sorted(found, key=lambda each: each.order):
-        if lesson := wished or _lesson(course, each.file):
-            newest[each.student, lesson][TINY if each.file == TINY else f"{lesson}.ipynb"] = each
+    for submission in sorted(candidates, key=lambda entry: entry.order):
+        if lesson := wished or _lesson(course, submission.file):
+            newest[submission.student, lesson][TINY if submission.file == TINY else f"{lesson}.ipynb"] = submission
     return newest
 
 
 def _lesson(course: Course, file: str) -> str:
     """The lesson by whose name a file is called (Canvas writes it small), or the only one; empty: none."""
-    named = [each for each in course.lessons if file.casefold().startswith(each.casefold())]
+    named = [lesson for lesson in course.lessons if file.casefold().startswith(lesson.casefold())]
     if file == TINY:
-        named = [name for name, each in course.lessons.items() if any(map(graded_part, each.points))]
+        named = [name for name, lesson in course.lessons.items() if any(map(graded_part, lesson.points))]
         if not named:
             return ""  # it is worth nothing
     if (file == TINY and len(named) > 1) or (not named and len(course.lessons) != 1):
@@ -213,20 +215,22 @@ def _lesson(course: Course, file: str) -> str:
     return max(named or course.lessons, key=len)
 
 
-def _stamp(course: Course, lesson: str, each: Submission) -> str:
+def _stamp(course: Course, lesson: str, submission: Submission) -> str:
     """The time for nbgrader's file. Canvas stamps its ZIP when it is downloaded, and says late by a word alone."""
     due = course.lessons[lesson].due
-    came = each.came if each.late is None else due and (due + timedelta(seconds=1) if each.late else due)
+    came = (
+        submission.came if submission.late is None else due and (due + timedelta(seconds=1) if submission.late else due)
+    )
     return f"{came.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC\n" if came else ""
 
 
 # --- to its place ---------------------------------------------------------------
 
 
-def _make(made: Path, place: Path, files: dict[str, bytes]) -> None:
+def _make(made: Path, existing: Path, files: dict[str, bytes]) -> None:
     """A student's folder as it is to be: what else lies there stays."""
-    if place.is_dir():
-        shutil.copytree(place, made, symlinks=True)
+    if existing.is_dir():
+        shutil.copytree(existing, made, symlinks=True)
     made.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (made / name).unlink(missing_ok=True)  # it may be a link
@@ -234,25 +238,25 @@ def _make(made: Path, place: Path, files: dict[str, bytes]) -> None:
             (made / name).write_bytes(data)
 
 
-def _same(files: dict[str, bytes], place: Path) -> bool:
+def _same(files: dict[str, bytes], folder: Path) -> bool:
     """Whether what would be written lies there."""
-    there = {name: place / name for name in files}
-    return {name: file.read_bytes() if file.is_file() else b"" for name, file in there.items()} == files
+    paths = {name: folder / name for name in files}
+    return {name: file.read_bytes() if file.is_file() else b"" for name, file in paths.items()} == files
 
 
 def _move(moves: list[tuple[Path, Path]], old: Path) -> None:
     """All of it or nothing: what stood there goes beside, and comes back where something fails."""
     done: list[tuple[Path, Path]] = []
     try:
-        for made, place in moves:
-            place.parent.mkdir(exist_ok=True)
-            for before, after in [(place, old / str(len(done)))] * place.exists() + [(made, place)]:
+        for made, target in moves:
+            target.parent.mkdir(exist_ok=True)
+            for before, after in [(target, old / str(len(done)))] * target.exists() + [(made, target)]:
                 os.rename(before, after)
                 done.append((before, after))
     except BaseException:
         for before, after in reversed(done):
             os.rename(after, before)
-        for _, place in moves:
+        for _, target in moves:
             with suppress(OSError):
-                place.parent.rmdir()  # what is not empty stays
+                target.parent.rmdir()  # what is not empty stays
         raise

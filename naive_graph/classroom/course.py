@@ -19,7 +19,7 @@ from .exercise import Exercise
 from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
 from .judging import exercise_named
-from .language import checked
+from .language import check_language
 from .notebook import current_number, predictions
 from .sandbox import Limits
 
@@ -79,16 +79,16 @@ class Course(NamedTuple):
 
     def seed_of(self, student: str) -> str:
         """What chance is made of for a student; nobody can guess it who has not the course file."""
-        told = f"{self.seed} {student}".encode(errors="surrogateescape")
-        return sha256(told).hexdigest()
+        text = f"{self.seed} {student}".encode(errors="surrogateescape")
+        return sha256(text).hexdigest()
 
     def exercise(self, name: str, student: str) -> Exercise:
         """An exercise as a student is asked it: with cases of their own, if they are random."""
         if part := graded_part(name):
             return part
-        own = {file.stem: file for file in on_the_shelves()}
-        known = exercise_named(name)
-        return own_exercise(own[name], self.seed_of(student)) if known.asking else known
+        custom_files = {file.stem: file for file in on_the_shelves()}
+        plain_exercise = exercise_named(name)
+        return own_exercise(custom_files[name], self.seed_of(student)) if plain_exercise.asking else plain_exercise
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""
@@ -98,50 +98,50 @@ class Course(NamedTuple):
 def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False) -> str:
     """A course file for lessons and their exercises, a point each."""
     head = Path(__file__).with_name("new_course.txt").read_text(encoding="utf-8")
-    told = [head.format(assessed=str(assessed).lower(), seed=secrets.token_hex(8))]
+    parts = [head.format(assessed=str(assessed).lower(), seed=secrets.token_hex(8))]
     for name, exercises in lessons:
-        points = ", ".join(f"{each} = 1" for each in exercises)
-        told.append(LESSON.format(name=name, points=f"points = {{ {points} }}\n" if points else ""))
-    return "".join(told)
+        points = ", ".join(f"{exercise} = 1" for exercise in exercises)
+        parts.append(LESSON.format(name=name, points=f"points = {{ {points} }}\n" if points else ""))
+    return "".join(parts)
 
 
 def read_course(folder: Path) -> Course:
     """What the course file in a folder says. Raises LessonError, which names the file, the entry and the way out."""
     file = folder / FILE
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LessonError(f"There is no {file}. Make a course there first: naive-graph class new {folder}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LessonError(f"{file} cannot be read: {error}. Mend that place.") from None
     open_course(folder)
-    _known(file, told, ("assessed", "seed", "language", "limits", "lessons"), "the file")
-    assessed, language = _switch(file, told, "assessed"), str(told.get("language", ""))
+    _check_names(file, table, ("assessed", "seed", "language", "limits", "lessons"), "the file")
+    assessed, language = _switch(file, table, "assessed"), str(table.get("language", ""))
     if language:
-        checked(language)
-    lessons = _table(file, told, "lessons", "the file")
+        check_language(language)
+    lessons = _table(file, table, "lessons", "the file")
     set_lessons = {name: _lesson(file, lessons, name) for name in lessons}
-    return Course(folder, set_lessons, _limits(file, told), assessed, str(told.get("seed", "")), language)
+    return Course(folder, set_lessons, _limits(file, table), assessed, str(table.get("seed", "")), language)
 
 
 def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
-    told = _table(file, lessons, name, "lessons")
-    _known(file, told, ("due", "late", "points", "variants", "extensions", "partial"), name)
-    late = _number(file, told, "late", name, least=0) if "late" in told else 0.0
-    points = {_of_today(entry): worth for entry, worth in _table(file, told, "points", name).items()}
-    exercises = [each.name for each in ALL_EXERCISES[:-1]] + [each.stem for each in on_the_shelves()]
-    _known(file, points, [*exercises, *(PREDICT + each for each in predictions())], f"{name}.points")
-    worth = {each: _number(file, points, each, f"{name}.points", least=0) for each in points}
-    given = _table(file, told, "extensions", name)
-    extensions = {student: _due(file, given, student) for student in given}
+    table = _table(file, lessons, name, "lessons")
+    _check_names(file, table, ("due", "late", "points", "variants", "extensions", "partial"), name)
+    late = _number(file, table, "late", name, least=0) if "late" in table else 0.0
+    points = {_of_today(entry): worth for entry, worth in _table(file, table, "points", name).items()}
+    exercises = [exercise.name for exercise in ALL_EXERCISES[:-1]] + [shelf.stem for shelf in on_the_shelves()]
+    _check_names(file, points, [*exercises, *(PREDICT + prediction for prediction in predictions())], f"{name}.points")
+    worth = {point: _number(file, points, point, f"{name}.points", least=0) for point in points}
+    due_dates = _table(file, table, "extensions", name)
+    extensions = {student: _due(file, due_dates, student) for student in due_dates}
     return Lesson(
         name,
         worth,
-        _due(file, told, "due", f" of {name}"),
+        _due(file, table, "due", f" of {name}"),
         late,
-        _variants(file, told, name, worth),
+        _variants(file, table, name, worth),
         {student: due for student, due in extensions.items() if due},
-        _switch(file, told, "partial"),
+        _switch(file, table, "partial"),
     )
 
 
@@ -150,27 +150,27 @@ def _of_today(entry: str) -> str:
     return PREDICT + current_number(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
 
 
-def _variants(file: Path, told: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:
-    groups = told.get("variants", [])
+def _variants(file: Path, table: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:
+    groups = table.get("variants", [])
     worths = [
         {worth.get(name) for name in map(str, group)} if isinstance(group, list) else set()
         for group in (groups if isinstance(groups, list) else [groups])
     ]
-    if any(len(each) != 1 or None in each for each in worths):
+    if any(len(group_worths) != 1 or None in group_worths for group_worths in worths):
         hint = 'Write groups of exercises that are worth the same: variants = [["kahn", "depends_on"]]'
         raise LessonError(f"{file}: variants in {where} is {groups!r}. {hint}")
     return tuple(tuple(group) for group in groups)
 
 
-def _limits(file: Path, told: dict[str, Any]) -> Limits:
-    limits = _table(file, told, "limits", "the file")
-    _known(file, limits, ("seconds", "megabytes"), "limits")
-    given: dict[str, Any] = {each: int(_number(file, limits, each, "limits", least=1)) for each in limits}
-    return Limits(**given)
+def _limits(file: Path, table: dict[str, Any]) -> Limits:
+    limits = _table(file, table, "limits", "the file")
+    _check_names(file, limits, ("seconds", "megabytes"), "limits")
+    options: dict[str, Any] = {limit: int(_number(file, limits, limit, "limits", least=1)) for limit in limits}
+    return Limits(**options)
 
 
-def _due(file: Path, told: dict[str, Any], entry: str, where: str = "") -> datetime | None:
-    due = told.get(entry)
+def _due(file: Path, table: dict[str, Any], entry: str, where: str = "") -> datetime | None:
+    due = table.get(entry)
     if isinstance(due, date) and not isinstance(due, datetime):
         due = datetime.combine(due, time.max)  # to the end of the day
     if due is not None and not isinstance(due, datetime):
@@ -200,11 +200,11 @@ def _table(file: Path, table: dict[str, Any], name: str, where: str) -> dict[str
     return part
 
 
-def _known(file: Path, table: dict[str, Any], names: Iterable[str], where: str) -> None:
+def _check_names(file: Path, table: dict[str, Any], names: Iterable[str], where: str) -> None:
     """Raise LessonError for an entry that means nothing."""
-    known = list(names)
+    allowed = list(names)
     for name in table:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(allowed)}."
             raise LessonError(f"{file}: {where} has an entry {name!r}, which means nothing. {hint}")

@@ -23,7 +23,7 @@ from ..core.files import write_whole
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
 from .exercise import Exercise, changed, misconceptions, source
-from .program_slice import needed
+from .program_slice import slice_statements
 
 # Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]
@@ -34,7 +34,7 @@ TOLD = {"number": str, "rule": str, "hints": list, "parts": list, "misconception
 def open_course(folder: Path) -> None:
     """Look for exercises in this course first."""
     SHELVES[:] = [folder / "exercises", *SHELVES[-2:]]
-    _named(SHELVES[0] / NAMED)  # what is wrong there is said before anybody is judged
+    _read_names(SHELVES[0] / NAMED)  # what is wrong there is said before anybody is judged
 
 
 def is_judged_later(name: str) -> bool:
@@ -48,31 +48,31 @@ def learners_files(exercise: Exercise, marked: bool) -> dict[str, str]:
     files = [file, file.with_suffix(".toml")]
     if marked or exercise.told["private"]:
         return {files[1].name: f"[{exercise.name}]\nprivate = true\n"}
-    return {each.name: each.read_text(encoding="utf-8") for each in files}
+    return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
 def on_the_shelves() -> list[Path]:
     """The files of all exercises that somebody added; the first of a name counts."""
-    found: dict[str, Path] = {}
+    exercise_files: dict[str, Path] = {}
     for shelf in SHELVES:
         for file in sorted(set(shelf.glob("*.toml")) - {shelf / NAMED}):
-            found.setdefault(file.stem, file.with_suffix(".py"))
-    return list(found.values())
+            exercise_files.setdefault(file.stem, file.with_suffix(".py"))
+    return list(exercise_files.values())
 
 
 def named_by_a_lecturer(exercise: str, does: str) -> tuple[str, str] | None:
     """The name and the sentence that a lecturer gave to what an answer does."""
-    found = [_named(shelf / NAMED).get(exercise, {}).get(does) for shelf in SHELVES]
-    return next((each for each in found if each), None)
+    candidates = [_read_names(shelf / NAMED).get(exercise, {}).get(does) for shelf in SHELVES]
+    return next((candidate for candidate in candidates if candidate), None)
 
 
-def _named(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
+def _read_names(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
     """By exercise and fingerprint a name and a sentence. Raises LessonError for a file that says something else."""
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
         return {
-            name: {does: (str(each["name"]), str(each["sentence"])) for does, each in some.items()}
-            for name, some in told.items()
+            name: {does: (str(entry["name"]), str(entry["sentence"])) for does, entry in some.items()}
+            for name, some in table.items()
         }
     except FileNotFoundError:
         return {}
@@ -90,29 +90,29 @@ def own_exercise(file: Path, seed: str = "") -> Exercise:
     """
     try:
         written = file.read_text(encoding="utf-8")
-        told = tomllib.loads(file.with_suffix(".toml").read_text(encoding="utf-8"))
+        sentences = tomllib.loads(file.with_suffix(".toml").read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         hint = f"Begin with: naive-graph class new-exercise {file}"
         raise LessonError(f"{error.filename} is missing. An exercise is a .py and a .toml file. {hint}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LessonError(f"{file.with_suffix('.toml')} cannot be read: {error}. Mend that place.") from None
-    return _made(file, written, repr(told), seed)
+    return _make_exercise(file, written, repr(sentences), seed)
 
 
 @cache
-def _made(file: Path, written: str, sentences: str, seed: str) -> Exercise:
+def _make_exercise(file: Path, written: str, sentences: str, seed: str) -> Exercise:
     """The same file makes the same exercise; when it is changed, another one."""
     scope = _run(file, written)
     solve, cases = _function(file, scope, file.stem), _function(file, scope, "cases")
-    told = _sentences(file, solve, ast.literal_eval(sentences)) | {"features": scope.get("FEATURES", {})}
+    facts = _sentences(file, solve, ast.literal_eval(sentences)) | {"features": scope.get("FEATURES", {})}
     complaint = _complaint(_function(file, scope, "complaint")) if "complaint" in scope else None
     takes = bool(inspect.signature(cases).parameters)
     make: Any = (lambda: drawn(cases, seed)) if takes else cases
-    shared = _made(file, written, sentences, "") if seed and takes else None
+    shared = _make_exercise(file, written, sentences, "") if seed and takes else None
     make_text = f"lambda: drawn(cases, {seed!r})" if takes else "cases"
     ask = f"{_asking(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
     ask += f"OWN = Exercise({file.stem!r}, {make_text})"
-    return Exercise(solve, make, complaint, told=told, asking=ask, shared=shared)
+    return Exercise(solve, make, complaint, told=facts, asking=ask, shared=shared)
 
 
 def _run(file: Path, written: str) -> dict[str, Any]:
@@ -121,8 +121,8 @@ def _run(file: Path, written: str) -> dict[str, Any]:
         return runpy.run_path(str(file))
     except Exception as error:
         line = getattr(error, "lineno", None) or _line(file, error)
-        told = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
-        raise LessonError(f"{file} cannot be run: {told}, in line {line}. Mend that line.") from error
+        problem = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
+        raise LessonError(f"{file} cannot be run: {problem}, in line {line}. Mend that line.") from error
 
 
 def _line(file: Path, error: BaseException) -> int:
@@ -148,42 +148,44 @@ def _complaint(complaint: Callable[..., Any]) -> Callable[[ExerciseCase, Any], s
 
 def _asking(file: Path, written: str) -> str:
     """What asks, without the solution: that must not lie where answers run."""
-    kept = needed(ast.parse(written).body, {"cases"})
-    if any(getattr(each, "name", "") == file.stem for each in kept):
+    statements = slice_statements(ast.parse(written).body, {"cases"})
+    if any(getattr(statement, "name", "") == file.stem for statement in statements):
         raise LessonError(
             f"{file}: cases needs {file.stem} itself, so the solution would lie where answers run. "
             "Write cases without it: what is right is computed apart."
         )
-    return ast.unparse(ast.Module(kept, []))
+    return ast.unparse(ast.Module(statements, []))
 
 
-def _sentences(file: Path, solve: Callable[..., Any], told: dict[str, Any]) -> dict[str, Any]:
+def _sentences(file: Path, solve: Callable[..., Any], table: dict[str, Any]) -> dict[str, Any]:
     """What is said in the exercise; number, hints, parts and misconceptions may be missing."""
     sentences, name = file.with_suffix(".toml"), file.stem
-    own = told.get(name)
-    if not isinstance(own, dict) or "rule" not in own:
+    entries = table.get(name)
+    if not isinstance(entries, dict) or "rule" not in entries:
         raise LessonError(f'{sentences} has no [{name}] with a rule. Write: [{name}], and below it rule = "..."')
-    own = {"number": "", "hints": [], "misconceptions": {}, "private": False, **own}
-    for entry, value in own.items():
+    entries = {"number": "", "hints": [], "misconceptions": {}, "private": False, **entries}
+    for entry, value in entries.items():
         if not isinstance(value, TOLD.get(entry, ())):
-            known = ", ".join(f"{each} ({kind.__name__})" for each, kind in TOLD.items())
-            raise LessonError(f"{sentences}: {entry} = {value!r} in [{name}] is none of: {known}.")
+            allowed = ", ".join(f"{field} ({kind.__name__})" for field, kind in TOLD.items())
+            raise LessonError(f"{sentences}: {entry} = {value!r} in [{name}] is none of: {allowed}.")
     if not solve.__doc__:
         raise LessonError(f"{file}: {name} has no docstring. It is the statement: write there what is to be done.")
-    for key, each in own["misconceptions"].items():
-        _check_misconception(f"{sentences}: the misconception {key}", solve, key, each)
-    return own
+    for key, misconception in entries["misconceptions"].items():
+        _check_misconception(f"{sentences}: the misconception {key}", solve, key, misconception)
+    return entries
 
 
-def _check_misconception(who: str, solve: Callable[..., Any], key: str, told: Any) -> None:
+def _check_misconception(who: str, solve: Callable[..., Any], key: str, misconception: Any) -> None:
     """Raise LessonError if one has no sentence, or does not change the solution to another program."""
-    shape = isinstance(told, dict) and (isinstance(told.get("function"), str) or {"old", "new"} <= told.keys())
-    if not shape or not isinstance(told.get("sentence"), str):
+    shape = isinstance(misconception, dict) and (
+        isinstance(misconception.get("function"), str) or {"old", "new"} <= misconception.keys()
+    )
+    if not shape or not isinstance(misconception.get("sentence"), str):
         hint = 'Write sentence = "..." to who holds it, old = "..." of the solution, and new = "..." in its place'
         raise LessonError(f"{who} is not whole. {hint}; or function, in place of both.")
     program = source(solve)
     try:
-        changes = misconceptions({key: told}, program)[key].changes
+        changes = misconceptions({key: misconception}, program)[key].changes
         ast.parse(changed(program, changes))
     except SyntaxError as error:
         raise LessonError(f"{who} makes what is no Python of the solution: {error.msg}. Mend its new text.") from None
@@ -197,11 +199,11 @@ def new_exercise(file: Path) -> list[Path]:
     if file.suffix != ".py" or not name.isidentifier():
         raise LessonError(f"{file} is no name for an exercise. Give one as a function has it: exercises/mean.py")
     made = [file, file.with_suffix(".toml")]
-    for each in made:
-        if each.exists():
-            raise LessonError(f"{each} is there already. Take another name, or edit it.")
+    for path in made:
+        if path.exists():
+            raise LessonError(f"{path} is there already. Take another name, or edit it.")
     templates = tomllib.loads((files(__package__) / "own_exercise.toml").read_text(encoding="utf-8"))
     file.parent.mkdir(parents=True, exist_ok=True)
-    for each, text in zip(made, (templates["python"], templates["sentences"])):
-        write_whole(each, text.replace("NAME", name).encode(), LessonError)
+    for path, text in zip(made, (templates["python"], templates["sentences"])):
+        write_whole(path, text.replace("NAME", name).encode(), LessonError)
     return made

@@ -68,19 +68,19 @@ def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconceptio
 
     Raises ValueError if a change does not fit the program.
     """
-    found: dict[str, Misconception] = {}
-    for key, each in told.items():
+    by_key: dict[str, Misconception] = {}
+    for key, entry in told.items():
         name = key.partition(":")[0]
-        sentence = each.get("sentence") or next(other.sentence for other in found.values() if other.name == name)
-        found[key] = Misconception(name, sentence, _changes(key, each, program))
-    return found
+        sentence = entry.get("sentence") or next(other.sentence for other in by_key.values() if other.name == name)
+        by_key[key] = Misconception(name, sentence, _changes(key, entry, program))
+    return by_key
 
 
-def _changes(key: str, told: dict[str, Any], program: str) -> list[TextChange]:
+def _changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
     """Where a misconception changes the program. Of what stands there, what stays the same is not touched."""
-    if "function" in told:
-        return [TextChange(0, len(program), told["function"])]
-    olds, news = ([each] if isinstance(each, str) else each for each in (told["old"], told["new"]))
+    if "function" in entry:
+        return [TextChange(0, len(program), entry["function"])]
+    olds, news = ([side] if isinstance(side, str) else side for side in (entry["old"], entry["new"]))
     changes = []
     for old, new in zip(olds, news, strict=True):
         if program.count(old) != 1:
@@ -95,7 +95,7 @@ def _changes(key: str, told: dict[str, Any], program: str) -> list[TextChange]:
 
 def _alike(one: str, other: str) -> int:
     """With how many letters both begin."""
-    return next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
 def changed(program: str, changes: list[TextChange]) -> str:
@@ -139,9 +139,9 @@ class Exercise:
     places: list[int] | None = None  # of its cases, if it has some alone
 
     def __post_init__(self) -> None:
-        for fact, told in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
+        for fact, value in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
             if fact != "misconceptions":
-                object.__setattr__(self, fact, told)
+                object.__setattr__(self, fact, value)
 
     number: str = field(init=False)
     rule: str = field(init=False)
@@ -180,8 +180,8 @@ class Exercise:
         """The same with cases that nobody was asked, by which a guess is tried; None where chance makes none."""
         with fresh_cases():
             made = self._make()
-        known = {each.text for each in self.cases}
-        others = [each for each in made if each.text not in known]
+        known_texts = {case.text for case in self.cases}
+        others = [case for case in made if case.text not in known_texts]
         return replace(self, make_cases=lambda: others, is_fresh=True) if others else None
 
     def at(self, places: list[int]) -> Exercise:
@@ -190,23 +190,27 @@ class Exercise:
         return replace(self, make_cases=lambda: chosen, places=places)
 
     def _make(self) -> list[ExerciseCase]:
-        return [each if isinstance(each, ExerciseCase) else self._plain(each) for each in self.make_cases()]
+        return [case if isinstance(case, ExerciseCase) else self._plain(case) for case in self.make_cases()]
 
     def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
         """A case over these arguments, which have the names that they have in the solution."""
         text = arguments_text(signature(self.solve).parameters, arguments)
-        told = ";".join(told for told, holds in self._special.items() if holds(*arguments))
-        return plain_case(text, *arguments, features=told)
+        features = ";".join(feature for feature, holds in self._special.items() if holds(*arguments))
+        return plain_case(text, *arguments, features=features)
 
     @cached_property
     def _special(self) -> dict[str, Callable[..., Any]]:
         """The features. A file of ours writes an expression of the arguments, which are None if they are left out."""
         solve: Any = self.solve
-        positional = [each for each in signature(solve).parameters.values() if each.kind is not each.KEYWORD_ONLY]
-        head = ", ".join(f"{each.name}=None" for each in positional)
+        positional = [
+            parameter
+            for parameter in signature(solve).parameters.values()
+            if parameter.kind is not parameter.KEYWORD_ONLY
+        ]
+        head = ", ".join(f"{parameter.name}=None" for parameter in positional)
         return {
-            told: eval(f"lambda {head}: {holds}", solve.__globals__) if isinstance(holds, str) else holds
-            for told, holds in self.features.items()
+            feature: eval(f"lambda {head}: {holds}", solve.__globals__) if isinstance(holds, str) else holds
+            for feature, holds in self.features.items()
         }
 
     @cached_property
@@ -219,22 +223,22 @@ class Exercise:
 
     def changed(self, mistakes: Mistakes) -> str:
         """The solution as somebody writes it who makes these mistakes."""
-        return changed(self.program, [each for key in mistakes for each in self.misconceptions[key].changes])
+        return changed(self.program, [change for key in mistakes for change in self.misconceptions[key].changes])
 
     def built(self, program: str) -> Any:
         """The answer that a program is, with what the solution's file imports."""
-        known = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
-        scope = {"math": math, **known}
+        names = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
+        scope = {"math": math, **names}
         exec(_compiled(program, f"<{self.name}>"), scope)
         return scope[self.name]
 
-    def imagined(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
+    def compute_outcome(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
         """What that answer does in one case, and whether it is right there. Each is computed once."""
-        kept = self._kept.setdefault(mistakes, {})
-        if place not in kept:
-            given = imagine(self, self.under(mistakes), self.cases[place])
-            kept[place] = given, self.right(place, given)
-        return kept[place]
+        outcomes = self._kept.setdefault(mistakes, {})
+        if place not in outcomes:
+            outcome = imagine(self, self.under(mistakes), self.cases[place])
+            outcomes[place] = outcome, self.right(place, outcome)
+        return outcomes[place]
 
     @cached_property
     def _kept(self) -> dict[Mistakes, dict[int, tuple[AnswerOutcome, bool]]]:
@@ -247,9 +251,9 @@ class Exercise:
                 yield keys
 
     def _are_apart(self, one: str, other: str) -> bool:
-        ones, others = self.misconceptions[one], self.misconceptions[other]
-        touch = any(mine.touches(theirs) for mine in ones.changes for theirs in others.changes)
-        return not touch and ones.sentence != others.sentence
+        first, others = self.misconceptions[one], self.misconceptions[other]
+        touch = any(mine.touches(theirs) for mine in first.changes for theirs in others.changes)
+        return not touch and first.sentence != others.sentence
 
     def accepts(self, place: int, value: Any) -> bool:
         """Whether a value is right in the case at that place."""
@@ -264,11 +268,11 @@ class Exercise:
     def agree(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake. Whoever raises agrees with whoever raises, blunders aside."""
         if one.kind != "gave" or other.kind != "gave":
-            kinds = [each.error.partition(":")[0] for each in (one, other)]
+            kinds = [outcome.error.partition(":")[0] for outcome in (one, other)]
             return one.kind == other.kind and (kinds[0] == kinds[1] or not BLUNDERS & set(kinds))
         if self.complaint is None:
             return same(one.value, other.value)
-        complaints = [self.complaint(self.cases[place], each.value) for each in (one, other)]
+        complaints = [self.complaint(self.cases[place], outcome.value) for outcome in (one, other)]
         return complaints[0] == complaints[1] and _held(one.value) == _held(other.value)
 
 
@@ -292,7 +296,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:
-        return same(*(sorted(each["pairs"], key=lambda pair: repr(pair[0])) for each in (one, other)))
+        return same(*(sorted(mapping["pairs"], key=lambda pair: repr(pair[0])) for mapping in (one, other)))
     if isinstance(one, dict) and isinstance(other, dict) and "of" in one and "of" in other:
         return bool(one["kind"] == other["kind"]) and same(one["of"], other["of"])
     return type(one) is type(other) and bool(one == other)

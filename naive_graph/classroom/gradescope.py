@@ -41,7 +41,7 @@ def autograder(course: Course, lesson: str) -> bytes:
             entry.external_attr = 0o755 << 16
             archive.writestr(entry, text)
         files = [course.folder / FILE, *course.source(lesson).parent.glob("*.ipynb")]
-        files += [each for each in (course.folder / "exercises").glob("*") if each.is_file()]
+        files += [path for path in (course.folder / "exercises").glob("*") if path.is_file()]
         for file in files:
             archive.write(file, f"course/{file.relative_to(course.folder).as_posix()}")
     return made.getvalue()
@@ -55,8 +55,8 @@ def grade_submission(folder: str, lesson: str, submission: str, output: str) -> 
         limits=course.limits._replace(enclosed=False),
     )
     shutil.copytree(submission, course.folder / "submitted" / STUDENT / lesson, dirs_exist_ok=True)
-    told: list[str] = []
-    results = grade_all(course, told.append)
+    messages: list[str] = []
+    results = grade_all(course, messages.append)
     tests = [
         {
             "name": answer["exercise"],
@@ -67,6 +67,6 @@ def grade_submission(folder: str, lesson: str, submission: str, output: str) -> 
         for result in results
         for answer in result.answers
     ]
-    said = "\n".join(line for line in told if line.startswith("not graded: ") or not tests)
-    written = {"tests": tests, "output": said} if tests else {"score": 0, "output": said}
+    notices = "\n".join(line for line in messages if line.startswith("not graded: ") or not tests)
+    written = {"tests": tests, "output": notices} if tests else {"score": 0, "output": notices}
     Path(output).write_text(json.dumps(written), encoding="utf-8")

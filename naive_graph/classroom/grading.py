@@ -22,17 +22,17 @@ from ..core.files import write_whole
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import sandbox
-from .answers import calls, parsed
+from .answers import calls, parse_cell
 from .course import PREDICT, Course, Lesson
 from .custom_exercises import NAMED
 from .exercise import Exercise
 from .exercises.tiny import as_cell, graded_part
-from .handed_in import HandedIn, days_late, misplaced, printable_name, read_bytes, read_submission, student_folders
-from .handout import cell_texts, checked
+from .handed_in import HandedIn, days_late, list_misplaced, printable_name, read_bytes, read_submission, student_folders
+from .handout import cell_texts, find_checks
 from .judging import Verdict, exercise_named
 from .manual_marks import FILE as BY_HAND
 from .manual_marks import WAITS, cell_name, csv_text, hand_answers, hand_cells, marks_rows, read_marks, with_marks
-from .notebook import current_number, predicted
+from .notebook import current_number, judge_prediction
 from .solutions import solution_text
 
 MOST_LETTERS = 20_000  # of a cell that is compared
@@ -58,12 +58,12 @@ class Result(NamedTuple):
 
     @property
     def points(self) -> float:
-        return float(sum(each["points"] for each in self.answers)) * (1.0 - self.lost)
+        return float(sum(answer["points"] for answer in self.answers)) * (1.0 - self.lost)
 
     @property
     def has_mark(self) -> bool:
         """Whether there is anything to mark: who handed in nothing has no mark, and not 0."""
-        return not self.ungraded and (self.handed_in or any(each.get("marked") for each in self.answers))
+        return not self.ungraded and (self.handed_in or any(answer.get("marked") for answer in self.answers))
 
     @property
     def mark(self) -> str:
@@ -89,7 +89,9 @@ def check_walls(limits: sandbox.Limits) -> None:
 
 def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
     """The results of everybody, or of one student, for every lesson that gives points. tell: is given lines."""
-    set_lessons = [each for each in (set_lesson(course, lesson) for lesson in course.lessons.values()) if each.worth]
+    set_lessons = [
+        candidate for candidate in (set_lesson(course, lesson) for lesson in course.lessons.values()) if candidate.worth
+    ]
     students = sorted(student_folders(course.folder / "submitted"))
     if only and only not in students:
         raise LessonError(f"There is no folder {course.folder / 'submitted' / only}. Name one of those in submitted.")
@@ -98,13 +100,13 @@ def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
         tell(line)
     check_walls(course.limits)
     work = []
-    for each in set_lessons:
-        if any((course.folder / "submitted" / student / each.lesson.name).is_dir() for student in students):
-            work += [(student, each) for student in students if only in ("", student)]
+    for task in set_lessons:
+        if any((course.folder / "submitted" / student / task.lesson.name).is_dir() for student in students):
+            work += [(student, task) for student in students if only in ("", student)]
         else:  # rather no column than one of zeros
-            tell(f"{each.lesson.name}: nobody has handed it in")
+            tell(f"{task.lesson.name}: nobody has handed it in")
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        waiting = [pool.submit(_judged, course, *each) for each in work]
+        waiting = [pool.submit(_judge_lesson, course, *pair) for pair in work]
         results = []
         try:
             for done in as_completed(waiting):
@@ -117,10 +119,10 @@ def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
             raise
     if any(is_broken(answer) for result in results for answer in result.answers):
         check_walls(course.limits)  # they may have broken meanwhile
-    results.sort(key=lambda each: each[:2])
+    results.sort(key=lambda result: result[:2])
     for line in [*untimed(results), *not_graded(course, results), *waiting_marks(results)]:
         tell(line)
-    rows = marks_rows(((cell_name(each.student), each.lesson, each.answers) for each in results), marks)
+    rows = marks_rows(((cell_name(result.student), result.lesson, result.answers) for result in results), marks)
     if rows and not only:
         write_whole(course.folder / BY_HAND, csv_text(rows).encode(), LessonError)
     return results
@@ -130,14 +132,14 @@ def _parts(
     course: Course, students: list[str], set_lessons: list[SetLesson], who: str, lesson: str
 ) -> dict[str, float] | None:
     """The points of each part that a student is set in a lesson, of by_hand.csv's names. None for nobody's name."""
-    student = next((each for each in students if cell_name(each) == who), None)
+    student = next((candidate for candidate in students if cell_name(candidate) == who), None)
     if student is None:
         return None
-    for each in set_lessons:
-        if each.lesson.name == lesson:
-            names = [*each.lesson.exercises(course.seed_of(student)), *each.lesson.predictions]
-            return {name: each.lesson.points[name] for name in names} | {
-                name: most for name, (most, _) in each.by_hand.items()
+    for task in set_lessons:
+        if task.lesson.name == lesson:
+            names = [*task.lesson.exercises(course.seed_of(student)), *task.lesson.predictions]
+            return {name: task.lesson.points[name] for name in names} | {
+                name: most for name, (most, _) in task.by_hand.items()
             }
     return {}
 
@@ -148,9 +150,9 @@ def _parts(
 def untimed(results: list[Result]) -> list[str]:
     """Of each lesson whose time ended whose answers bear no time, and how to give them one."""
     who: dict[str, list[str]] = {}
-    for each in results:
-        if each.untimed:
-            who.setdefault(each.lesson, []).append(printable_name(each.student))
+    for result in results:
+        if result.untimed:
+            who.setdefault(result.lesson, []).append(printable_name(result.student))
     return [
         f"{lesson}: whether it came late is not known of {', '.join(names)}, so nothing is taken off. Write the time "
         f"to submitted/STUDENT/{lesson}/timestamp.txt, such as 2027-01-31 18:00:00 UTC, and grade again."
@@ -160,13 +162,13 @@ def untimed(results: list[Result]) -> list[str]:
 
 def not_graded(course: Course, results: list[Result]) -> list[str]:
     """What was handed in and is not graded, each with the reason."""
-    told = []
-    for student in dict.fromkeys(each.student for each in results):
-        beside = misplaced(course.folder / "submitted" / student, course.lessons)
-        told += [f"not graded: {printable_name(student)}: {each}" for each in beside]
-        for result in (each for each in results if each.student == student):
-            told += [f"not graded: {printable_name(student)}, {result.lesson}: {each}" for each in result.left_out]
-    return told
+    lines = []
+    for student in dict.fromkeys(result.student for result in results):
+        beside = list_misplaced(course.folder / "submitted" / student, course.lessons)
+        lines += [f"not graded: {printable_name(student)}: {line}" for line in beside]
+        for result in (result for result in results if result.student == student):
+            lines += [f"not graded: {printable_name(student)}, {result.lesson}: {line}" for line in result.left_out]
+    return lines
 
 
 def waiting_marks(results: list[Result]) -> list[str]:
@@ -185,12 +187,12 @@ def waiting_marks(results: list[Result]) -> list[str]:
 
 def unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
     """Extensions of students who have no folder: a misspelt name would take points from somebody."""
-    known = set(students)
+    folders = set(students)
     return [
         f"{lesson.name}: an extension for {student!r}, who has no folder in submitted"
         for lesson in course.lessons.values()
         for student in lesson.extensions
-        if student not in known
+        if student not in folders
     ]
 
 
@@ -212,8 +214,10 @@ class SetLesson(NamedTuple):
 
 
 def _summary(result: Result) -> str:
-    told = result.ungraded or (result.mark and f"{result.mark} of {sum(each['of'] for each in result.answers):g}")
-    return f"{printable_name(result.student)}, {result.lesson}: {told or 'nothing to grade'}"
+    outcome = result.ungraded or (
+        result.mark and f"{result.mark} of {sum(answer['of'] for answer in result.answers):g}"
+    )
+    return f"{printable_name(result.student)}, {result.lesson}: {outcome or 'nothing to grade'}"
 
 
 def predictions_asked(cells: Iterable[str]) -> set[str]:
@@ -231,22 +235,22 @@ def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
         if not lesson.points:
             return SetLesson(lesson, {}, {})
         raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
-    found = {exercise.name: ast.unparse(answer) for _, exercise, answer in checked(cells)}
-    found |= {name: "" for name in lesson.points if graded_part(name)}  # which are asked of a file beside it
-    for name in (each for each in lesson.points if each not in found.keys() | predictions_asked(cells)):
+    expressions = {exercise.name: ast.unparse(answer) for _, exercise, answer in find_checks(cells)}
+    expressions |= {name: "" for name in lesson.points if graded_part(name)}  # which are asked of a file beside it
+    for name in (point for point in lesson.points if point not in expressions.keys() | predictions_asked(cells)):
         number = name.removeprefix(PREDICT)
         asks = f"predict({number!r}, ...)" if name in lesson.predictions else f"check({name!r}, {name})"
         raise LessonError(
             f"The course file gives points for {name} in {lesson.name}, but {source} does not ask it. "
             f"Take it out there, or add a cell: {asks}"
         )
-    return SetLesson(lesson, found, by_hand)
+    return SetLesson(lesson, expressions, by_hand)
 
 
 # --- one notebook ---------------------------------------------------------------
 
 
-def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Result]:
+def _judge_lesson(course: Course, student: str, task: SetLesson) -> Callable[[], Result]:
     """What finishes the result: with what is kept, if it is of this very notebook, or with new verdicts."""
     lesson = task.lesson
     folder = course.folder / "submitted" / student / lesson.name
@@ -254,40 +258,44 @@ def _judged(course: Course, student: str, task: SetLesson) -> Callable[[], Resul
     days = days_late(folder, due)
     late = None if days is None else days > 0
     result = Result(student, lesson.name, [], late, lost=min(1.0, lesson.late * (days or 0)))
-    place = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
+    path = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
     try:
         names = lesson.exercises(course.seed_of(student))
-        asked = [(course.exercise(name, student), task.expressions[name]) for name in names]
-        own = [(inspect.getsource(each.solve), each.told, each.asking) for each, _ in asked if each.asking]
-        named = read_bytes(there) if (there := course.folder / "exercises" / NAMED).exists() else b""
-        answers = [answer for _, answer in asked]
-        rest = FORM, lesson.points, lesson.partial, answers, course.limits, __version__, task.by_hand, own, named
+        questions = [(course.exercise(name, student), task.expressions[name]) for name in names]
+        custom = [
+            (inspect.getsource(question.solve), question.told, question.asking)
+            for question, _ in questions
+            if question.asking
+        ]
+        named = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
+        answers = [answer for _, answer in questions]
+        rest = FORM, lesson.points, lesson.partial, answers, course.limits, __version__, task.by_hand, custom, named
         handed_in = read_submission(folder, any(graded_part(name) for name in names))
         result = result._replace(left_out=handed_in.left_out, handed_in=bool(handed_in.notebook or handed_in.tiny))
         digest = sha256(handed_in.notebook + handed_in.tiny + repr(rest).encode()).hexdigest()
         result = result._replace(untimed=bool(result.handed_in and due) and days is None)
-        if (kept := _kept(place, digest)) is not None:
-            return lambda: result._replace(answers=kept)
-        parts = [each for each in asked if graded_part(each[0].name)]
-        asked = [each for each in asked if each not in parts]
+        if (cached_answers := _read_cached(path, digest)) is not None:
+            return lambda: result._replace(answers=cached_answers)
+        parts = [question for question in questions if graded_part(question[0].name)]
+        questions = [question for question in questions if question not in parts]
         notebook, why = _read_notebook(handed_in)
         if why and handed_in.notebook:
             result = result._replace(left_out=(*handed_in.left_out, why), handed_in=bool(handed_in.tiny))
-        verdicts, shapes = _verdicts(course, notebook, why, asked, task)
+        verdicts, shapes = _verdicts(course, notebook, why, questions, task)
         verdicts += _verdicts_of_tiny(course, handed_in.tiny, [part for part, _ in parts])
-        names = [*(each.name for each, _ in asked), *lesson.predictions, *(each.name for each, _ in parts)]
+        names = [*(question.name for question, _ in questions), *lesson.predictions, *(part.name for part, _ in parts)]
     except (LessonError, OSError) as error:
-        told = str(error)
-        return lambda: result._replace(ungraded=f"not graded: {told}")
+        message = str(error)
+        return lambda: result._replace(ungraded=f"not graded: {message}")
 
     def finish() -> Result:  # not in the thread that judged: only one at a time draws
-        answers = [_answer(each, lesson, verdict) for each, verdict in zip(names, verdicts)]
+        answers = [_answer(name, lesson, verdict) for name, verdict in zip(names, verdicts)]
         for answer, shape in zip(answers, shapes):
             answer["shape"] = shape
         answers += hand_answers(task.by_hand, notebook)
         if result.handed_in and not (why and handed_in.notebook) and not any(map(is_broken, answers)):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(place, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
         return result._replace(answers=answers)
 
     return finish
@@ -310,16 +318,16 @@ def _read_notebook(handed_in: HandedIn) -> tuple[dict[str, Any], str]:
 
 
 def _verdicts(
-    course: Course, notebook: dict[str, Any], why: str, asked: list[tuple[Exercise, str]], task: SetLesson
+    course: Course, notebook: dict[str, Any], why: str, questions: list[tuple[Exercise, str]], task: SetLesson
 ) -> tuple[list[Verdict], list[str]]:
     """Of a notebook the verdicts and the shapes of the answers; why: it is not graded."""
     if why or not notebook["cells"]:
-        told = f"Not graded: {why}." if why else "Not handed in."
-        return [Verdict(False, told)] * (len(asked) + len(task.lesson.predictions)), []
+        message = f"Not graded: {why}." if why else "Not handed in."
+        return [Verdict(False, message)] * (len(questions) + len(task.lesson.predictions)), []
     cells = cell_texts(notebook)
-    verdicts = sandbox.grade(cells, asked, course.limits, _hidden(course)) if asked else []
-    verdicts += [predicted(cells, name.removeprefix(PREDICT)) for name in task.lesson.predictions]
-    return verdicts, [_shape(cells, *each) for each in asked]
+    verdicts = sandbox.grade(cells, questions, course.limits, _hidden(course)) if questions else []
+    verdicts += [judge_prediction(cells, name.removeprefix(PREDICT)) for name in task.lesson.predictions]
+    return verdicts, [_shape(cells, *question) for question in questions]
 
 
 def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -> list[Verdict]:
@@ -334,7 +342,7 @@ def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -
 
 
 def _hidden(course: Course) -> list[str]:
-    return [str(course.folder / each) for each in ("source", "release", "submitted", "results", "exercises")]
+    return [str(course.folder / name) for name in ("source", "release", "submitted", "results", "exercises")]
 
 
 def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
@@ -346,7 +354,7 @@ def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
         picture = ""
     return {
         "exercise": name, "passed": verdict.passed, "points": points, "of": most,
-        "message": verdict.message, "mistakes": [[each.name, each.sentence] for each in verdict.mistakes],
+        "message": verdict.message, "mistakes": [[mistake.name, mistake.sentence] for mistake in verdict.mistakes],
         "picture": picture, "does": verdict.does,
     }  # fmt: skip
 
@@ -357,15 +365,15 @@ def _shape(cells: list[str], exercise: Exercise, name: str) -> str:
     for cell in cells:
         if len(cell) < MOST_LETTERS:
             with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                made += [part for part in parsed(cell).body if getattr(part, "name", "") == name]
-    parts = [type(part).__name__ for each in made[-1:] for part in ast.walk(each)]
+                made += [part for part in parse_cell(cell).body if getattr(part, "name", "") == name]
+    parts = [type(part).__name__ for statement in made[-1:] for part in ast.walk(statement)]
     solved = sum(1 for _ in ast.walk(ast.parse(solution_text(exercise))))
     return sha256(" ".join(parts).encode()).hexdigest() if len(parts) > max(60, solved // 2) else ""
 
 
-def _kept(place: Path, digest: str) -> list[dict[str, Any]] | None:
+def _read_cached(path: Path, digest: str) -> list[dict[str, Any]] | None:
     try:
-        kept = json.loads(place.read_text(encoding="utf-8"))
-        return list(kept["answers"]) if kept["digest"] == digest else None
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return list(stored["answers"]) if stored["digest"] == digest else None
     except (OSError, ValueError, TypeError, KeyError):
         return None

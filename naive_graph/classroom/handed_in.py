@@ -34,7 +34,7 @@ def student_folders(place: Path) -> Iterator[str]:
     """The names of the folders in a folder; of no links, which may lead anywhere."""
     if not place.is_dir():
         raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
-    return (each.name for each in os.scandir(place) if each.is_dir(follow_symlinks=False) and each.name[0] != ".")
+    return (entry.name for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".")
 
 
 def printable_name(student: str) -> str:
@@ -46,32 +46,32 @@ def read_submission(folder: Path, wants_tiny: bool) -> HandedIn:
     """What somebody handed in for a lesson: the notebook of the lesson's name, or the only one."""
     if not stat.S_ISDIR(_mode(folder)):
         return HandedIn()
-    names = [each for each in _visible(folder) if each not in EXPECTED]
-    notebooks = [each for each in names if each.lower().endswith(".ipynb")]
-    whole = [each for each in notebooks if not _why_unreadable(folder / each)]
-    chosen = [each for each in whole if Path(each).stem == folder.name] or whole
+    names = [name for name in _visible(folder) if name not in EXPECTED]
+    notebooks = [name for name in names if name.lower().endswith(".ipynb")]
+    readable = [name for name in notebooks if not _why_unreadable(folder / name)]
+    chosen = [name for name in readable if Path(name).stem == folder.name] or readable
     taken = {*(chosen if len(chosen) == 1 else []), *([TINY] if wants_tiny else [])}
     left_out = []
     for name in names:
         reason = _why_unreadable(folder / name) or _why_not_graded(name, chosen)
         if name not in taken or _why_unreadable(folder / name):
             left_out.append(f"{_printable(name)} {reason}")
-    problem = "" if len(chosen) == 1 else next((each for each in left_out if ".ipynb " in each.lower()), "")
+    problem = "" if len(chosen) == 1 else next((line for line in left_out if ".ipynb " in line.lower()), "")
     notebook = read_bytes(folder / chosen[0]) if len(chosen) == 1 else b""
     tiny = folder / TINY
     has_tiny = wants_tiny and TINY in names and not _why_unreadable(tiny)
     return HandedIn(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(left_out))
 
 
-def misplaced(place: Path, lessons: Iterable[str]) -> list[str]:
+def list_misplaced(place: Path, lessons: Iterable[str]) -> list[str]:
     """What lies in a student's folder beside the folders of the lessons, with the reason."""
-    known = set(lessons)
-    told = []
+    lesson_names = set(lessons)
+    problems = []
     for name in _visible(place):
-        if name not in known and name not in EXPECTED:
+        if name not in lesson_names and name not in EXPECTED:
             what = "is no folder of a lesson" if stat.S_ISDIR(_mode(place / name)) else "lies in no folder of a lesson"
-            told.append(f"{_printable(name)} {what}: the notebook's place is STUDENT/LESSON/LESSON.ipynb")
-    return told
+            problems.append(f"{_printable(name)} {what}: the notebook's place is STUDENT/LESSON/LESSON.ipynb")
+    return problems
 
 
 def days_late(folder: Path, due: datetime | None) -> int | None:
@@ -121,11 +121,11 @@ def _why_not_graded(name: str, chosen: list[str]) -> str:
 
 
 def _visible(folder: Path) -> list[str]:
-    return sorted(each.name for each in os.scandir(folder) if each.name[0] != ".")
+    return sorted(entry.name for entry in os.scandir(folder) if entry.name[0] != ".")
 
 
 def _printable(name: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in printable_name(name))
+    return "".join(letter if letter.isprintable() else "?" for letter in printable_name(name))
 
 
 def _mode(file: Path) -> int:

@@ -16,7 +16,7 @@ from textwrap import indent
 from typing import Any
 
 from ..errors import LessonError
-from .answers import checks, parsed
+from .answers import checks, parse_cell
 from .exercise import Exercise
 from .judging import exercise_named
 from .solutions import ACCEPTED, blank_text, solution_text
@@ -38,37 +38,37 @@ Notebook = dict[str, Any]
 def cell_texts(notebook: Notebook) -> list[str]:
     """The texts of a notebook's code cells. Raises LessonError for what is no notebook."""
     try:
-        cells = [each["source"] for each in notebook["cells"] if each["cell_type"] == "code"]
-        return ["".join(each) for each in cells]
+        cells = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        return ["".join(cell) for cell in cells]
     except (KeyError, TypeError):
         raise LessonError("It is no notebook of nbformat 4.") from None
 
 
-def checked(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
+def find_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
     """What cells check: the cell's place, the exercise, the expression. Of checks of one exercise, the last."""
-    found = {}
-    for place, cell in enumerate(cells):
+    latest = {}
+    for index, cell in enumerate(cells):
         for name, answer in checks(cell):
             exercise = exercise_named(name)
-            found[exercise.name] = place, exercise, answer
-    yield from found.values()
+            latest[exercise.name] = index, exercise, answer
+    yield from latest.values()
 
 
 def teachers(lesson: Notebook, points: dict[str, float]) -> Notebook:
     """A lesson with its solutions; each exercise that gives points has a cell that is graded."""
     made = without_outputs(lesson)
     code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
-    for place, exercise, answer in checked(cell_texts(made)):
+    for index, exercise, answer in find_checks(cell_texts(made)):
         if exercise.name in points:
             name = ast.unparse(answer)
-            own, rest = _without_check(code[place], exercise), [_check(exercise, name, points[exercise.name])]
-            blank = next((cell for cell in reversed(code[: place + 1]) if _maker(cell, name)), None)
+            check_cell, rest = _without_check(code[index], exercise), [_check(exercise, name, points[exercise.name])]
+            blank = next((cell for cell in reversed(code[: index + 1]) if _maker(cell, name)), None)
             if blank is None:
-                blank = {**copy.deepcopy(own), "id": f"blank-{exercise.name}", "source": ""}
+                blank = {**copy.deepcopy(check_cell), "id": f"blank-{exercise.name}", "source": ""}
                 rest.insert(0, blank)
             _solve(blank, exercise, name)
-            where = next(i for i, each in enumerate(made["cells"]) if each is own)
-            made["cells"][where : where + 1] = ([own] if _text(own).strip() else []) + rest
+            where = next(i for i, cell in enumerate(made["cells"]) if cell is check_cell)
+            made["cells"][where : where + 1] = ([check_cell] if _text(check_cell).strip() else []) + rest
     return made
 
 
@@ -83,22 +83,22 @@ def students(teachers_own: Notebook) -> Notebook:
     return made
 
 
-def _blank(kind: str, found: re.Match[str]) -> str:
-    return indent(BLANK if kind == "code" else "YOUR ANSWER HERE", found[1])
+def _blank(kind: str, match: re.Match[str]) -> str:
+    return indent(BLANK if kind == "code" else "YOUR ANSWER HERE", match[1])
 
 
-def composed(name: str, exercises: Iterable[str]) -> Notebook:
+def compose_lesson(name: str, exercises: Iterable[str]) -> Notebook:
     """A lesson made of exercises: under a title a cell for each, with what is to be done and a check."""
     title = {"cell_type": "markdown", "id": "title", "metadata": {}, "source": f"# {name.replace('_', ' ')}"}
     texts = ["from naive_graph.classroom.notebook import check"]
-    texts += [f'{blank_text(exercise_named(each))}\n\ncheck("{each}", {each})' for each in exercises]
+    texts += [f'{blank_text(exercise_named(exercise))}\n\ncheck("{exercise}", {exercise})' for exercise in exercises]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     cells: list[Any] = [
         {
-            "cell_type": "code", "id": f"cell-{place}", "metadata": {}, "source": text, "outputs": [],
+            "cell_type": "code", "id": f"cell-{index}", "metadata": {}, "source": text, "outputs": [],
             "execution_count": None,
         }
-        for place, text in enumerate(texts)
+        for index, text in enumerate(texts)
     ]  # fmt: skip
     return {"cells": [title, *cells], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
@@ -106,11 +106,11 @@ def composed(name: str, exercises: Iterable[str]) -> Notebook:
 def without(lesson: Notebook, names: set[str]) -> Notebook:
     """The same without the cells of these exercises: another variant is set."""
     left_out = {f"{part}{name}" for name in names for part in ("", "check-")}
-    cells = [each for each in lesson["cells"] if each["metadata"].get("nbgrader", {}).get("grade_id") not in left_out]
+    cells = [cell for cell in lesson["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") not in left_out]
     return {**lesson, "cells": cells}
 
 
-def assessed(lesson: Notebook) -> Notebook:
+def make_assessed(lesson: Notebook) -> Notebook:
     """The same without any way to a hint or a solution: no line of code or of text that names one is left."""
     made = copy.deepcopy(lesson)
     for cell in made["cells"]:
@@ -119,16 +119,16 @@ def assessed(lesson: Notebook) -> Notebook:
             lines = (line for line in text.splitlines() if not re.search(rf"\b({'|'.join(TELLS)})\(", line))
             cell["source"] = "\n".join(lines)
         elif re.search(rf"\b({'|'.join(TELLS)})\b", text):
-            cell["source"] = "\n".join(filter(None, map(_untold, parsed(text).body)))
+            cell["source"] = "\n".join(filter(None, map(_drop_hints, parse_cell(text).body)))
     return made
 
 
-def _untold(part: ast.stmt) -> str:
+def _drop_hints(part: ast.stmt) -> str:
     """A statement without hints and solutions; nothing, if it only asks for one."""
     if isinstance(part, ast.ImportFrom):
-        part.names = [each for each in part.names if each.name not in TELLS]
+        part.names = [name for name in part.names if name.name not in TELLS]
         return ast.unparse(part) if part.names else ""
-    asks = any(isinstance(each, ast.Call) and getattr(each.func, "id", "") in TELLS for each in ast.walk(part))
+    asks = any(isinstance(node, ast.Call) and getattr(node.func, "id", "") in TELLS for node in ast.walk(part))
     return "" if asks else ast.unparse(part)
 
 
@@ -149,21 +149,25 @@ def _text(cell: Notebook) -> str:
     return "".join(cell["source"])
 
 
-def _graded(name: str, **told: Any) -> dict[str, Any]:
+def _build_metadata(name: str, **flags: Any) -> dict[str, Any]:
     usual = {"grade": False, "grade_id": name, "locked": False, "schema_version": 3, "solution": False, "task": False}
-    return {"nbgrader": usual | told}
+    return {"nbgrader": usual | flags}
 
 
 def _maker(cell: Notebook, name: str) -> ast.stmt | None:
     """The statement of a cell that makes the function or class of that name."""
-    makers = [each for each in parsed(_text(cell)).body if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
-    return next((each for each in makers if each.name == name), None)
+    makers = [
+        statement
+        for statement in parse_cell(_text(cell)).body
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+    ]
+    return next((maker for maker in makers if maker.name == name), None)
 
 
 def _without_check(cell: Notebook, exercise: Exercise) -> Notebook:
     """Take the lines that check an exercise out of a cell; whatever else stands there stays."""
     lines = _text(cell).splitlines()
-    for part in reversed(parsed(_text(cell)).body):
+    for part in reversed(parse_cell(_text(cell)).body):
         names = [name for name, _ in checks(ast.unparse(part))]
         if isinstance(part, ast.Expr) and set(names) & {exercise.name, exercise.number}:
             del lines[part.lineno - 1 : part.end_lineno]
@@ -175,7 +179,7 @@ def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
     """A cell that is graded: it shows what is said of the answer, and fails for nbgrader if that is wrong."""
     call = f'check("{exercise.name}", {answer})'
     hidden = JUDGED.format(exercise.name, answer)
-    metadata = _graded(f"check-{exercise.name}", grade=True, locked=True, points=points)
+    metadata = _build_metadata(f"check-{exercise.name}", grade=True, locked=True, points=points)
     source = f"{call}\n{BEGIN_TESTS}\n{hidden}\n{END_TESTS}"
     return {"cell_type": "code", "id": f"check-{exercise.name}"[:64], "metadata": metadata, "source": source,
             "outputs": [], "execution_count": None}  # fmt: skip
@@ -183,7 +187,7 @@ def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
 
 def _solve(cell: Notebook, exercise: Exercise, name: str) -> None:
     """Put the solution in the place of the blank."""
-    cell["metadata"] = {**cell.get("metadata", {}), **_graded(exercise.name, solution=True)}
+    cell["metadata"] = {**cell.get("metadata", {}), **_build_metadata(exercise.name, solution=True)}
     blank, lines = _maker(cell, name), _text(cell).splitlines()
     solved = _solution(exercise, name).splitlines()
     lines[blank.lineno - 1 if blank else 0 : blank.end_lineno if blank else 0] = solved
@@ -194,15 +198,15 @@ def _solution(exercise: Exercise, name: str) -> str:
     """A solution whose head stays when the rest is hidden: its imports, its first line, and the statement."""
     text = solution_text(exercise)
     body = ast.parse(text).body
-    imports = [each for each in body if isinstance(each, (ast.Import, ast.ImportFrom))]
-    place = next(i for i, each in enumerate(body) if getattr(each, "name", "") == exercise.name)
-    made: Any = body[place]
+    imports = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
+    index = next(i for i, statement in enumerate(body) if getattr(statement, "name", "") == exercise.name)
+    made: Any = body[index]
     lines = text.splitlines()
     head = "\n".join(lines[made.lineno - 1 : made.body[0].end_lineno])
     head = re.sub(rf"^(def|class) {exercise.name}\b", rf"\1 {name}", head)
     head = f"{head.removesuffix(QUOTES).rstrip()}\n\n    {ACCEPTED}\n    {QUOTES}" if head.endswith(QUOTES) else head
-    before = "\n".join(ast.unparse(each) for each in body[:place] if each not in imports)
+    before = "\n".join(ast.unparse(statement) for statement in body[:index] if statement not in imports)
     inner = indent(before, "    ") + "\n" * bool(before) + "\n".join(lines[made.body[0].end_lineno : made.end_lineno])
-    after = "\n\n" + "\n".join(lines[made.end_lineno :]).strip("\n") if len(body) > place + 1 else ""
+    after = "\n\n" + "\n".join(lines[made.end_lineno :]).strip("\n") if len(body) > index + 1 else ""
     head = "\n".join([*map(ast.unparse, imports), "", "", head] if imports else [head])
     return f"{head}\n    {BEGIN}\n{inner}{after}\n    {END}"

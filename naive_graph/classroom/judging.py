@@ -76,10 +76,10 @@ def exercise_named(name: str) -> Exercise:
     for exercise in ALL_EXERCISES:
         if wished in (exercise.name, exercise.number):
             return exercise
-    own = {file.stem: file for file in on_the_shelves()}
-    if text in own:
-        return own_exercise(own[text])
-    near = get_close_matches(text, [*own, *(each.name for each in EXERCISES)], 1, 0.5)
+    custom_files = {file.stem: file for file in on_the_shelves()}
+    if text in custom_files:
+        return own_exercise(custom_files[text])
+    near = get_close_matches(text, [*custom_files, *(exercise.name for exercise in EXERCISES)], 1, 0.5)
     meant = f" Did you mean {near[0]!r}?" if near else ' Give its name first: check("kahn", kahn).' * callable(name)
     raise LessonError(f"There is no exercise {shortened(name)}.{meant} progress() lists all of them.")
 
@@ -93,8 +93,8 @@ def judge(name: str, answer: Any) -> Verdict:
     exercise = exercise_named(name)
     if not callable(answer):
         due, hint = "class" if exercise.is_class else "function", f'check("{exercise.name}", {exercise.name})'
-        told = f"{exercise.name} is to be a {due}, not a {type(answer).__name__}. Give it without brackets: {hint}."
-        raise LessonError(told)
+        message = f"{exercise.name} is to be a {due}, not a {type(answer).__name__}. Give it without brackets: {hint}."
+        raise LessonError(message)
     return verdict(exercise, ask(exercise, answer), AskHere(answer))
 
 
@@ -103,11 +103,11 @@ def verdict(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> 
     wrong = wrong_places(exercise, asked)
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
-    shared = [place for place in wrong if place < len((exercise.shared or exercise).cases)] or wrong
-    does = sha256(repr([(place, _rounded(asked[place])) for place in shared]).encode()).hexdigest()[:8]
+    shared = [index for index in wrong if index < len((exercise.shared or exercise).cases)] or wrong
+    does = sha256(repr([(index, _round_value(asked[index])) for index in shared]).encode()).hexdigest()[:8]
     named = named_by_a_lecturer(exercise.name, does)
     mistakes = [Mistake(*named)] if named else diagnose(exercise, asked, again)
-    explained = [each.case for each in mistakes if each.case is not None]
+    explained = [mistake.case for mistake in mistakes if mistake.case is not None]
     shown = explained[0] if explained else wrong[0]
     message = _message(exercise, asked, wrong, shown, mistakes)
     share = (len(asked) - len(wrong)) / len(exercise.cases)
@@ -116,41 +116,43 @@ def verdict(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> 
 
 def wrong_places(exercise: Exercise, asked: Asked) -> list[int]:
     """The cases in which an answer is wrong, the first time or the second."""
-    return [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
+    return [place for place, given in enumerate(asked) if _find_failure(exercise, place, given) is not None]
 
 
-def _rounded(told: Any) -> Any:
+def _round_value(outcome: Any) -> Any:
     """An outcome but for the last digits of its numbers, and for the words of an error."""
-    if isinstance(told, AnswerOutcome):
-        return told.kind, told.error.partition(":")[0], _rounded(told.value)
-    if isinstance(told, (list, tuple)):
-        return [_rounded(each) for each in told]
-    if isinstance(told, dict):
-        return [(key, _rounded(value)) for key, value in told.items()]
-    return f"{told:.6g}" if isinstance(told, float) else told
+    if isinstance(outcome, AnswerOutcome):
+        return outcome.kind, outcome.error.partition(":")[0], _round_value(outcome.value)
+    if isinstance(outcome, (list, tuple)):
+        return [_round_value(entry) for entry in outcome]
+    if isinstance(outcome, dict):
+        return [(key, _round_value(value)) for key, value in outcome.items()]
+    return f"{outcome:.6g}" if isinstance(outcome, float) else outcome
 
 
-def _failed(exercise: Exercise, place: int, given: tuple[AnswerOutcome, AnswerOutcome | None]) -> AnswerOutcome | None:
+def _find_failure(
+    exercise: Exercise, index: int, outcomes: tuple[AnswerOutcome, AnswerOutcome | None]
+) -> AnswerOutcome | None:
     """The outcome that is wrong in a case: the first, or the second if only that is."""
-    return next((each for each in given if each is not None and not exercise.right(place, each)), None)
+    return next((outcome for outcome in outcomes if outcome is not None and not exercise.right(index, outcome)), None)
 
 
-def _message(exercise: Exercise, asked: Asked, wrong: list[int], place: int, mistakes: list[Mistake]) -> str:
-    given = _failed(exercise, place, asked[place])
-    assert given is not None
-    again = " when it is asked the same a second time" if given is not asked[place][0] else ""
-    first = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(asked)} cases. The smallest of them:"
-    other = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(asked)} cases. One of them:"
+def _message(exercise: Exercise, outcomes: Asked, wrong: list[int], index: int, mistakes: list[Mistake]) -> str:
+    outcome = _find_failure(exercise, index, outcomes[index])
+    assert outcome is not None
+    again = " when it is asked the same a second time" if outcome is not outcomes[index][0] else ""
+    first = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(outcomes)} cases. The smallest of them:"
+    other = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(outcomes)} cases. One of them:"
     lines = [
-        first if place == wrong[0] else other,
-        f"    {exercise.cases[place].text}",
-        f"    your answer{again} {_did(exercise, given)}",
-        f"    {_right(exercise, place, given)}",
+        first if index == wrong[0] else other,
+        f"    {exercise.cases[index].text}",
+        f"    your answer{again} {_did(exercise, outcome)}",
+        f"    {_right(exercise, index, outcome)}",
     ]
-    if guesses := [each for each in mistakes if each.name != "raises"]:  # what it raises was said
+    if guesses := [mistake for mistake in mistakes if mistake.name != "raises"]:  # what it raises was said
         lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in guesses)]
     if not mistakes or mistakes[0].name in RELATIONS:
-        lines += _what_is_sure(exercise, asked, wrong)
+        lines += _what_is_sure(exercise, outcomes, wrong)
     return "\n".join(lines)
 
 
@@ -163,38 +165,38 @@ def _value(exercise: Exercise, value: Any) -> str:
     return f"{exercise.name * exercise.is_class}({text[1:-1]})"
 
 
-def _did(exercise: Exercise, given: AnswerOutcome) -> str:
-    told = {
-        "gave": f"gives {_value(exercise, given.value)}",
-        "raised": f"raises {given.error}" + (f" ({given.where})" if given.where else ""),
+def _did(exercise: Exercise, outcome: AnswerOutcome) -> str:
+    text = {
+        "gave": f"gives {_value(exercise, outcome.value)}",
+        "raised": f"raises {outcome.error}" + (f" ({outcome.where})" if outcome.where else ""),
         "endless": "does not end; it was stopped",
-        "refused": f"calls {given.error}, which it is to do without",
+        "refused": f"calls {outcome.error}, which it is to do without",
         "crashed": "makes Python itself give up",
-    }[given.kind]
-    visits = f", after {given.visits:,} calls of partials" if given.visits > 100 else ""
-    return told + visits + (" and changes what it was given" if given.changed else "")
+    }[outcome.kind]
+    visits = f", after {outcome.visits:,} calls of partials" if outcome.visits > 100 else ""
+    return text + visits + (" and changes what it was given" if outcome.changed else "")
 
 
-def _right(exercise: Exercise, place: int, given: AnswerOutcome) -> str:
-    want = _value(exercise, exercise.wanted[place].value)
-    if exercise.complaint is None or exercise.wanted[place].value is None:
+def _right(exercise: Exercise, index: int, outcome: AnswerOutcome) -> str:
+    want = _value(exercise, exercise.wanted[index].value)
+    if exercise.complaint is None or exercise.wanted[index].value is None:
         return f"right is {want}"
-    complaint = exercise.complaint(exercise.cases[place], given.value) if given.kind == "gave" else None
+    complaint = exercise.complaint(exercise.cases[index], outcome.value) if outcome.kind == "gave" else None
     return (f"which is wrong: {complaint}. " if complaint else "") + f"right is, for example, {want}"
 
 
 # --- where no mistake is known --------------------------------------------------
 
 
-def _what_is_sure(exercise: Exercise, asked: Asked, wrong: list[int]) -> list[str]:
+def _what_is_sure(exercise: Exercise, outcomes: Asked, wrong: list[int]) -> list[str]:
     """What the failing cases have in common."""
-    failing = [exercise.cases[place].features for place in wrong]
-    passing = [exercise.cases[place].features for place in range(len(asked)) if place not in set(wrong)]
+    failing = [exercise.cases[index].features for index in wrong]
+    passing = [exercise.cases[index].features for index in range(len(outcomes)) if index not in set(wrong)]
     shared = frozenset.intersection(*failing) if passing else frozenset()
-    apart = sorted(shared, key=lambda feature: sum(feature in each for each in passing))
-    told = []
-    if apart and not any(apart[0] in each for each in passing):
-        told.append(f"Of the cases asked, it is wrong whenever {apart[0]}, and right in all others.")
-    elif apart and any(apart[0] not in each for each in passing):
-        told.append(f"Of the cases asked, it is wrong only where {apart[0]}, but not always there.")
-    return told
+    apart = sorted(shared, key=lambda feature: sum(feature in features for features in passing))
+    lines = []
+    if apart and not any(apart[0] in features for features in passing):
+        lines.append(f"Of the cases asked, it is wrong whenever {apart[0]}, and right in all others.")
+    elif apart and any(apart[0] not in features for features in passing):
+        lines.append(f"Of the cases asked, it is wrong only where {apart[0]}, but not always there.")
+    return lines

@@ -41,10 +41,10 @@ def wished_language() -> str:
 @cache
 def languages() -> tuple[str, ...]:
     """The languages with a catalogue, beside English."""
-    return tuple(sorted(each.parent.name for each in lessons_of_the_package()[0].parent.glob("*/messages.po")))
+    return tuple(sorted(path.parent.name for path in lessons_of_the_package()[0].parent.glob("*/messages.po")))
 
 
-def checked(language: str) -> str:
+def check_language(language: str) -> str:
     """The language, as it was said. Raises LessonError if there is no such one."""
     if language[:2].lower() not in ("en", *languages()):
         raise LessonError(f"There is no language {language!r}. There are: {', '.join(('en', *languages()))}.")
@@ -85,11 +85,11 @@ def _file(language: str, name: str) -> Path:
 def read(file: Path) -> dict[str, str]:
     """Each text of a catalogue with its translation. What has none yet is left out."""
     entries = ENTRY.findall(file.read_text(encoding="utf-8"))
-    texts = {_unquoted(key): _unquoted(text) for key, text in entries}
+    texts = {_unquote_lines(key): _unquote_lines(text) for key, text in entries}
     return {key: text for key, text in texts.items() if key and text}
 
 
-def _unquoted(lines: str) -> str:
+def _unquote_lines(lines: str) -> str:
     return "".join(map(json.loads, lines.splitlines()))
 
 
@@ -99,7 +99,9 @@ class Catalogue:
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
         holed = [text for text in texts if HOLE.search(text)]
-        self.templates = sorted(((max(HOLE.split(each)[::2], key=len), each) for each in holed), key=_most_fixed)
+        self.templates = sorted(
+            ((max(HOLE.split(template)[::2], key=len), template) for template in holed), key=_most_fixed
+        )
 
     def message(self, text: str) -> str:
         """A message, line by line: lines are put together in many ways."""
@@ -113,10 +115,10 @@ class Catalogue:
 
     def _sentences(self, text: str) -> str:
         """A line; where it is not known as a whole, its longest beginning that is, and then the rest."""
-        whole = self.known(text)
-        if whole is not None:
-            return whole
-        for end in sorted((each.end() for each in re.finditer(r"[.?!:] ", text)), reverse=True):
+        translation = self.known(text)
+        if translation is not None:
+            return translation
+        for end in sorted((match.end() for match in re.finditer(r"[.?!:] ", text)), reverse=True):
             begin = self.known(text[: end - 1])
             if begin is not None:
                 return begin + self._sentences(text[end:])
@@ -132,9 +134,9 @@ class Catalogue:
             if form in self.texts:
                 return self.texts[form]
         for piece, template in self.templates:
-            found = _pattern(template).fullmatch(text) if piece in text else None
-            if found and (swallowing or not any(map(self._foreign, found.groups()))):
-                return self._filled(template, found.groups())
+            match = _pattern(template).fullmatch(text) if piece in text else None
+            if match and (swallowing or not any(map(self._foreign, match.groups()))):
+                return self._filled(template, match.groups())
         return None
 
     def _foreign(self, part: str) -> bool:
@@ -142,10 +144,10 @@ class Catalogue:
 
     def _filled(self, template: str, parts: tuple[str, ...]) -> str:
         """A translation with the parts of the message put in, which may be messages themselves."""
-        names = [name or str(place) for place, name in enumerate(HOLE.findall(template))]
-        told = dict(zip(names, map(self._sentences, parts)))
-        order = iter(told.values())
-        return HOLE.sub(lambda hole: told[hole[1]] if hole[1] else next(order), self.texts[template])
+        names = [name or str(position) for position, name in enumerate(HOLE.findall(template))]
+        translations = dict(zip(names, map(self._sentences, parts)))
+        order = iter(translations.values())
+        return HOLE.sub(lambda hole: translations[hole[1]] if hole[1] else next(order), self.texts[template])
 
 
 def _most_fixed(template: tuple[str, str]) -> int:
@@ -164,17 +166,19 @@ def _pattern(template: str) -> re.Pattern[str]:
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of a markdown text that have words."""
     parts = BETWEEN.split(TERM.sub(r"\1", text))[::2]
-    return [each for each in parts if re.search(r"[^\W\d_]", WORDLESS.sub("", each))]
+    return [part for part in parts if re.search(r"[^\W\d_]", WORDLESS.sub("", part))]
 
 
-def asked(program: str) -> list[str]:
+def split_docstring(program: str) -> list[str]:
     """What the exercise in a cell asks: the paragraphs of its docstring, each in one line."""
     try:
-        made = [each for each in ast.parse(program).body if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
+        made = [
+            statement for statement in ast.parse(program).body if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+        ]
     except SyntaxError:  # IPython's own words
         return []
     parts = map(ast.get_docstring, made)
-    return [" ".join(each.split()) for text in parts if text for each in text.split("\n\n")]
+    return [" ".join(paragraph.split()) for text in parts if text for paragraph in text.split("\n\n")]
 
 
 def has(language: str, lesson: Path) -> bool:
@@ -193,23 +197,27 @@ def in_language(lesson: Path, language: str) -> bytes:
     Above an exercise stands what it asks.
     """
     bare = without_outputs(lesson)
-    return as_bytes(translated(json.loads(bare), lesson, language)) if has(language, lesson) else bare
+    return as_bytes(translate_lesson(json.loads(bare), lesson, language)) if has(language, lesson) else bare
 
 
-def translated(notebook: dict[str, Any], lesson: Path, language: str) -> dict[str, Any]:
+def translate_lesson(notebook: dict[str, Any], lesson: Path, language: str) -> dict[str, Any]:
     """The cells of a lesson with their texts in a language. What its catalogue lacks stays in English."""
     catalogue = lesson_catalogue(lesson, language)
     cells = notebook["cells"]
     for cell, after in zip(cells, [*cells[1:], {"source": ""}]):
         if cell["cell_type"] == "markdown":
             parts = BETWEEN.split(TERM.sub(r"\1", "".join(cell["source"])))
-            parts[::2] = [catalogue.known(each) or each for each in parts[::2]]
-            asks = [catalogue.texts[each] for each in asked("".join(after["source"])) if each in catalogue.texts]
+            parts[::2] = [catalogue.known(part) or part for part in parts[::2]]
+            asks = [
+                catalogue.texts[paragraph]
+                for paragraph in split_docstring("".join(after["source"]))
+                if paragraph in catalogue.texts
+            ]
             cell["source"] = "\n\n".join(["".join(parts), *asks]).splitlines(keepends=True)
         elif SAYING.match("".join(cell["source"])):
-            for data in (each["data"] for each in cell["outputs"] if "data" in each):
+            for data in (output["data"] for output in cell["outputs"] if "data" in output):
                 plain = "".join(data["text/plain"])
-                said = data["text/plain"] = catalogue.message(plain)
+                translation = data["text/plain"] = catalogue.message(plain)
                 if "text/html" in data:
-                    data["text/html"] = "".join(data["text/html"]).replace(escape(plain), escape(said))
+                    data["text/html"] = "".join(data["text/html"]).replace(escape(plain), escape(translation))
     return notebook

@@ -29,10 +29,10 @@ def lessons_of_the_package() -> list[Path]:
     package = Path(__file__).resolve().parents[1]
     clone = package.parent
     places = [package / "lessons"] + [clone / "lessons"] * (clone / "pyproject.toml").is_file()
-    found = next((files for place in places if (files := sorted(place.glob("*.ipynb")))), [])
-    if not found:
+    notebooks = next((files for folder in places if (files := sorted(folder.glob("*.ipynb")))), [])
+    if not notebooks:
         raise LessonError("The lessons are missing from this installation. Install it again, in a clone: pip install .")
-    return found
+    return notebooks
 
 
 def without_outputs(lesson: Path) -> bytes:

@@ -36,9 +36,9 @@ def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
     """By their grade_id the cells that are marked by hand: their points, and what stands in them."""
     cells = {}
     for cell in notebook["cells"]:
-        told = cell.get("metadata", {}).get("nbgrader", {})
-        if told.get("grade") and (told.get("solution") or told.get("task")):
-            cells[str(told["grade_id"])] = float(told.get("points", 0)), "".join(cell["source"])
+        metadata = cell.get("metadata", {}).get("nbgrader", {})
+        if metadata.get("grade") and (metadata.get("solution") or metadata.get("task")):
+            cells[str(metadata["grade_id"])] = float(metadata.get("points", 0)), "".join(cell["source"])
     return cells
 
 
@@ -47,10 +47,11 @@ def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> li
     wrote = hand_cells(handed_in)
     return [
         {
-            "exercise": name, "passed": False, "points": 0.0, "of": of, "mistakes": [], "picture": "", "by_hand": True,
+            "exercise": name, "passed": False, "points": 0.0, "of": worth, "mistakes": [], "picture": "",
+            "by_hand": True,
             "message": WAITS + wrote[name][1] if name in wrote else "Not handed in.",
         }
-        for name, (of, _) in cells.items()
+        for name, (worth, _) in cells.items()
     ]  # fmt: skip
 
 
@@ -65,7 +66,9 @@ def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]
         with file.open(encoding="utf-8-sig", newline="") as opened:
             head = next(opened, "")  # a spreadsheet may part by semicolons; it is written anew from what is read
             delimiter = max(",;\t", key=head.count)
-            names = [EARLIER.get(each.strip(), each.strip()) for each in next(csv.reader([head], delimiter=delimiter))]
+            names = [
+                EARLIER.get(title.strip(), title.strip()) for title in next(csv.reader([head], delimiter=delimiter))
+            ]
             if not {*HEAD} - {"of"} <= {*names}:
                 raise LessonError(f"{file} begins with {head.strip()!r}. Its first line is: {','.join(HEAD)}")
             rows = [
@@ -78,12 +81,12 @@ def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]
         raise LessonError(f"{file} cannot be read: {error}. Save it as CSV, in UTF-8, with commas.") from error
     marks: dict[Place, ManualMark] = {}
     for line, row in enumerate(rows, 2):
-        place = row["student"], row["lesson"], row["part"]
+        key = row["student"], row["lesson"], row["part"]
         points = _points(f"{file}, line {line}", row, most) if row["points"] else None
-        if place in marks and points is not None and marks[place].points is not None:
-            raise LessonError(f"{file}, line {line}: line {marks[place].line} marks the same. Take out one of them.")
-        if points is not None or place not in marks:
-            marks[place] = ManualMark(points, row["reason"], line)
+        if key in marks and points is not None and marks[key].points is not None:
+            raise LessonError(f"{file}, line {line}: line {marks[key].line} marks the same. Take out one of them.")
+        if points is not None or key not in marks:
+            marks[key] = ManualMark(points, row["reason"], line)
     return marks
 
 
@@ -115,17 +118,17 @@ def with_marks(
     student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: dict[Place, ManualMark]
 ) -> list[dict[str, Any]]:
     """The answers with the marks that a person gave them."""
-    return [_marked(each, marks.get((student, lesson, each["exercise"]))) for each in answers]
+    return [_apply_mark(answer, marks.get((student, lesson, answer["exercise"]))) for answer in answers]
 
 
-def _marked(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, Any]:
+def _apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, Any]:
     if mark is None or mark.points is None:
         return answer
-    told = [mark.reason, answer["message"].removeprefix(WAITS)]
+    messages = [mark.reason, answer["message"].removeprefix(WAITS)]
     if not answer.get("by_hand"):
-        told[0] = f"Marked by hand: {mark.points:g} of {answer['of']:g}. {mark.reason}".strip()
+        messages[0] = f"Marked by hand: {mark.points:g} of {answer['of']:g}. {mark.reason}".strip()
     passed = mark.points >= answer["of"]
-    changed = {"points": mark.points, "passed": passed, "message": "\n\n".join(filter(None, told)), "marked": True}
+    changed = {"points": mark.points, "passed": passed, "message": "\n\n".join(filter(None, messages)), "marked": True}
     return {**answer, **changed, **({"mistakes": [], "picture": ""} if passed else {})}
 
 
@@ -136,14 +139,14 @@ def marks_rows(
     rows: dict[Place, list[Any]] = {}
     for student, lesson, answers in results:
         for answer in answers:
-            place = student, lesson, answer["exercise"]
-            mark = marks.get(place, ManualMark(None, "", 0))
-            if answer.get("by_hand") or place in marks:
+            key = student, lesson, answer["exercise"]
+            mark = marks.get(key, ManualMark(None, "", 0))
+            if answer.get("by_hand") or key in marks:
                 points = "" if mark.points is None else f"{mark.points:g}"
-                rows[place] = [*place, points, f"{answer['of']:g}", mark.reason]
-    for place, mark in marks.items():  # of lessons that nobody has handed in, and notes without points
-        rows.setdefault(place, [*place, "" if mark.points is None else f"{mark.points:g}", "", mark.reason])
-    return [list(HEAD), *(rows[place] for place in sorted(rows))] if rows else []
+                rows[key] = [*key, points, f"{answer['of']:g}", mark.reason]
+    for key, mark in marks.items():  # of lessons that nobody has handed in, and notes without points
+        rows.setdefault(key, [*key, "" if mark.points is None else f"{mark.points:g}", "", mark.reason])
+    return [list(HEAD), *(rows[row] for row in sorted(rows))] if rows else []
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
@@ -155,5 +158,5 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 def cell_name(student: str) -> str:
     """The name of a student as a spreadsheet does not compute it."""
-    told = printable_name(student)
-    return "'" * (told[0] in "=+-@") + told
+    name = printable_name(student)
+    return "'" * (name[0] in "=+-@") + name

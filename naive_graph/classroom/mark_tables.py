@@ -49,10 +49,10 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
     Participant 1234,Ada,2,2,-
     <BLANKLINE>
     """
-    lessons = {each.lesson: sum(answer["of"] for answer in each.answers) for each in results if each.answers}
+    lessons = {result.lesson: sum(answer["of"] for answer in result.answers) for result in results if result.answers}
     marks: dict[str, dict[str, str]] = {}
-    for each in results:
-        marks.setdefault(each.student, {})[each.lesson] = each.mark
+    for graded in results:
+        marks.setdefault(graded.student, {})[graded.lesson] = graded.mark
     tables = {}
     for lesson, most in lessons.items():
         worksheet = [
@@ -63,17 +63,17 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
         if worksheet:
             head = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
             tables[f"moodle-{lesson}.csv"] = csv_text([head, *worksheet])
-    by_name = [each for each in marks if not any((each, lesson, "moodle") in ids for lesson in lessons)]
+    by_name = [mark for mark in marks if not any((mark, lesson, "moodle") in ids for lesson in lessons)]
     gradebook = [[cell_name(who), *map(marks[who].get, lessons)] for who in by_name]
     tables["moodle.csv"] = csv_text([["username", *lessons], *gradebook])
     numbers = {who: number for (who, _, system), number in ids.items() if system == "canvas"}
     canvas: list[list[Any]] = [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *lessons],
-        ["Points Possible", "", "", "", "", *(f"{each:g}" for each in lessons.values())],
+        ["Points Possible", "", "", "", "", *(f"{points:g}" for points in lessons.values())],
     ]
-    for who, own in marks.items():
+    for who, by_lesson in marks.items():
         login = "" if who in numbers else cell_name(who)
-        canvas.append([cell_name(who), numbers.get(who, ""), "", login, "", *map(own.get, lessons)])
+        canvas.append([cell_name(who), numbers.get(who, ""), "", login, "", *map(by_lesson.get, lessons)])
     return {**tables, "canvas.csv": csv_text(canvas)}
 
 
@@ -94,4 +94,4 @@ def read_ids(folder: Path) -> Ids:
 
 def ids_text(ids: Ids) -> str:
     """The file of these numbers."""
-    return csv_text([list(IDS_HEAD), *([*place, number] for place, number in sorted(ids.items()))])
+    return csv_text([list(IDS_HEAD), *([*key, number] for key, number in sorted(ids.items()))])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from .cases import ROADS, ExerciseCase, called
+from .cases import ROADS, ExerciseCase, name_by_index
 from .exercise import Exercise, Mistakes, same
 from .near_misses import RAISED, SENTENCES, AskAgain, flat, relation, repair
 from .run_answer import AnswerOutcome, Asked, plain
@@ -34,35 +34,35 @@ def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) ->
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
             if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
-                fits = _named(exercise, asked, again)
+                fits = _find_misconceptions(exercise, asked, again)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
-    found = _named(exercise, asked, again) or list(_breaks_off(exercise, asked))
-    if again is not None and (not found or found[0].name in ("returns_nothing", "raises", "never_ends")):
+    mistakes = _find_misconceptions(exercise, asked, again) or list(_breaks_off(exercise, asked))
+    if again is not None and (not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends")):
         kind, line = repair(exercise, asked, again)
-        found = [Mistake(kind, SENTENCES[kind].format(line))] if kind else found
-    if not found and (told := relation(exercise, asked))[0]:
-        found = [Mistake(*told)]
+        mistakes = [Mistake(kind, SENTENCES[kind].format(line))] if kind else mistakes
+    if not mistakes and (related := relation(exercise, asked))[0]:
+        mistakes = [Mistake(*related)]
     changes = any(first.changed for first, _ in asked)
-    return [*found, Mistake("changes_argument", CHANGES)] if changes else found
+    return [*mistakes, Mistake("changes_argument", CHANGES)] if changes else mistakes
 
 
-def _named(exercise: Exercise, asked: Asked, again: AskAgain | None) -> list[Mistake]:
+def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | None) -> list[Mistake]:
     """The misconceptions that fit, each with a case that they explain; none if a case refutes them, asked or fresh."""
-    keys = fitting(exercise, asked)
-    if not keys or _is_refuted(exercise, asked, keys):
+    keys = fitting(exercise, outcomes)
+    if not keys or _is_refuted(exercise, outcomes, keys):
         return []
     if again is not None and exercise.fresh is not None:
         for tried in again.ask([exercise.fresh]):
             if not tried or _is_refuted(exercise.fresh, tried, keys) or not _fit(exercise.fresh, tried, keys):
                 return []
-    for i, (first, _) in enumerate(asked):
+    for i, (first, _) in enumerate(outcomes):
         is_wrong = not exercise.right(i, first._replace(changed=False))
-        if is_wrong and exercise.agree(i, first, exercise.imagined(i, keys)[0]):
+        if is_wrong and exercise.agree(i, first, exercise.compute_outcome(i, keys)[0]):
             return [Mistake(*exercise.misconceptions[key][:2], i) for key in keys]
     return []
 
 
-def _is_refuted(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
+def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     """Whether the answer is right in a case in which nobody is who holds these misconceptions.
 
     Where several values are right, another order of steps may hide a mistake: there it says nothing.
@@ -70,28 +70,28 @@ def _is_refuted(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
     if exercise.complaint is not None:
         return False
     return any(
-        exercise.right(i, first._replace(changed=False)) and not exercise.imagined(i, keys)[1]
-        for i, (first, _) in enumerate(asked)
+        exercise.right(i, first._replace(changed=False)) and not exercise.compute_outcome(i, keys)[1]
+        for i, (first, _) in enumerate(outcomes)
     )
 
 
-def _fit(exercise: Exercise, asked: Asked, keys: Mistakes) -> bool:
+def _fit(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     """Whether the misconceptions explain fresh cases as they did those that were asked; no case says nothing."""
-    gave = [first for first, _ in asked]
+    gave = [first for first, _ in outcomes]
     wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
-    both_right = not any(wrong) and all(exercise.imagined(i, keys)[1] for i in range(len(gave)))
+    both_right = not any(wrong) and all(exercise.compute_outcome(i, keys)[1] for i in range(len(gave)))
     return both_right or _agreement(exercise, gave, wrong, keys) > ENOUGH
 
 
-def _right_alone(exercise: Exercise, asked: Asked, again: AskAgain) -> bool:
+def _right_alone(exercise: Exercise, outcomes: Asked, again: AskAgain) -> bool:
     """Whether the answer is right in the first cases where it was wrong, if it is asked nothing else before.
 
     Each is asked twice: who goes through a set may be right once by chance.
     """
-    wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
-    if not wrong or wrong[0] == 0 or any(asked[i][0].kind != "gave" for i in wrong):
+    wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
+    if not wrong or wrong[0] == 0 or any(outcomes[i][0].kind != "gave" for i in wrong):
         return False
-    alone = [exercise.at([place]) for place in wrong[:5] * 2]
+    alone = [exercise.at([index]) for index in wrong[:5] * 2]
     return all(asked and each.right(0, asked[0][0]) for each, asked in zip(alone, again.ask(alone)))
 
 
@@ -102,13 +102,13 @@ def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
     """The misconceptions, one or two, under which the solution does what the answer does; none if there are none."""
     gave = [first for first, _ in asked]
     wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
-    shares = {(): 0.0} | {each: _agreement(exercise, gave, wrong, each) for each in exercise.mistakes(1)}
+    shares = {(): 0.0} | {mistake: _agreement(exercise, gave, wrong, mistake) for mistake in exercise.mistakes(1)}
     one = max(shares, key=shares.__getitem__)
     if shares[one] < 1.0 and any(first.kind != "raised" for first, fails in zip(gave, wrong) if fails):
-        two = {each: _agreement(exercise, gave, wrong, each, ALL_BUT_FEW) for each in exercise.mistakes(2)}
+        two = {mistake: _agreement(exercise, gave, wrong, mistake, ALL_BUT_FEW) for mistake in exercise.mistakes(2)}
         most = max(two.values(), default=0.0)
         if most > max(shares[one], ALL_BUT_FEW):
-            if sure := _sure(exercise, gave, wrong, [each for each, share in two.items() if share == most]):
+            if sure := _sure(exercise, gave, wrong, [mistake for mistake, share in two.items() if share == most]):
                 return sure
     return one if shares[one] > ENOUGH else ()
 
@@ -120,10 +120,10 @@ def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pair
     two: one is to be seen alone, and each is to explain what the other alone does
     not. Else one may hide, or mend, what the other says.
     """
-    names = {frozenset(exercise.misconceptions[key].name for key in each) for each in pairs}
+    names = {frozenset(exercise.misconceptions[key].name for key in pair) for pair in pairs}
     both, *alone = [
-        [fails and exercise.agree(i, gave[i], exercise.imagined(i, each)[0]) for i, fails in enumerate(wrong)]
-        for each in (pairs[0], *((each,) for each in pairs[0]))
+        [fails and exercise.agree(i, gave[i], exercise.compute_outcome(i, keys)[0]) for i, fails in enumerate(wrong)]
+        for keys in (pairs[0], *((key,) for key in pairs[0]))
     ]
     shown = alone[0] != alone[1] and all(any(map(operator.gt, both, one)) for one in alone)
     return pairs[0] if len(names) == 1 and shown else ()
@@ -135,7 +135,7 @@ def _agreement(
     """In which share of the cases where one of the two is wrong they agree; 0 where that is below the least."""
     agree = differ = neither = 0
     for i in sorted(range(len(gave)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
-        one, (other, other_right) = gave[i], exercise.imagined(i, mistakes)
+        one, (other, other_right) = gave[i], exercise.compute_outcome(i, mistakes)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue
@@ -162,36 +162,36 @@ KEPT = "Make lists and dicts inside the function, never as a default or outside.
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
 
 
-def _uses_library(exercise: Exercise, asked: Asked) -> Mistake | None:
-    used = next((first.error for first, _ in asked if first.kind == "refused"), None)
+def _uses_library(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+    used = next((first.error for first, _ in outcomes if first.kind == "refused"), None)
     return Mistake("uses_library", f"It calls the library's own {used}. Write it yourself here.") if used else None
 
 
-def _returns_nothing(exercise: Exercise, asked: Asked) -> Mistake | None:
-    due = [first for i, (first, _) in enumerate(asked) if not exercise.accepts(i, None)]
+def _returns_nothing(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+    due = [first for i, (first, _) in enumerate(outcomes) if not exercise.accepts(i, None)]
     nothing = [first for first in due if first.kind == "gave" and first.value is None]
-    if len(nothing) < NEARLY_ALL * len(due) or len(nothing) < len(due) < len(asked):
+    if len(nothing) < NEARLY_ALL * len(due) or len(nothing) < len(due) < len(outcomes):
         return None  # or None means something here
-    if len(nothing) < len(due) or any(first.value is not None for first, _ in asked):
-        told = f"It returns None in {len(nothing)} of the {len(due)} cases where something else is right."
-        return Mistake("returns_nothing", told, _first_none(exercise, asked))
+    if len(nothing) < len(due) or any(first.value is not None for first, _ in outcomes):
+        message = f"It returns None in {len(nothing)} of the {len(due)} cases where something else is right."
+        return Mistake("returns_nothing", message, _first_none(exercise, outcomes))
     printed = any(first.printed for first in due)
-    told = "It prints something, but it returns nothing" if printed else "It returns nothing"
-    return Mistake("returns_nothing", f"{told}: what comes back is always None. End with return.")
+    message = "It prints something, but it returns nothing" if printed else "It returns nothing"
+    return Mistake("returns_nothing", f"{message}: what comes back is always None. End with return.")
 
 
-def _first_none(exercise: Exercise, asked: Asked) -> int | None:
-    given = ((i, first) for i, (first, _) in enumerate(asked) if first.kind == "gave" and first.value is None)
-    return next((i for i, first in given if not exercise.right(i, first)), None)
+def _first_none(exercise: Exercise, outcomes: Asked) -> int | None:
+    empty = ((i, first) for i, (first, _) in enumerate(outcomes) if first.kind == "gave" and first.value is None)
+    return next((i for i, first in empty if not exercise.right(i, first)), None)
 
 
-def _unfinished(exercise: Exercise, asked: Asked) -> Mistake | None:
-    if all(first.error.startswith("NotImplementedError") for first, _ in asked):
+def _find_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+    if all(first.error.startswith("NotImplementedError") for first, _ in outcomes):
         return Mistake("unfinished", "It is not written yet: it raises NotImplementedError.")
-    if any(first.kind != "gave" for first, _ in asked):
+    if any(first.kind != "gave" for first, _ in outcomes):
         return None
-    values = [first.value for first, _ in asked]
-    wants = [each.value for each in exercise.wanted]
+    values = [first.value for first, _ in outcomes]
+    wants = [outcome.value for outcome in exercise.wanted]
     if isinstance(values[0], dict) and values[0].keys() == {"kind"}:
         return None  # of such a thing no more is known
     if all(same(value, values[0]) for value in values) and not all(same(want, wants[0]) for want in wants):
@@ -204,74 +204,78 @@ def _unfinished(exercise: Exercise, asked: Asked) -> Mistake | None:
 def _is_given(case: ExerciseCase, value: Any) -> bool:
     """Whether a value is one of the arguments, or is made of such."""
     question = case.ask(False)
-    given = plain(question.arguments, question.nodes)
-    return value in given or (isinstance(value, list) and bool(value) and all(each in given for each in value))
+    arguments = plain(question.arguments, question.nodes)
+    return value in arguments or (
+        isinstance(value, list) and bool(value) and all(entry in arguments for entry in value)
+    )
 
 
-def _keeps_state(exercise: Exercise, asked: Asked) -> Mistake | None:
-    wanted = (each.value is not None for each in exercise.wanted)  # None says little: it may be right by chance
-    pairs = ((i, one, two) for (i, (one, two)), says in zip(enumerate(asked), wanted) if two is not None and says)
+def _keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+    wanted = (outcome.value is not None for outcome in exercise.wanted)  # None says little: it may be right by chance
+    pairs = ((i, one, two) for (i, (one, two)), says in zip(enumerate(outcomes), wanted) if two is not None and says)
     again = [(exercise.right(i, one), exercise.right(i, two)) for i, one, two in pairs]
     if (True, False) not in again or (False, True) in again:
         return None
     after = again[again.index((True, False)) + 1 :]
     by_chance = after.count((True, True)) >= again.count((True, False))  # the order of a set
-    if by_chance or any(one.changed for one, _ in asked):
+    if by_chance or any(one.changed for one, _ in outcomes):
         return None
-    told = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."
-    return Mistake("keeps_state", f"{told} {KEPT}")
+    text = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."
+    return Mistake("keeps_state", f"{text} {KEPT}")
 
 
-def _only_changes(exercise: Exercise, asked: Asked) -> Mistake | None:
-    right = all(exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(asked))
+def _only_changes(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+    right = all(exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(outcomes))
     changes = CHANGES[0].lower() + CHANGES[1:]
     return Mistake("changes_argument", f"The result is right, but {changes}") if right else None
 
 
-def _takes_too_long(exercise: Exercise, asked: Asked) -> Mistake | None:
+def _takes_too_long(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     """Whether only the work is too much: it drives every road, or walks the whole graph again and again."""
-    told = None
-    for i, (first, _) in enumerate(asked):
-        roads = next((each for each in exercise.cases[i].features if ROADS in each), "")
+    mistake = None
+    for i, (first, _) in enumerate(outcomes):
+        roads = next((feature for feature in exercise.cases[i].features if ROADS in feature), "")
         if first.kind in SLOW and roads:
             visits = f" after {first.visits:,} visits" * (first.visits > 0)
             return Mistake("drives_every_road", f"It drives every road: {roads}. It was stopped{visits}. {ONCE}")
         if first.visits > exercise.cases[i].most and exercise.right(i, first._replace(visits=0)):
             size = getattr(exercise.cases[i].recipe, "size", 0)
-            told = Mistake("sweeps_again", f"It asks for partials {first.visits:,} times for {size} nodes. {ONCE}")
+            mistake = Mistake("sweeps_again", f"It asks for partials {first.visits:,} times for {size} nodes. {ONCE}")
         elif first.kind in SLOW and "there are thousands of nodes" in exercise.cases[i].features:
             size = getattr(exercise.cases[i].recipe, "size", 0)
-            told = Mistake("too_slow", f"What it finds is right, but it takes too long for {size:,} nodes. {LOOKS}", i)
+            mistake = Mistake(
+                "too_slow", f"What it finds is right, but it takes too long for {size:,} nodes. {LOOKS}", i
+            )
         elif not exercise.right(i, first):
             return None
-    return told
+    return mistake
 
 
-def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
-    wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
-    broken = [i for i in wrong if asked[i][0].kind != "gave" or asked[i][0].value is None]
+def _breaks_off(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
+    wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
+    broken = [i for i in wrong if outcomes[i][0].kind != "gave" or outcomes[i][0].value is None]
     if not broken or (broken[0] != wrong[0] and len(broken) * 2 < len(wrong)):
-        kinds = {(_kind(asked[i][0].value), _kind(exercise.wanted[i].value)) for i in wrong}
+        kinds = {(_kind(outcomes[i][0].value), _kind(exercise.wanted[i].value)) for i in wrong}
         if not broken and len(kinds) == 1 and len(set(*kinds)) == 2:
             yield Mistake("wrong_shape", "It gives {} where {} is asked for.".format(*kinds.pop()))
         return
-    first, text = asked[broken[0]][0], exercise.cases[broken[0]].text
+    first, text = outcomes[broken[0]][0], exercise.cases[broken[0]].text
     if first.kind == "endless":
-        told = f"It does not end for {text}: it was stopped. What should end its loop?"
-        yield Mistake("never_ends", told, broken[0])
+        message = f"It does not end for {text}: it was stopped. What should end its loop?"
+        yield Mistake("never_ends", message, broken[0])
     elif first.kind == "raised":
         where = f", in {first.where}" if first.where else ""
-        for error, known in RAISED.items():
-            if error in first.error and ("argument_missing" not in known or exercise.text):
-                for name, says in known.items():
+        for error, sentences in RAISED.items():
+            if error in first.error and ("argument_missing" not in sentences or exercise.text):
+                for name, says in sentences.items():
                     yield Mistake(name, says.format(case=text, where=where[5:]), broken[0])
                 return
         yield Mistake("raises", f"It raises {first.error}{where} (for {text}).", broken[0])
     elif first.kind == "crashed":
         yield Mistake("raises", f"Python itself gives up for {text}.", broken[0])
     elif exercise.name != "kahn" or len(wrong) == 1:  # in Kahn's order None means something
-        told = f"For {text} it returns nothing: None. Not every way through it has a return."
-        yield Mistake("returns_nothing", told, broken[0])
+        message = f"For {text} it returns nothing: None. Not every way through it has a return."
+        yield Mistake("returns_nothing", message, broken[0])
 
 
 def _kind(value: Any) -> str:
@@ -285,23 +289,23 @@ def _kind(value: Any) -> str:
 # --- right in another shape -----------------------------------------------------
 
 
-def _wrong_shape(exercise: Exercise, asked: Asked) -> Mistake | None:
+def _wrong_shape(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     """Whether one change of shape makes every wrong value right."""
-    wrong = [(i, first) for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
+    wrong = [(i, first) for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
     if any(first.kind != "gave" or first.value is None for _, first in wrong):
         return None
-    if _in_another_order(exercise, [first.value for first, _ in asked]):
-        told = "What it finds is right, its shape is not: the parts are there in another order than asked."
-        return Mistake("wrong_shape", told)
-    for told, change in SHAPES:
+    if _in_another_order(exercise, [first.value for first, _ in outcomes]):
+        message = "What it finds is right, its shape is not: the parts are there in another order than asked."
+        return Mistake("wrong_shape", message)
+    for message, change in SHAPES:
         changed = [(i, change(exercise, first.value, exercise.wanted[i].value)) for i, first in wrong]
-        if all(any(exercise.accepts(i, each) for each in ways) for i, ways in changed):
+        if all(any(exercise.accepts(i, way) for way in ways) for i, ways in changed):
             what = {"kind": "", **(wrong[0][1].value if isinstance(wrong[0][1].value, dict) else {})}["kind"]
-            return Mistake("wrong_shape", "What it finds is right, its shape is not: " + told.format(kind=what))
+            return Mistake("wrong_shape", "What it finds is right, its shape is not: " + message.format(kind=what))
     return None
 
 
-def _unwrapped(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+def _unwrap_value(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, dict) and isinstance(value.get("of"), list):
         yield value["of"]
 
@@ -309,32 +313,33 @@ def _unwrapped(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
 def _unwrapped_inside(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     value = value["of"] if isinstance(value, dict) and "of" in value else value
     if isinstance(value, list):
-        yield [each["of"] if isinstance(each, dict) and "of" in each else each for each in value]
+        yield [entry["of"] if isinstance(entry, dict) and "of" in entry else entry for entry in value]
 
 
 def _of_a_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, dict) and "pairs" in value and isinstance(want, list):
         yield [key for key, _ in value["pairs"]]
-        yield [each for _, each in value["pairs"]]
+        yield [entry for _, entry in value["pairs"]]
 
 
 def _as_a_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     """The entries without their keys, or with other keys, in the order of what is right."""
     if isinstance(want, dict) and "pairs" in want:
         if isinstance(value, dict) and "pairs" in value:
-            value = [each for _, each in value["pairs"]]
-        if isinstance(value, list) and value and all(isinstance(each, list) and len(each) == 2 for each in value):
+            value = [entry for _, entry in value["pairs"]]
+        if isinstance(value, list) and value and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
             yield {"pairs": value}
         elif isinstance(value, list) and len(value) == len(want["pairs"]):
-            yield {"pairs": [[key, each] for (key, _), each in zip(want["pairs"], value)]}
+            yield {"pairs": [[key, entry] for (key, _), entry in zip(want["pairs"], value)]}
 
 
 def _as_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, list) and exercise.complaint:
-        names = {called(place): place for place in range(max(26, len(value)))}
-        texts = [each.get("text", "") if isinstance(each, dict) else "" for each in value]
+        names = {name_by_index(index): index for index in range(max(26, len(value)))}
+        texts = [entry.get("text", "") if isinstance(entry, dict) else "" for entry in value]
         yield [
-            {"node": int(each) if isinstance(each, float) else names.get(text, -1)} for each, text in zip(value, texts)
+            {"node": int(entry) if isinstance(entry, float) else names.get(text, -1)}
+            for entry, text in zip(value, texts)
         ]
 
 
@@ -346,11 +351,11 @@ def _flat(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
 
 
 def _flat_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
-    if exercise.complaint and isinstance(value, list) and any(isinstance(each, list) for each in value):
-        yield [node for each in value for node in (each if isinstance(each, list) else [each])]
+    if exercise.complaint and isinstance(value, list) and any(isinstance(entry, list) for entry in value):
+        yield [node for entry in value for node in (entry if isinstance(entry, list) else [entry])]
 
 
-def _transposed(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+def _transpose_rows(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if exercise.complaint is None and isinstance(value, list) and all(isinstance(row, list) for row in value):
         yield [list(column) for column in zip(*value)] if any(value) else want if not [*flat(want)] else None
 
@@ -365,28 +370,30 @@ def _in_another_order(exercise: Exercise, values: list[Any]) -> bool:
     count = len(exercise.parts)
     if not count or not all(isinstance(each, list) and len(each) == count for each in values):
         return False
-    orders = ([[each[k] for k in order] for each in values] for order in permutations(range(count)))
-    return any(all(exercise.accepts(i, each) for i, each in enumerate(some)) for some in orders)
+    orders = ([[value[k] for k in order] for value in values] for order in permutations(range(count)))
+    return any(all(exercise.accepts(i, candidate) for i, candidate in enumerate(some)) for some in orders)
 
 
 def _as_texts(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, list) and isinstance(want, list) and len(value) == len(want):
-        texts = [each["text"] if isinstance(each, dict) and "text" in each else "" for each in value]
-        parts = [[_shown(part).strip("'") for part in each] if isinstance(each, list) else ["?"] for each in want]
-        if all(part in text for text, each in zip(texts, parts) for part in each):
+        texts = [entry["text"] if isinstance(entry, dict) and "text" in entry else "" for entry in value]
+        parts = [
+            [_format_value(part).strip("'") for part in entry] if isinstance(entry, list) else ["?"] for entry in want
+        ]
+        if all(part in text for text, words in zip(texts, parts) for part in words):
             yield want
 
 
-def _part(place: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
+def _part(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
     def change(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
-        if place < len(exercise.parts) and same(value, want[place]):
+        if index < len(exercise.parts) and same(value, want[index]):
             yield want
 
     return change
 
 
 SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
-    ("it comes as {kind}. Return a list.", _unwrapped),
+    ("it comes as {kind}. Return a list.", _unwrap_value),
     ("there is an array or another container where a list is due. Return lists of numbers.", _unwrapped_inside),
     ("it comes in a dict. Return a list.", _of_a_dict),
     ("return a dict whose keys are the nodes.", _as_a_dict),
@@ -397,13 +404,13 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("only the third part is returned.", _part(2)),
     ("it is a number, or its numbers are nested in another way than asked.", _flat),
     ("an operation gives something that is no Dual.", _no_dual),
-    ("rows and columns are exchanged.", _transposed),
+    ("rows and columns are exchanged.", _transpose_rows),
     ("texts stand where tuples are due. Write (a, b) without quotes: its parts stay what they are.", _as_texts),
 ]
 
 
 GENERAL = [
-    _takes_too_long, _uses_library, _keeps_state, _returns_nothing, _unfinished, _only_changes, _wrong_shape,
+    _takes_too_long, _uses_library, _keeps_state, _returns_nothing, _find_unfinished, _only_changes, _wrong_shape,
 ]  # fmt: skip
 
 
@@ -412,26 +419,30 @@ GENERAL = [
 
 def show(value: Any, most: int = 300) -> str:
     """A value as `plain` tells it, in the words of a learner."""
-    text = _shown(value)
+    text = _format_value(value)
     if len(text) <= most:
         return text
-    kept = text[: most - 30].rpartition(" ")[0] or text[: most - 30]  # no word is broken
-    return f"{kept} ... ({len(text) - len(kept):,} more letters)"
+    beginning = text[: most - 30].rpartition(" ")[0] or text[: most - 30]  # no word is broken
+    return f"{beginning} ... ({len(text) - len(beginning):,} more letters)"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(map(_shown, value[:200])) + (", ..." if len(value) > 200 else "") + "]"
+        return "[" + ", ".join(map(_format_value, value[:200])) + (", ..." if len(value) > 200 else "") + "]"
     if isinstance(value, float) and abs(value) < 1e15 and value == int(value):
         return str(int(value))  # whether it was an int or a float is not told apart
     if not isinstance(value, dict):
         return repr(value)
     if "pairs" in value:
-        return "{" + ", ".join(f"{_shown(key)}: {_shown(each)}" for key, each in value["pairs"][:200]) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_format_value(key)}: {_format_value(entry)}" for key, entry in value["pairs"][:200])
+            + "}"
+        )
     if "node" in value:
-        return called(value["node"])
+        return name_by_index(value["node"])
     if value.get("kind") == "complex":
         return repr(complex(*value["of"]))
     if "text" in value:
         return repr(value["text"])
-    return f"{value['kind']}({_shown(value['of'])})" if "of" in value else f"something of type {value['kind']}"
+    return f"{value['kind']}({_format_value(value['of'])})" if "of" in value else f"something of type {value['kind']}"

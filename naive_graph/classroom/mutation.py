@@ -46,33 +46,33 @@ def changes(node: Any) -> Iterator[Callable[[Any], Any]]:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield partial(_put, "op", ast.UAdd())
     if not isinstance(node, ast.Module):
-        yield from (partial(_leave_out, name, place) for name in ("body", "orelse") for place in _lines(node, name))
+        yield from (partial(_leave_out, name, line) for name in ("body", "orelse") for line in _lines(node, name))
 
 
 def _put(name: str, value: Any, node: Any) -> None:
     setattr(node, name, value)
 
 
-def _leave_out(name: str, place: int, node: Any) -> None:
-    getattr(node, name)[place] = ast.Pass()
+def _leave_out(name: str, index: int, node: Any) -> None:
+    getattr(node, name)[index] = ast.Pass()
 
 
 def _lines(node: Any, name: str) -> Iterator[int]:
     """The places of the lines below a node, but of no docstring."""
     lines = getattr(node, name, None)
-    for place, line in enumerate(lines if isinstance(lines, list) else []):
+    for index, line in enumerate(lines if isinstance(lines, list) else []):
         if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)):
-            yield place
+            yield index
 
 
 def mutants(text: str) -> Iterator[tuple[str, str]]:
     """(the line that was changed, the changed program) for every change."""
     tree = ast.parse(text)
     lines = [line.strip() for line in ast.unparse(tree).splitlines()]
-    for place, node in enumerate(ast.walk(tree)):
+    for index, node in enumerate(ast.walk(tree)):
         for change in changes(node):
             mutant = copy.deepcopy(tree)
-            change(list(ast.walk(mutant))[place])
+            change(list(ast.walk(mutant))[index])
             changed = ast.unparse(ast.fix_missing_locations(mutant))
             new = (line.strip() for line in changed.splitlines() if line.strip() not in lines)
             yield next(new, "") or "pass", changed
@@ -111,7 +111,7 @@ def tell_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) 
                 watch.left = LINES
                 outcomes.append(imagine(task, scope[name], case))
             line = f"line {first + slip.line - 1}: {text.splitlines()[slip.line - 1].strip()}"
-            tell(json.dumps([number, slip.kind, line, [json.dumps(each) for each in outcomes]]))
+            tell(json.dumps([number, slip.kind, line, [json.dumps(outcome) for outcome in outcomes]]))
 
 
 class Slip(NamedTuple):
@@ -185,7 +185,7 @@ def _in_a_statement(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, 
 
 
 def _at_a_loop(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
-    again = {each: getattr(node, each) for each in node._fields}
+    again = {field: getattr(node, field) for field in node._fields}
     for behind in rest[:1]:
         if not isinstance(behind, ast.Return):
             yield "behind_the_loop", 2, [type(node)(**{**again, "body": [*node.body, behind]})]
@@ -230,7 +230,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
             yield from (("other_number", ast.Constant(other)) for other in {value + 1, value - 1, value * 2, 0, 1})
         case ast.Call(function, arguments):
-            yield from (("call_too_much", each) for each in arguments[:1])
+            yield from (("call_too_much", argument) for argument in arguments[:1])
             if ast.unparse(function) in ("len", "range"):
                 yield from (("other_number", each) for each in _other_ends(node))
         case ast.Subscript(ast.Subscript(whole, first), second):

@@ -49,7 +49,7 @@ class AskHere(NamedTuple):
     answer: Any
 
     def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
-        return (ask(each, self.answer) for each in exercises)
+        return (ask(exercise, self.answer) for exercise in exercises)
 
     def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
         text, _ = tell_apart(lambda tell: tell_changes(exercise, self.answer, only, tell))
@@ -62,7 +62,7 @@ def read_changes(exercise: Exercise, text: str) -> list[Change]:
     changes = []
     for line in text.split("\n")[:-1]:
         number, kind, where, outcomes = json.loads(line)
-        given = [read_outcome(each, size) for each, size in zip(outcomes, sizes, strict=True)]
+        given = [read_outcome(outcome, size) for outcome, size in zip(outcomes, sizes, strict=True)]
         changes.append(Change(int(number), str(kind), str(where)[:300], given))
     return changes
 
@@ -85,7 +85,7 @@ def _right_changes(exercise: Exercise, again: AskAgain, only: list[int]) -> list
     return [
         change
         for change in again.ask_changed(exercise, only)
-        if change.kind in SENTENCES and all(exercise.right(i, each) for i, each in enumerate(change.outcomes))
+        if change.kind in SENTENCES and all(exercise.right(i, outcome) for i, outcome in enumerate(change.outcomes))
     ]
 
 
@@ -97,15 +97,15 @@ def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
     if any(first.kind != "gave" or (first.value is None and exercise.complaint is None) for _, first in wrong):
         return "", ""
     if exercise.complaint is not None:
-        told = {str(exercise.complaint(exercise.cases[i], first.value)) for i, first in wrong}
-        only, sentence = min(told), f"{min(told)[:1].upper()}{min(told)[1:]}, wherever it is wrong."
-        return (re.sub(r"\W+", "_", only), sentence) if len(told) == 1 else ("", "")
+        complaints = {str(exercise.complaint(exercise.cases[i], first.value)) for i, first in wrong}
+        only, sentence = min(complaints), f"{min(complaints)[:1].upper()}{min(complaints)[1:]}, wherever it is wrong."
+        return (re.sub(r"\W+", "_", only), sentence) if len(complaints) == 1 else ("", "")
     pairs = [(first.value, exercise.wanted[i].value) for i, first in wrong]
     for name, sentence in RELATIONS.items():
         if name in ENTRIES and (exercise.parts or exercise.is_class):
             continue  # these are no list
-        if found := HOLDS[name](exercise, pairs):
-            return name, sentence.format(found)
+        if detail := HOLDS[name](exercise, pairs):
+            return name, sentence.format(detail)
     return "", ""
 
 
@@ -124,7 +124,7 @@ def _one_part(exercise: Exercise, pairs: Pairs) -> str:
 
 def _entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
     """Whether it is so with which entries of all lists of several are right."""
-    lists = all(isinstance(each, list) for pair in pairs for each in pair)
+    lists = all(isinstance(value, list) for pair in pairs for value in pair)
     alike = lists and all(len(got) == len(want) for got, want in pairs)
     rights = [list(map(same, got, want)) for got, want in pairs if len(got) > 1] if alike else []
     return "so" if rights and all(map(which, rights)) else ""
@@ -136,27 +136,27 @@ def _one_row(exercise: Exercise, pairs: Pairs) -> str:
 
 
 def _other_size(exercise: Exercise, pairs: Pairs) -> str:
-    lists = all(isinstance(each, list) for pair in pairs for each in pair)
+    lists = all(isinstance(value, list) for pair in pairs for value in pair)
     if not lists or any(len(got) == len(want) for got, want in pairs):
         return ""
     got, want = pairs[0]
     return f"{len(got)}, where right is {len(want)}"
 
 
-def _counted(pairs: Pairs) -> Iterator[tuple[Counter[str], Counter[str]]]:
+def _count_entries(pairs: Pairs) -> Iterator[tuple[Counter[str], Counter[str]]]:
     """What stands in each two lists, and how often; nothing, unless all are lists."""
-    if all(isinstance(each, list) for pair in pairs for each in pair):
+    if all(isinstance(value, list) for pair in pairs for value in pair):
         for pair in pairs:
-            got, want = (Counter(map(_rounded, flat(each))) for each in pair)
+            got, want = (Counter(map(_round_value, flat(value))) for value in pair)
             yield got, want
 
 
-def _rounded(value: Any) -> str:
+def _round_value(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
 def _holds(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool]) -> str:
-    counted = list(_counted(pairs))
+    counted = list(_count_entries(pairs))
     return "so" if counted and all(any(got) and relation(got, want) for got, want in counted) else ""
 
 
@@ -165,23 +165,23 @@ def _flat_pairs(pairs: Pairs) -> list[tuple[float, float]]:
     numbers = [(list(flat(got)), list(flat(want))) for got, want in pairs]
     if any(len(got) != len(want) or not all(isinstance(x, float) for x in got + want) for got, want in numbers):
         return []
-    return [each for got, want in numbers for each in zip(got, want)]
+    return [pair for got, want in numbers for pair in zip(got, want)]
 
 
 def flat(value: Any) -> Iterator[Any]:
     """The numbers and texts in a value, from left to right."""
     if isinstance(value, list):
-        for each in value:
-            yield from flat(each)
+        for entry in value:
+            yield from flat(entry)
     elif isinstance(value, dict) and {"of", "pairs"} & value.keys():
-        yield from flat(value.get("of", [each for _, each in value.get("pairs", [])]))
+        yield from flat(value.get("of", [part for _, part in value.get("pairs", [])]))
     else:
         yield value
 
 
-def _compared(pairs: Pairs, relation: Callable[[float, float], bool]) -> str:
+def _compare_pairs(pairs: Pairs, relation: Callable[[float, float], bool]) -> str:
     """Whether it is so with all pairs, if they are of numbers, and several."""
-    numbers = all(isinstance(each, float) for pair in pairs for each in pair)
+    numbers = all(isinstance(number, float) for pair in pairs for number in pair)
     return "so" if len(pairs) > 2 and numbers and all(relation(*pair) for pair in pairs) else ""
 
 
@@ -205,8 +205,8 @@ HOLDS: dict[str, Callable[[Exercise, Pairs], str]] = {
     "right_at_last": lambda _, pairs: _entries(pairs, lambda right: right[-1] and not right[0]),
     "says_yes": lambda _, pairs: "so" if all(got is True and want is False for got, want in pairs) else "",
     "says_no": lambda _, pairs: "so" if all(got is False and want is True for got, want in pairs) else "",
-    "too_large": lambda _, pairs: _compared(pairs, lambda got, want: got > want),
-    "too_small": lambda _, pairs: _compared(pairs, lambda got, want: got < want),
+    "too_large": lambda _, pairs: _compare_pairs(pairs, lambda got, want: got > want),
+    "too_small": lambda _, pairs: _compare_pairs(pairs, lambda got, want: got < want),
     "one_row": _one_row,
     "other_size": _other_size,
 }

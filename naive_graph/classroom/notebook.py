@@ -72,7 +72,7 @@ def hint(name: str) -> SaidText:
     hints = [*exercise.hints, f"The rule: {exercise.rule}"]
     shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(hints)
     note(exercise.name, hints=1)
-    lines = [f"Hint {i} of {count} for {exercise.name}: {each}" for i, each in enumerate(hints, 1)]
+    lines = [f"Hint {i} of {count} for {exercise.name}: {text}" for i, text in enumerate(hints, 1)]
     if shown < count:
         return SaidText(lines[shown])
     return SaidText("\n".join(["There are no more hints.", *lines, f'A solution: solution("{exercise.name}")']))
@@ -112,15 +112,15 @@ def progress() -> SaidText:
     ...     print(progress().splitlines()[0])
     1.1   evaluate               not tried yet
     """
-    known = read()
+    records = read()
     lines = []
-    for exercise in sorted(ALL_EXERCISES, key=lambda each: in_order(each.number)):
-        told = known.get(exercise.name, {})
-        tries = told.get("tries", 0)
+    for exercise in sorted(ALL_EXERCISES, key=lambda exercise: in_order(exercise.number)):
+        record = records.get(exercise.name, {})
+        tries = record.get("tries", 0)
         state = f"tried {tries} time{'s' * (tries != 1)}" if tries else "not tried yet"
-        state = "passed" if told.get("passed") else state
+        state = "passed" if record.get("passed") else state
         lines.append(f"{exercise.number:5} {exercise.name:22} {state}")
-    right = [name for name in predictions() if known.get(f"predict {name}", {}).get("passed")]
+    right = [name for name in predictions() if records.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
     return SaidText("\n".join(lines))
 
@@ -150,24 +150,24 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
     """
     if unnamed:
         raise LessonError(f"A guess has a name: {_asking(_existing(text_of(number)))}.")
-    verdict = foretold(text_of(number), guesses)
+    verdict = judge_guesses(text_of(number), guesses)
     if ... not in guesses.values():
         note(f"predict {current_number(text_of(number))}", tried=True, passed=verdict.passed)
     return verdict
 
 
-def foretold(number: str, guesses: dict[str, Any]) -> Verdict:
+def judge_guesses(number: str, guesses: dict[str, Any]) -> Verdict:
     """Whether guesses are right. Raises LessonError if there is no such prediction, or it asks for other names."""
     number = _existing(number)
-    asked = {name: told for name, told in predictions()[number].items() if name != "why"}
-    if guesses.keys() != asked.keys():
+    questions = {name: question for name, question in predictions()[number].items() if name != "why"}
+    if guesses.keys() != questions.keys():
         raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}.")
     if ... in guesses.values():
-        texts = [name for name, told in asked.items() if isinstance(told["right"], str)]
-        quotes = "".join(f' A text stands in quotes: {each}="..."' for each in texts[:1])
+        texts = [name for name, question in questions.items() if isinstance(question["right"], str)]
+        quotes = "".join(f' A text stands in quotes: {text}="..."' for text in texts[:1])
         return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
-    missed = [name for name, guess in guesses.items() if not _meets(guess, **asked[name])]
-    answers = [_answer(name, guesses[name], asked[name]) for name in missed]
+    missed = [name for name, guess in guesses.items() if not _meets(guess, **questions[name])]
+    answers = [_answer(name, guesses[name], questions[name]) for name in missed]
     return Verdict(not missed, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
 
 
@@ -183,8 +183,8 @@ def _existing(number: str) -> str:
     return number
 
 
-def _answer(name: str, guess: Any, told: dict[str, Any]) -> str:
-    foreseen = told.get(_key(guess)) if _key(guess) not in JUDGED_BY else None
+def _answer(name: str, guess: Any, question: dict[str, Any]) -> str:
+    foreseen = question.get(_key(guess)) if _key(guess) not in JUDGED_BY else None
     return str(foreseen or f"{name} is not {guess!r}. Look again.")
 
 
@@ -193,15 +193,17 @@ def _asking(number: str) -> str:
     return f"predict({number!r}, {', '.join(f'{name}=...' for name in names)})"
 
 
-def predicted(cells: list[str], number: str) -> Verdict:
+def judge_prediction(cells: list[str], number: str) -> Verdict:
     """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
-    found = [
+    matching_calls = [
         call for cell in cells for call in calls(cell, "predict") if current_number(str(call.args[0].value)) == number
     ]
-    if not found:
+    if not matching_calls:
         return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
     try:
-        return foretold(number, {str(each.arg): _guess(each.value) for each in found[-1].keywords})
+        return judge_guesses(
+            number, {str(keyword.arg): _guess(keyword.value) for keyword in matching_calls[-1].keywords}
+        )
     except LessonError as error:
         return Verdict(False, str(error))
 
@@ -219,14 +221,14 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 def _meets(guess: Any, right: Any, also: Sequence[Any] = (), within: float = 0.0, **_: str) -> bool:
     """Whether a guess says what is right, or as good as that."""
     near = isinstance(guess, (int, float)) and within and abs(guess - right) <= within
-    return bool(near or any(_ways(guess) & _ways(each) for each in (right, *also)))
+    return bool(near or any(_ways(guess) & _ways(value) for value in (right, *also)))
 
 
-def _ways(said: Any) -> set[str]:
+def _ways(value: Any) -> set[str]:
     """The ways to write something: an operator also by its sign, a node by its name or as it prints."""
-    if isinstance(said, Node):
-        return {said.name or repr(said), str(said), repr(said)}
-    return {_key(said), SIGNS.get(str(said), _key(said))}
+    if isinstance(value, Node):
+        return {value.name or repr(value), str(value), repr(value)}
+    return {_key(value), SIGNS.get(str(value), _key(value))}
 
 
 def _key(guess: Any) -> str:
@@ -244,27 +246,27 @@ def place() -> Path:
 def read() -> dict[str, dict[str, Any]]:
     """For each exercise how often it was tried, whether it was passed, and how many hints were shown."""
     try:
-        kept = json.loads(place().read_text(encoding="utf-8"))
+        records = json.loads(place().read_text(encoding="utf-8"))
     except (FileNotFoundError, FolderError):
         return {}
     except (OSError, ValueError):
-        kept = None
-    if isinstance(kept, dict) and all(isinstance(each, dict) for each in kept.values()):
-        return kept
+        records = None
+    if isinstance(records, dict) and all(isinstance(record, dict) for record in records.values()):
+        return records
     warnings.warn(f"The file {place()} cannot be read. Progress starts anew.", RuntimeWarning, stacklevel=2)
     return {}
 
 
 def note(name: str, tried: bool = False, passed: bool = False, hints: int = 0) -> None:
     """Add to what is known of an exercise. Where nothing can be written it is said, and nothing else happens."""
-    kept = read()
-    known = kept.setdefault(name, {})
+    records = read()
+    record = records.setdefault(name, {})
     for fact, more in (("tries", int(tried)), ("hints", hints)):
-        if more or known.get(fact):
-            known[fact] = int(known.get(fact) or 0) + more
-    known["passed"] = bool(known.get("passed")) or passed
+        if more or record.get(fact):
+            record[fact] = int(record.get(fact) or 0) + more
+    record["passed"] = bool(record.get("passed")) or passed
     try:
         place().parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place(), json.dumps(kept, indent=1, sort_keys=True).encode(), LessonError)
+        write_whole(place(), json.dumps(records, indent=1, sort_keys=True).encode(), LessonError)
     except (OSError, LessonError) as error:
         warnings.warn(f"Progress is not kept: {error}", RuntimeWarning, stacklevel=2)

@@ -19,58 +19,58 @@ ROUNDABOUT = {"exec", "globals", "setattr"}  # nobody knows what they bind
 HOUSE = __name__.partition(".")[0]
 
 
-def needed(statements: Iterable[ast.stmt], names: set[str]) -> list[ast.stmt]:
+def slice_statements(statements: Iterable[ast.stmt], names: set[str]) -> list[ast.stmt]:
     """The statements, in their order, that these names need. `import *` and settings always stay.
 
     >>> program = ast.parse("import math; a = 2; b = a; c = b; b += math.pi; print(c)")
     >>> [ast.unparse(each) for each in needed(program.body, {"b"})]
     ['import math', 'a = 2', 'b = a', 'b += math.pi']
     """
-    parts = [(each, set(bound(each)), set(used(each))) for each in statements]
+    parts = [(statement, set(bound(statement)), set(find_used_names(statement))) for statement in statements]
     _add_side_effects(parts)
-    wanted, kept = {"*", *names}, -1
-    while kept < len(wanted):
-        kept = len(wanted)
+    wanted, previous = {"*", *names}, -1
+    while previous < len(wanted):
+        previous = len(wanted)
         wanted.update(*(uses for _, binds, uses in parts if binds & wanted))
-    return [each for each, binds, _ in parts if binds & wanted]
+    return [statement for statement, binds, _ in parts if binds & wanted]
 
 
 def _add_side_effects(parts: list[tuple[ast.stmt, set[str], set[str]]]) -> None:
     """Add what statements bind by calling the notebook's own functions, and "*" to settings. Our library stays."""
-    brought = {name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _brought(each)}
+    brought = {name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _list_imports(each)}
     ours = {name for name, module in brought.items() if module == HOUSE}
-    changed = {each.name: uses & _touched(each) for each, _, uses in parts if isinstance(each, MAKERS)}
+    changed = {each.name: uses & _find_changed_names(each) for each, _, uses in parts if isinstance(each, MAKERS)}
     for _ in changed:  # what functions change that call each other
-        for each, _, uses in parts:
-            if isinstance(each, MAKERS):
-                changed[each.name].update(*(changed[name] for name in uses & changed.keys()))
-    for each, binds, uses in parts:
-        if isinstance(each, IMPORTS):
+        for statement, _, uses in parts:
+            if isinstance(statement, MAKERS):
+                changed[statement.name].update(*(changed[name] for name in uses & changed.keys()))
+    for statement, binds, uses in parts:
+        if isinstance(statement, IMPORTS):
             continue
         binds -= ours
-        for name, call in _called(each):
+        for name, call in _find_calls(statement):
             if name in changed:
                 binds |= changed[name]
-                binds.update(part for given in getattr(call, "args", []) for part in _root(given))
+                binds.update(part for argument in getattr(call, "args", []) for part in _root(argument))
         settings = uses & (brought.keys() - ours) and uses <= (brought.keys() - ours) | vars(builtins).keys()
         if settings or uses & ROUNDABOUT:
             binds.add("*")
 
 
-def _brought(part: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+def _list_imports(part: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     """The names that an import binds, each with the package that it comes from."""
-    for each in part.names:
-        name = (each.asname or each.name).partition(".")[0]
-        yield name, (getattr(part, "module", None) or each.name).partition(".")[0]
+    for alias in part.names:
+        name = (alias.asname or alias.name).partition(".")[0]
+        yield name, (getattr(part, "module", None) or alias.name).partition(".")[0]
 
 
-def _touched(function: ast.stmt) -> set[str]:
+def _find_changed_names(function: ast.stmt) -> set[str]:
     """The names that a function's lines bind or whose objects they change, its own names included."""
     inner = (part for part in ast.walk(function) if isinstance(part, ast.stmt) and part is not function)
     return {name for part in inner for name in bound(part)}
 
 
-def _called(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+def _find_calls(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     """The functions that a statement calls by their names, as decorators too."""
     calls: list[Any] = [part for part in _outside_functions(statement) if isinstance(part, ast.Call)]
     for part in [*calls, *getattr(statement, "decorator_list", [])]:
@@ -81,8 +81,8 @@ def bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement binds, or whose object it seems to change: x = 1, x[0] = 1, x.append(1)."""
     if isinstance(statement, MAKERS):
         yield statement.name
-        for each in statement.decorator_list:
-            function = each.func if isinstance(each, ast.Call) else each
+        for decorator in statement.decorator_list:
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
             yield from _root(function) if isinstance(function, ast.Attribute) else ()
         return
     for part in _outside_functions(statement):
@@ -97,7 +97,7 @@ def bound(statement: ast.stmt) -> Iterator[str]:
             yield part.name
 
 
-def used(statement: ast.stmt) -> Iterator[str]:
+def find_used_names(statement: ast.stmt) -> Iterator[str]:
     """The notebook's names that a statement reads: in a function, all but the function's own."""
     try:
         waiting = [symtable(ast.unparse(statement), "a statement", "exec")]
@@ -105,8 +105,8 @@ def used(statement: ast.stmt) -> Iterator[str]:
         return
     for table in waiting:
         waiting += table.get_children()
-        whole = table.get_type() == "module"
-        yield from (each.get_name() for each in table.get_symbols() if whole or each.is_global())
+        is_module = table.get_type() == "module"
+        yield from (symbol.get_name() for symbol in table.get_symbols() if is_module or symbol.is_global())
 
 
 def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:
@@ -127,10 +127,10 @@ def _root(part: ast.expr) -> Iterator[str]:
         yield part.id
 
 
-def imported(part: ast.stmt, names: set[str]) -> ast.stmt:
+def filter_import(part: ast.stmt, names: set[str]) -> ast.stmt:
     """An import of these names only; another statement as it is."""
     if isinstance(part, ast.ImportFrom):
         return ast.ImportFrom(
-            part.module, [each for each in part.names if (each.asname or each.name) in names], part.level
+            part.module, [name for name in part.names if (name.asname or name.name) in names], part.level
         )
     return part

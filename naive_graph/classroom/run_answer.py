@@ -54,7 +54,7 @@ REFUSED_FILES = (
     "core/plan", "core/sweep", "core/nan_trace", "core/arithmetics/dual", "graph/derive",
     "graph/run_checks", "graph/check", "graph/jit", "graph/simplify",
 )  # fmt: skip
-REFUSED = tuple(HOUSE + part.replace("/", os.sep) for part in (*REFUSED_FILES, *(f"{each}/" for each in REFUSED_ROOMS)))
+REFUSED = tuple(HOUSE + part.replace("/", os.sep) for part in (*REFUSED_FILES, *(f"{room}/" for room in REFUSED_ROOMS)))
 
 
 class AnswerOutcome(NamedTuple):
@@ -117,24 +117,26 @@ class AnswerWatch:
             self.learners[code] = not is_library(code.co_filename)
         if self.learners[code]:
             frame.f_trace_opcodes = jumps_to_itself(code)
-            return self.counted(frame, event, argument)
+            return self.count_step(frame, event, argument)
         if self.refuses and code.co_filename.startswith(HOUSE) and _is_refused(frame):
             self.refuse(code.co_qualname)
         return None
 
-    def counted(self, frame: Any, event: str, argument: Any) -> Any:
+    def count_step(self, frame: Any, event: str, argument: Any) -> Any:
         self.left -= 1
         if self.left < 0 or (not self.left % 64 and process_time() > self.until):
             self.left, self.where = -1, self.where or _line(frame.f_code, frame.f_lineno)
             raise Stopped
-        return self.counted
+        return self.count_step
 
 
 @lru_cache(maxsize=1000)
 def jumps_to_itself(code: CodeType) -> bool:
     """Whether a loop is one instruction, as `while True: pass` on one line: Python tells a tracer of no line in it."""
-    jumps = (each for each in dis.get_instructions(code) if each.opname.startswith("JUMP_BACKWARD"))
-    return any(each.argval == each.offset for each in jumps)
+    jumps = (
+        instruction for instruction in dis.get_instructions(code) if instruction.opname.startswith("JUMP_BACKWARD")
+    )
+    return any(jump.argval == jump.offset for jump in jumps)
 
 
 def patience() -> float:
@@ -190,26 +192,26 @@ def imagine(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutco
 
 def _outcome(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
     before, printed, watch = _state(question), PrintSink(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
-    given: dict[str, Any] = {"kind": "gave"}
+    fields: dict[str, Any] = {"kind": "gave"}
     changed, visits = False, len(question.visited)
     try:
         with redirect_stdout(printed), redirect_stderr(PrintSink()), watch:
-            given["value"] = plain(task.call(answer, question.arguments), question.nodes)
+            fields["value"] = plain(task.call(answer, question.arguments), question.nodes)
     except Changed as error:
-        given["value"], changed = plain(error.args[0], []), True
+        fields["value"], changed = plain(error.args[0], []), True
     except KeyboardInterrupt:
         raise
     except Stopped:
         pass
     except BaseException as error:
-        given = {"kind": "raised", "error": told_error(error), "where": place_of(error)}
+        fields = {"kind": "raised", "error": told_error(error), "where": place_of(error)}
     if watch.refused:
-        given = {"kind": "refused", "error": watch.refused}
+        fields = {"kind": "refused", "error": watch.refused}
     elif watch.left < 0:
-        given = {"kind": "endless", "where": watch.where}
+        fields = {"kind": "endless", "where": watch.where}
     changed = changed or _state(question) != before
     visits = len(question.visited) - visits
-    return AnswerOutcome(**given, changed=changed, printed=printed.anything, visits=visits)
+    return AnswerOutcome(**fields, changed=changed, printed=printed.anything, visits=visits)
 
 
 def _state(question: ExerciseCall) -> str:
@@ -240,7 +242,7 @@ def _line(code: Any, line: int) -> str:
 
 def plain(thing: Any, nodes: list[Any]) -> Any:
     """A thing as JSON can hold it. Nodes become their places, other containers than lists say their kind."""
-    places = {id(node): place for place, node in enumerate(nodes)}
+    places = {id(node): index for index, node in enumerate(nodes)}
 
     def told(thing: Any, depth: int = 0) -> Any:
         if depth > DEEPEST:
@@ -254,7 +256,7 @@ def plain(thing: Any, nodes: list[Any]) -> Any:
         if isinstance(thing, str):
             return {"text": thing[:200]}
         if isinstance(thing, (list, tuple)):
-            return [told(each, depth + 1) for each in islice(thing, MOST)]
+            return [told(entry, depth + 1) for entry in islice(thing, MOST)]
         if isinstance(thing, Mapping):
             pairs = islice(thing.items(), MOST)
             return {"pairs": [[told(key, depth + 1), told(value, depth + 1)] for key, value in pairs]}
@@ -268,7 +270,7 @@ def plain(thing: Any, nodes: list[Any]) -> Any:
         if hasattr(thing, "tolist"):
             return {"kind": kind, "of": told(thing.tolist(), depth + 1)}
         if isinstance(thing, Iterable) and not isinstance(thing, type):
-            return {"kind": kind, "of": [told(each, depth + 1) for each in islice(thing, MOST)]}
+            return {"kind": kind, "of": [told(entry, depth + 1) for entry in islice(thing, MOST)]}
         return {"kind": kind}
 
     return told(thing)
@@ -301,7 +303,7 @@ def ask(task: AskedExercise, answer: Any) -> Asked:
                 flush=True,
             )  # fmt: skip
 
-    return paired(task, *tell_apart(lambda tell: tell_outcomes(task, answer, tell), say_why))
+    return pair_outcomes(task, *tell_apart(lambda tell: tell_outcomes(task, answer, tell), say_why))
 
 
 def schedule(task: AskedExercise) -> list[int]:
@@ -322,9 +324,9 @@ def in_turn(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[An
     try:
         for _, again in groupby(numbers, lambda number: number if number >= ANEW else object()):
             first, *more = again
-            for given in outcomes(task, answer, task.cases[first], 1 + len(more)):
-                yield given
-                endless += given.kind == "endless"
+            for outcome in outcomes(task, answer, task.cases[first], 1 + len(more)):
+                yield outcome
+                endless += outcome.kind == "endless"
                 if endless >= MOST_ENDLESS:
                     return
     finally:
@@ -332,26 +334,26 @@ def in_turn(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[An
         random.setstate(luck)
 
 
-def paired(task: AskedExercise, text: str, ending: str) -> Asked:
+def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
     """The outcomes in a text by their cases. ending: what the answer did where a line is missing.
 
     Raises ValueError, TypeError or LookupError for lines that `tell_outcomes` does not tell.
     """
     numbers = schedule(task)
     *lines, _ = text.split("\n", len(numbers) + 1)  # the last line may have broken off
-    asked: list[list[AnswerOutcome]] = []
+    pairs: list[list[AnswerOutcome]] = []
     for number, line in zip(numbers, [*lines, *[""] * len(numbers)]):
-        if line == END and any(each.kind == "endless" for pair in asked for each in pair):
+        if line == END and any(earlier.kind == "endless" for pair in pairs for earlier in pair):
             break  # enough was seen
         is_missing = line in ("", END)
         size = getattr(task.cases[number].recipe, "size", 0)
         outcome = AnswerOutcome(ending) if is_missing else read_outcome(line, size)
-        if number == len(asked):
-            asked.append([])
-        asked[number].append(outcome)
+        if number == len(pairs):
+            pairs.append([])
+        pairs[number].append(outcome)
         if is_missing or outcome.kind == "crashed":
             break
-    return [(first, again[0] if again else None) for first, *again in asked]
+    return [(first, again[0] if again else None) for first, *again in pairs]
 
 
 def read_outcome(line: str, size: int) -> AnswerOutcome:

@@ -33,8 +33,8 @@ from .exercise import Exercise
 from .judging import Verdict, exercise_named, verdict, wrong_places
 from .misconceptions import Mistake
 from .near_misses import Change, read_changes
-from .program_slice import imported, needed, used
-from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, paired, patience
+from .program_slice import filter_import, find_used_names, slice_statements
+from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, pair_outcomes, patience
 from .sandbox_child import ANSWER, ROOM, WORK
 
 HOUSE = Path(__file__).resolve().parents[1]
@@ -79,24 +79,22 @@ def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
             f"apt install bubblewrap, or dnf install bubblewrap. {INSTEAD}"
         )
     command = [bwrap, "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"]
-    command += [f"--unshare-{each}" for each in ("pid", "net", "ipc", "uts")]
+    command += [f"--unshare-{namespace}" for namespace in ("pid", "net", "ipc", "uts")]
     # Root needs no user namespace to build walls, and gives up being root behind them.
     rights = KEPT_RIGHTS if os.geteuid() == 0 else KEPT_RIGHTS[:1]
     command += [] if os.geteuid() == 0 else ["--unshare-user"]
     command += [word for right in rights for word in ("--cap-add", right)]
     shown = _folders()
-    for place in (*SYSTEM, *DEVICES, *shown):
-        parents = list(Path(place).parents)[-2::-1]  # bubblewrap would make them for their owner alone
+    for path in (*SYSTEM, *DEVICES, *shown):
+        parents = list(Path(path).parents)[-2::-1]  # bubblewrap would make them for their owner alone
         command += [word for parent in parents for word in ("--dir", str(parent))]
-        if os.path.islink(place):
-            command += ["--symlink", os.readlink(place), place]
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
         else:
-            command += ["--dev-bind" if place in DEVICES else "--ro-bind-try", place, place]
-    for place in hide:
-        if os.path.exists(place) and any(f"{place}/".startswith(f"{each}/") for each in (*SYSTEM, *shown)):
-            command += (
-                ["--tmpfs", place, "--remount-ro", place] if os.path.isdir(place) else ["--ro-bind", nothing, place]
-            )
+            command += ["--dev-bind" if path in DEVICES else "--ro-bind-try", path, path]
+    for path in hide:
+        if os.path.exists(path) and any(f"{path}/".startswith(f"{root}/") for root in (*SYSTEM, *shown)):
+            command += ["--tmpfs", path, "--remount-ro", path] if os.path.isdir(path) else ["--ro-bind", nothing, path]
     return [*command, "--tmpfs", WORK, "--remount-ro", "/", "--chdir", WORK, "--"]
 
 
@@ -113,9 +111,13 @@ def questions() -> dict[str, str]:
     waiting = ["__init__"]
     while waiting:
         module = waiting.pop()
-        for part in needed(trees[module].body, names[module]):
+        for part in slice_statements(trees[module].body, names[module]):
             if isinstance(part, ast.ImportFrom) and part.level == 1 and part.module in trees:
-                new = {each.name for each in part.names if (each.asname or each.name) in _used(trees, module, names)}
+                new = {
+                    alias.name
+                    for alias in part.names
+                    if (alias.asname or alias.name) in _find_used_names(trees, module, names)
+                }
                 if not new <= names[part.module]:
                     names[part.module] |= new
                     waiting.append(part.module)
@@ -125,22 +127,24 @@ def questions() -> dict[str, str]:
 def _asked_of(exercises: Iterable[Exercise]) -> dict[str, str]:
     """The same, and what asks a lecturer's own."""
     texts = dict(questions())
-    for each in exercises:
-        if each.asking:
-            texts[f"{ROOM}.own_{each.name}"] = each.asking
-            texts[ROOM] += f"\nfrom .own_{each.name} import OWN\nEXERCISES.append(OWN)"
+    for exercise in exercises:
+        if exercise.asking:
+            texts[f"{ROOM}.own_{exercise.name}"] = exercise.asking
+            texts[ROOM] += f"\nfrom .own_{exercise.name} import OWN\nEXERCISES.append(OWN)"
     return texts
 
 
-def _used(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> set[str]:
-    kept = needed(trees[module].body, names[module])
-    return names[module].union(*(set(used(part)) for part in kept))
+def _find_used_names(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> set[str]:
+    statements = slice_statements(trees[module].body, names[module])
+    return names[module].union(*(set(find_used_names(part)) for part in statements))
 
 
 def _text(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> str:
-    uses = _used(trees, module, names) | {"annotations"}
-    kept = [imported(part, uses) for part in needed(trees[module].body, names[module] | {"annotations"})]
-    return ast.unparse(ast.Module([part for part in kept if getattr(part, "names", True)], []))
+    uses = _find_used_names(trees, module, names) | {"annotations"}
+    statements = [
+        filter_import(part, uses) for part in slice_statements(trees[module].body, names[module] | {"annotations"})
+    ]
+    return ast.unparse(ast.Module([part for part in statements if getattr(part, "names", True)], []))
 
 
 class _Asking(ast.NodeTransformer):
@@ -149,11 +153,11 @@ class _Asking(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.Call:
         if not isinstance(node.func, ast.Name) or node.func.id != "Exercise":
             return node
-        given = dict(zip(("solve", "make_cases", "complaint", "call"), node.args))
-        given |= {each.arg: each.value for each in node.keywords if each.arg}
-        name = ast.Constant(ast.unparse(given["solve"]))
-        call = [ast.keyword("call", given["call"])] if "call" in given else []
-        return ast.Call(node.func, [name, given["make_cases"]], call)
+        arguments = dict(zip(("solve", "make_cases", "complaint", "call"), node.args))
+        arguments |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        name = ast.Constant(ast.unparse(arguments["solve"]))
+        call = [ast.keyword("call", arguments["call"])] if "call" in arguments else []
+        return ast.Call(node.func, [name, arguments["make_cases"]], call)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
         return None if node.module == "exercise" else node
@@ -161,17 +165,17 @@ class _Asking(ast.NodeTransformer):
 
 def _absent_files() -> list[str]:
     """Where that lies which is not there, as text or translated."""
-    places = [HOUSE.parent.joinpath(*each.split(".")) for each in [*ABSENT, ROOM]]
-    found = [
-        place.parent.glob(each) for place in places for each in (f"{place.name}.py", f"__pycache__/{place.name}.*")
+    places = [HOUSE.parent.joinpath(*module.split(".")) for module in [*ABSENT, ROOM]]
+    files = [
+        path.parent.glob(pattern) for path in places for pattern in (f"{path.name}.py", f"__pycache__/{path.name}.*")
     ]
-    return [str(each) for each in [*filter(Path.is_dir, places), *chain(*found), TINY_REFERENCE]]
+    return [str(path) for path in [*filter(Path.is_dir, places), *chain(*files), TINY_REFERENCE]]
 
 
 def _folders() -> list[str]:
     """Where Python and its packages are, but not what lies beside them."""
-    path = [os.path.realpath(each) for each in sys.path if os.path.isdir(each) or each.endswith(".zip")]
-    packages = [each for each in path if os.path.basename(each) in ("site-packages", "dist-packages")]
+    path = [os.path.realpath(folder) for folder in sys.path if os.path.isdir(folder) or folder.endswith(".zip")]
+    packages = [folder for folder in path if os.path.basename(folder) in ("site-packages", "dist-packages")]
     return sorted({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix), str(HOUSE), *packages}, key=len)
 
 
@@ -184,18 +188,18 @@ def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, h
     hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
     """
     return [
-        _judged(exercise, told, AskBehindWalls(cells, expression, limits, hide))
-        for (exercise, expression), told in zip(asked, _started(cells, asked, limits, hide))
+        _judge_reply(exercise, told, AskBehindWalls(cells, expression, limits, hide))
+        for (exercise, expression), told in zip(asked, _run_sandbox(cells, asked, limits, hide))
     ]
 
 
 def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
     """The verdict on cells of a notebook, for nbgrader's judged cell: behind walls where there can be any."""
-    asked = [(exercise_named(name), expression)]
+    tasks = [(exercise_named(name), expression)]
     try:
-        return grade(list(cells), asked, Limits(enclosed=sys.platform == "linux"), [])[0]
+        return grade(list(cells), tasks, Limits(enclosed=sys.platform == "linux"), [])[0]
     except LessonError:
-        return grade(list(cells), asked, Limits(enclosed=False), [])[0]
+        return grade(list(cells), tasks, Limits(enclosed=False), [])[0]
 
 
 class AskBehindWalls(NamedTuple):
@@ -221,30 +225,32 @@ class AskBehindWalls(NamedTuple):
         """What the first attempt tells, and how it ended."""
         quick = self.limits._replace(seconds=min(CONFIRMING, self.limits.seconds))
         try:
-            told = _started(self.cells, [(each, self.expression) for each in exercises], quick, self.hide, only)
+            told = _run_sandbox(
+                self.cells, [(exercise, self.expression) for exercise in exercises], quick, self.hide, only
+            )
         except LessonError:
             return [("", "crashed")] * len(exercises)
         return [(_attempts(lines)[0], ending) for _, lines, ending in told]
 
 
-def _started(
-    cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str],
+def _run_sandbox(
+    cells: list[str], tasks: list[tuple[Exercise, str]], limits: Limits, hide: list[str],
     only: list[int] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
     """What the sandbox tells of each: its cases, lines, and how they ended. only: see `mutation.tell_changes`."""
-    if asked[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
-        return [told for each in asked for told in _started(cells, [each], limits, hide, only)]
+    if tasks[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
+        return [told for exercise in tasks for told in _run_sandbox(cells, [exercise], limits, hide, only)]
     facts = [
         {
-            "name": each.name, "number": each.number, "expression": expression, "fresh": each.is_fresh,
-            "parameters": list(signature(each.solve).parameters), "places": each.places, "only": only,
+            "name": exercise.name, "number": exercise.number, "expression": expression, "fresh": exercise.is_fresh,
+            "parameters": list(signature(exercise.solve).parameters), "places": exercise.places, "only": only,
         }
-        for each, expression in asked
+        for exercise, expression in tasks
     ]  # fmt: skip
     task = {
         "cells": cells,
         "asked": facts,
-        "questions": _asked_of(each for each, _ in asked),
+        "questions": _asked_of(exercise for exercise, _ in tasks),
         "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
         "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,
@@ -256,23 +262,23 @@ def _started(
         settings = {**os.environ, "PYTHONHASHSEED": "0"}
     python = os.path.realpath(sys.executable) if limits.enclosed else sys.executable
     command = [python, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "sandbox_child.py")]
-    longest = 60 + 3 * limits.seconds * len(asked)
+    longest = 60 + 3 * limits.seconds * len(tasks)
     with tempfile.TemporaryDirectory() as base:
         if limits.enclosed:
             (nothing := Path(base, "nothing")).touch()
             command = [*_walls(str(nothing), [*_absent_files(), *map(os.path.realpath, hide)]), *command]
         try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
-            told = subprocess.run(
+            process = subprocess.run(
                 command, input=json.dumps(task).encode(), capture_output=True, env=settings, timeout=longest, cwd=base,
                 start_new_session=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise LessonError(f"The sandbox was stopped after {longest} seconds. Grade it again.") from None
-    if told.returncode:
-        why = (told.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
+    if process.returncode:
+        why = (process.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
         raise LessonError(f"The sandbox does not work here: {why}. " + INSTEAD * limits.enclosed)
-    results = list(json.loads(told.stdout))
-    for (exercise, _), (texts, *_) in zip(asked, results):
+    results = list(json.loads(process.stdout))
+    for (exercise, _), (texts, *_) in zip(tasks, results):
         if texts != [case.text for case in exercise.cases]:
             raise LessonError(
                 f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance."
@@ -285,12 +291,12 @@ def _attempts(lines: str) -> list[str]:
     return f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
 
 
-def _judged(exercise: Exercise, told: list[Any], again: AskBehindWalls) -> Verdict:
+def _judge_reply(exercise: Exercise, reply: list[Any], again: AskBehindWalls) -> Verdict:
     """What is said of the lines that came home: whatever they are, this ends with a verdict, and soon.
 
     The first answer of the notebook that is right counts; if none is, the first one.
     """
-    _, lines, ending = told
+    _, lines, ending = reply
     until, first = time.monotonic() + again.limits.seconds, None
     for attempt in _attempts(lines):
         asked = _attempt(exercise, attempt, ending)
@@ -316,7 +322,7 @@ def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | Trouble:
         if trouble is not None:
             name, sentence = map(str, trouble)
             return Trouble(name if name in TROUBLES else "does_not_run", sentence[:500])
-        asked = paired(exercise, rest, ending)
+        asked = pair_outcomes(exercise, rest, ending)
         wrong_places(exercise, asked)  # which raises for what cannot be judged
     except Exception:
         return _unreadable(exercise, ending)

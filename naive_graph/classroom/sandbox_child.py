@@ -41,7 +41,7 @@ SECCOMP, FILTER = 22, 2
 
 def _call(name: str, *arguments: Any) -> None:
     """A function of the C library; raises OSError where it fails."""
-    words = [os.fsencode(each) if isinstance(each, str) else each for each in arguments]
+    words = [os.fsencode(argument) if isinstance(argument, str) else argument for argument in arguments]
     if getattr(ctypes.CDLL(None, use_errno=True), name)(*words) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"{name}: {os.strerror(error)}")
@@ -59,9 +59,9 @@ def refuse_calls() -> None:
     """From here on this process and its children may not make the calls that reach around the walls."""
     from naive_graph.classroom.system_calls import filter_for
 
-    kept = ctypes.create_string_buffer(steps := filter_for(os.uname().machine))
+    buffer = ctypes.create_string_buffer(steps := filter_for(os.uname().machine))
     _call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    _call("prctl", SECCOMP, FILTER, struct.pack("HP", len(steps) // 8, ctypes.addressof(kept)), 0, 0)
+    _call("prctl", SECCOMP, FILTER, struct.pack("HP", len(steps) // 8, ctypes.addressof(buffer)), 0, 0)
 
 
 def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> int:
@@ -141,7 +141,7 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.texts, self.absent = texts, absent
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        absent = any(f"{name}.".startswith(f"{each}.") for each in self.absent)
+        absent = any(f"{name}.".startswith(f"{module}.") for module in self.absent)
         if name not in self.texts and not absent:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=name == ROOM or absent)
@@ -175,9 +175,9 @@ def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, li
     from naive_graph.classroom.exercises import EXERCISES
 
     print_nodes_simply()
-    found: dict[str, Any] = {each.name: each for each in EXERCISES}
+    exercises: dict[str, Any] = {exercise.name: exercise for exercise in EXERCISES}
     for facts in asked:
-        question = found[facts["name"]]
+        question = exercises[facts["name"]]
 
         def made(question: Any = question, names: list[str] = facts["parameters"]) -> list[Any]:
             cases = list(question.make_cases())  # some are the arguments alone
@@ -196,15 +196,15 @@ def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, li
 # --- answers --------------------------------------------------------------------
 
 
-def answered(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
+def report_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
     """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
-    from naive_graph.classroom.answers import defined, expressions
+    from naive_graph.classroom.answers import evaluate_answer, expressions
     from naive_graph.classroom.mutation import tell_changes
     from naive_graph.classroom.run_answer import tell_outcomes
 
     known_as = {facts["name"], facts["number"]}
-    for each in expressions(cells, known_as, facts["expression"]):
-        trouble, answer = defined(cells, known_as, each)
+    for expression in expressions(cells, known_as, facts["expression"]):
+        trouble, answer = evaluate_answer(cells, known_as, expression)
         tell(f"{ANSWER}{json.dumps(trouble)}")
         if trouble is None and facts["only"] is None:
             tell_outcomes(question, answer, tell)
@@ -227,15 +227,15 @@ def main() -> None:
     from naive_graph.classroom import answers, mutation  # noqa: F401 - before the first process starts
     from naive_graph.classroom.run_answer import in_a_process, in_this_process
 
-    told: list[Any] = []
+    reports: list[Any] = []
     settle = partial(_give_up_rights, task["enclosed"], task["megabytes"], task["seconds"])
     for facts, (question, texts) in zip(task["asked"], questions(task["asked"])):
-        run = partial(answered, question, facts, task["cells"])
+        run = partial(report_answer, question, facts, task["cells"])
         apart = hasattr(os, "fork")
         lines = in_a_process(run, task["patience"], task["seconds"], settle) if apart else in_this_process(run)
-        told.append([texts, *lines])
+        reports.append([texts, *lines])
     with open(home, "w", encoding="utf-8") as parent:
-        json.dump(told, parent)
+        json.dump(reports, parent)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def read(text: str) -> Tree:
         if token == "(":
             open_parts.append([])
         elif token == ")":
-            inner = _finished(open_parts.pop(), text)
+            inner = _finish_tree(open_parts.pop(), text)
             if not open_parts:
                 raise ExpressionError(f"A bracket is closed in {text!r} that was never opened. Take it away.")
             _add(open_parts[-1], inner, text)
@@ -111,7 +111,7 @@ def read(text: str) -> Tree:
             raise ExpressionError(f"Nobody taught us the word {token!r}. Use {', '.join(WORDS + JOINTS)}.")
     if len(open_parts) > 1:
         raise ExpressionError(f"A bracket in {text!r} is never closed. Close it: ')'.")
-    return _finished(open_parts.pop(), text)
+    return _finish_tree(open_parts.pop(), text)
 
 
 def _add(parts: list[Any], part: Tree, text: str) -> None:
@@ -134,7 +134,7 @@ def _add_joint(parts: list[Any], name: str, text: str) -> None:
     parts.append(name)
 
 
-def _finished(parts: list[Any], text: str) -> Tree:
+def _finish_tree(parts: list[Any], text: str) -> Tree:
     if len(parts) != 1 or parts[0] in JOINTS:
         raise ExpressionError(f"An opinion is missing in {text!r}. Write one, such as: good and not bad.")
     return parts[0]
@@ -155,12 +155,12 @@ def grow(chance: random.Random, words: int, negated: bool = False) -> Tree:
 
 def draw_sentences(seed: int = SEED, count: int = COUNT, longest: int = LONGEST) -> list[Sentence]:
     """Different sentences of 2 to `longest` words, liked and disliked by turns."""
-    chance, found = random.Random(seed), dict[str, Sentence]()
-    while len(found) < count:
+    chance, sentences = random.Random(seed), dict[str, Sentence]()
+    while len(sentences) < count:
         tree = grow(chance, 2 + int(chance.random() * (longest - 1)))
-        if meaning(tree) == len(found) % 2:
-            found.setdefault(write(tree), Sentence(tree, float(meaning(tree))))
-    return list(found.values())
+        if meaning(tree) == len(sentences) % 2:
+            sentences.setdefault(write(tree), Sentence(tree, float(meaning(tree))))
+    return list(sentences.values())
 
 
 def load(held_out: int = 100) -> tuple[list[Sentence], list[Sentence]]:

@@ -22,7 +22,7 @@ def solution_text(exercise: Exercise) -> str:
     """
     if exercise.text:
         return exercise.text
-    text = "\n\n".join(textwrap.dedent(inspect.getsource(each)) for each in (exercise.solve, *exercise.helpers))
+    text = "\n\n".join(textwrap.dedent(inspect.getsource(function)) for function in (exercise.solve, *exercise.helpers))
     return "import math\n\n\n" * ("math." in text) + text
 
 
@@ -38,6 +38,6 @@ def blank_text(exercise: Exercise) -> str:
     Each statement ends with what is accepted, the same for all exercises.
     """
     tree = ast.parse(solution_text(exercise))
-    made: Any = next(each for each in tree.body if getattr(each, "name", "") == exercise.name)
+    made: Any = next(statement for statement in tree.body if getattr(statement, "name", "") == exercise.name)
     made.body = [ast.Expr(ast.Constant(_told(f"{exercise.statement}\n\n{ACCEPTED}"))), ast.Expr(ast.Constant(...))]
     return ast.unparse(made)

@@ -32,9 +32,9 @@ def filter_for(machine: str) -> bytes:
     if machine not in MACHINES:
         raise OSError(f"it knows the calls of {', '.join(MACHINES)}, not of {machine}")
     mark, column = MACHINES[machine]
-    numbers = [each[column] for each in NUMBERS.values()]
+    numbers = [row[column] for row in NUMBERS.values()]
     steps = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, mark), (RETURN, 0, 0, REFUSE | EPERM)]  # another machine's calls
     steps += [(LOAD, 0, 0, 0), (AT_LEAST, 0, 1, FIRST_NEW), (RETURN, 0, 0, REFUSE | ENOSYS)]
-    steps += [(EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    steps += [(EQUAL, len(numbers) - index, 0, number) for index, number in enumerate(numbers)]
     steps += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE | EPERM)]
     return b"".join(struct.pack("=HBBI", *step) for step in steps)

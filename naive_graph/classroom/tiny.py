@@ -32,7 +32,7 @@ def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
     ['import', 'math']
     """
     path = Path(file)
-    _known(lesson)
+    _check_lesson(lesson)
     if path.exists():
         return SaidText(f"{path} is there, and stays as it is. Open it, and write at its end.")
     before = 0 if (path.parent / ASSESSED).exists() else lesson - 1
@@ -79,7 +79,7 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
 
 def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdict]]:
     """Part by part, until one is not right."""
-    _known(lesson)
+    _check_lesson(lesson)
     try:
         code, count = _code(Path(file)), 0
     except LessonError as error:  # in a notebook the cells below go on
@@ -91,34 +91,38 @@ def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Ver
             return
         if taught < lesson and part.name in texts()["tiny"]["beside"]["names"]:
             continue
-        told = _verdict(part, code, Path(file))
-        note(part.name, tried=True, passed=told.passed)
+        outcome = _verdict(part, code, Path(file))
+        note(part.name, tried=True, passed=outcome.passed)
         count += len(part.cases)
         right = f"Right: {file} does what it should up to lesson {lesson}, in all {count} cases."
-        yield part, Verdict(True, right) if told.passed else told
-        if not told.passed:
+        yield part, Verdict(True, right) if outcome.passed else outcome
+        if not outcome.passed:
             return
 
 
 def _verdict(part: TinyPart, code: CodeType, path: Path) -> Verdict:
     missing = [name for name in texts()[part.name].get("names", []) if name not in code.co_names]
     if missing:
-        told = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
-        told = f'{told} Write it, or paste solution("{part.name}"), and save the file.'
-        there = [case for case in part.cases if not any(name in case.text for name in missing)]
-        rest = replace(part, make_cases=lambda: there)
-        of_rest = verdict(rest, ask(rest, code)) if there else None
-        return Verdict(False, told if of_rest is None or of_rest.passed else f"{told}\n{of_rest.message}")
+        message = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
+        message = f'{message} Write it, or paste solution("{part.name}"), and save the file.'
+        remaining = [case for case in part.cases if not any(name in case.text for name in missing)]
+        rest = replace(part, make_cases=lambda: remaining)
+        of_rest = verdict(rest, ask(rest, code)) if remaining else None
+        return Verdict(False, message if of_rest is None or of_rest.passed else f"{message}\n{of_rest.message}")
     return verdict(replace(part, own_order=_own_order(part, path)), ask(part, code))
 
 
 def _own_order(part: TinyPart, path: Path) -> str:
     """The learner's own `order` as text, for a part that comes after it; empty where there is none."""
     text = path.read_text(encoding="utf-8")
-    found = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef) and each.name == "order"]
-    if not found or "def order(" not in getattr(part, "before", ""):
+    definitions = [
+        statement
+        for statement in ast.parse(text).body
+        if isinstance(statement, ast.FunctionDef) and statement.name == "order"
+    ]
+    if not definitions or "def order(" not in getattr(part, "before", ""):
         return ""
-    return f"{ast.get_source_segment(text, found[-1])}\n\n\n"
+    return f"{ast.get_source_segment(text, definitions[-1])}\n\n\n"
 
 
 def _code(path: Path) -> CodeType:
@@ -126,12 +130,12 @@ def _code(path: Path) -> CodeType:
     try:
         return compile(path.read_text(encoding="utf-8"), str(path), "exec")
     except OSError as error:
-        told = f"{path} cannot be read: {error.strerror}. Begin one: naive-graph tiny start, or start_tiny(1)."
+        message = f"{path} cannot be read: {error.strerror}. Begin one: naive-graph tiny start, or start_tiny(1)."
     except (SyntaxError, ValueError) as error:
-        told = f"{path} cannot be read as Python: {error}. Mend that place."
-    raise LessonError(told)
+        message = f"{path} cannot be read as Python: {error}. Mend that place."
+    raise LessonError(message)
 
 
-def _known(lesson: int) -> None:
+def _check_lesson(lesson: int) -> None:
     if lesson not in range(1, LAST + 1):
         raise LessonError(f"lesson is {lesson!r}. Give the number of a lesson, from 1 to {LAST}: start_tiny(5).")

@@ -92,7 +92,7 @@ class WordCounter:
 
     def score(self, tree: Tree) -> TensorNode:
         counted: list[str] = fold(tree, lambda word: [word], lambda name, *parts: [name, *chain(*parts)])
-        rows = [KNOWN.index(each) for each in counted]
+        rows = [KNOWN.index(word) for word in counted]
         score: TensorNode = lookup(self.weights, rows).sum() + parameter(self.shift).sum()
         return score
 
@@ -117,4 +117,4 @@ def likes(reader: Reader, tree: Tree) -> bool:
 
 def share_right(reader: Reader, sentences: Sequence[Sentence]) -> float:
     """The share of the sentences that the reader understands."""
-    return sum(likes(reader, each.tree) == each.label for each in sentences) / len(sentences)
+    return sum(likes(reader, sentence.tree) == sentence.label for sentence in sentences) / len(sentences)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.imports import door
 from ..errors import CommandError
-from .draw import check_suffix, written
+from .draw import check_suffix, report_file
 from .import_model import sizes_of
 from .sequential import text_of
 
@@ -26,16 +26,16 @@ def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: P
     page = altitudes(_model(file, size), *(_samples(data) if data is not None else ()))
     print(page.told)
     page.save(output)
-    written(output, opened)
+    report_file(output, opened)
     return 0
 
 
-def _model(path: Path, given: Sequence[str]) -> Any:
+def _model(path: Path, sizes: Sequence[str]) -> Any:
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         with door("ONNX files need", "onnx"):
             from ..interop.onnx.network import from_onnx
-        return from_onnx(path, sizes_of(given))
+        return from_onnx(path, sizes_of(sizes))
     if suffix in SAVED:
         from ..sequential.model import Sequential
 
@@ -56,11 +56,11 @@ def _samples(path: Path) -> list[Any]:
     import numpy as np
 
     try:
-        found = np.load(path, allow_pickle=False)
+        data = np.load(path, allow_pickle=False)
         if path.suffix.lower() in ARRAYS:
-            return [found]
-        with found:
-            return [found[name] for name in ("data", "labels") if name == "data" or name in found]
+            return [data]
+        with data:
+            return [data[name] for name in ("data", "labels") if name == "data" or name in data]
     except (ValueError, KeyError, EOFError, AttributeError):
         raise CommandError(
             f"'{path}' holds no samples. Write them with numpy.savez(path, data=samples, labels=classes)."

@@ -16,7 +16,16 @@ from ..classroom.custom_exercises import NAMED, learners_files, new_exercise, ow
 from ..classroom.exercises.tiny import graded_part
 from ..classroom.gradescope import autograder
 from ..classroom.grading import Result, grade_all, not_graded, predictions_asked, set_lesson
-from ..classroom.handout import assessed, cell_texts, checked, composed, students, teachers, without, without_outputs
+from ..classroom.handout import (
+    cell_texts,
+    compose_lesson,
+    find_checks,
+    make_assessed,
+    students,
+    teachers,
+    without,
+    without_outputs,
+)
 from ..classroom.judging import exercise_named
 from ..classroom.language import speaking, told
 from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_package
@@ -38,12 +47,12 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     if folder.exists() and not folder.is_dir():
         raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
     lessons = lessons_of_the_package()
-    read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
+    read = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons}
     if not (folder / FILE).exists():
-        chosen = {each.stem: checked(cell_texts(read[each.stem])) for each in _chosen(lessons, names)}
-        set_out = [(name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items()]
-        own = sorted(each.stem for each in (folder / "exercises").glob("*.py"))
-        _write(folder / FILE, course_text([*set_out, ("own", own)] if own else set_out, assessing))
+        chosen = {path.stem: find_checks(cell_texts(read[path.stem])) for path in _select_lessons(lessons, names)}
+        set_out = [(name, [exercise.name for _, exercise, _ in checks]) for name, checks in chosen.items()]
+        custom = sorted(path.stem for path in (folder / "exercises").glob("*.py"))
+        _write(folder / FILE, course_text([*set_out, ("own", custom)] if custom else set_out, assessing))
     elif names or assessing:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
@@ -54,12 +63,12 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
         if ours := _package_notebook(read, lesson):
             _write_once(source, _text(teachers(ours, lesson.points)), renew)
         elif not source.exists():
-            asked = [each for each in lesson.points if each not in lesson.predictions and not graded_part(each)]
+            exercises = [point for point in lesson.points if point not in lesson.predictions and not graded_part(point)]
             if not lesson.points.keys() - {*lesson.predictions}:
-                known = ", ".join(read)
-                hint = f"There are: {known}. Or give points to exercises, and a notebook is made of them."
+                available = ", ".join(read)
+                hint = f"There are: {available}. Or give points to exercises, and a notebook is made of them."
                 raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")
-            _write_once(source, _text(teachers(composed(name, asked), lesson.points)), renew)
+            _write_once(source, _text(teachers(compose_lesson(name, exercises), lesson.points)), renew)
         _hand_out(course, lesson, renew)
         try:
             set_lesson(course, lesson)
@@ -81,8 +90,8 @@ def _package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
     """
     if lesson.name in PARTS:
         cells = cell_texts(notebooks[PARTS[lesson.name][1]])
-        asked = {exercise.name for _, exercise, _ in checked(cells)} | predictions_asked(cells)
-        if lesson.name not in notebooks or asked & lesson.points.keys():
+        exercises = {exercise.name for _, exercise, _ in find_checks(cells)} | predictions_asked(cells)
+        if lesson.name not in notebooks or exercises & lesson.points.keys():
             return join_parts(notebooks, lesson.name)
     return notebooks.get(lesson.name)
 
@@ -90,25 +99,25 @@ def _package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
 def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
     """Write what learners get of a lesson: one folder for all, or one for each of them if there are variants."""
     made = students(without_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
-    made = assessed(made) if course.assessed else made
-    for student in _listed(course) if lesson.variants else [""]:
+    made = make_assessed(made) if course.assessed else made
+    for student in _read_students(course) if lesson.variants else [""]:
         names = lesson.exercises(course.seed_of(student)) if student else list(lesson.points)
-        place = course.folder / "release" / student / lesson.name
-        _write_once(place / f"{lesson.name}.ipynb", _text(without(made, lesson.points.keys() - names)), renew)
-        for exercise in (exercise_named(each) for each in names if each not in lesson.predictions):
+        folder = course.folder / "release" / student / lesson.name
+        _write_once(folder / f"{lesson.name}.ipynb", _text(without(made, lesson.points.keys() - names)), renew)
+        for exercise in (exercise_named(name) for name in names if name not in lesson.predictions):
             for name, text in learners_files(exercise, course.assessed).items() if exercise.asking else ():
-                _write_once(place / "exercises" / name, text, renew)
-        for page in (each for each in LINKED if (course.folder / each).exists()):
-            for beside in (place, course.source(lesson.name).parent):
+                _write_once(folder / "exercises" / name, text, renew)
+        for page in (page for page in LINKED if (course.folder / page).exists()):
+            for beside in (folder, course.source(lesson.name).parent):
                 _write_once(beside / page, (course.folder / page).read_text(encoding="utf-8"), renew)
         if course.assessed:
-            _write_once(place / ASSESSED, ASSESSED_TEXT, renew)
+            _write_once(folder / ASSESSED, ASSESSED_TEXT, renew)
         named = course.folder / "exercises" / NAMED
         if named.exists() and not course.assessed:
-            _write_once(place / "exercises" / NAMED, named.read_text(encoding="utf-8"), renew)
+            _write_once(folder / "exercises" / NAMED, named.read_text(encoding="utf-8"), renew)
 
 
-def _listed(course: Course) -> list[str]:
+def _read_students(course: Course) -> list[str]:
     """The students, by the names that their folders will have."""
     file = course.folder / "students.txt"
     if not file.exists():
@@ -139,8 +148,8 @@ def grade(folder: Path, trust: bool, student: str) -> int:
             raise
         if student:
             return _tell_student(results)
-        whole = _write_results(course, results)
-    return 0 if whole and not any(each.ungraded for each in results) else 1
+        complete = _write_results(course, results)
+    return 0 if complete and not any(result.ungraded for result in results) else 1
 
 
 def _tell_student(results: list[Result]) -> int:
@@ -160,9 +169,9 @@ def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:
 def export(system: str, lesson: str, folder: Path) -> int:
     """Write a lesson of a course as another system grades it."""
     course = read_course(folder)
-    place = folder / f"{system}-{wished_lesson(course, lesson)}.zip"
-    write_whole(place, autograder(course, wished_lesson(course, lesson)), LessonError)
-    print(f"written: {place}")
+    path = folder / f"{system}-{wished_lesson(course, lesson)}.zip"
+    write_whole(path, autograder(course, wished_lesson(course, lesson)), LessonError)
+    print(f"written: {path}")
     print("next: put a wheel of naive_graph into it, beside setup.sh, and upload it as the autograder's ZIP")
     return 0
 
@@ -191,27 +200,29 @@ def check_exercise(file: Path) -> int:
 
 def start_exercise(file: Path) -> int:
     """Write an exercise to begin with."""
-    for each in new_exercise(file):
-        print(f"written: {each}")
+    for path in new_exercise(file):
+        print(f"written: {path}")
     print(f"next: edit both; naive-graph class check-exercise {file}")
     return 0
 
 
 def _write_results(course: Course, results: list[Result]) -> bool:
     """Write the table first, then the pages; a page that cannot be written, for its name say, stops no other."""
-    place, whole = course.folder / "results", True
-    (place / "students").mkdir(parents=True, exist_ok=True)
-    _write(place / "points.csv", points_table(results))
+    folder, complete = course.folder / "results", True
+    (folder / "students").mkdir(parents=True, exist_ok=True)
+    _write(folder / "points.csv", points_table(results))
     for name, text in lms_tables(results, read_ids(course.folder)).items():
-        _write(place / name, text)
-    _write(place / "class.html", class_page(results, not_graded(course, results)))
-    for student, own in groupby(results, key=lambda each: each.student):
+        _write(folder / name, text)
+    _write(folder / "class.html", class_page(results, not_graded(course, results)))
+    for student, group in groupby(results, key=lambda result: result.student):
         try:
-            write_whole(place / "students" / f"{student}.html", _bytes(student_page(student, list(own))), LessonError)
+            write_whole(
+                folder / "students" / f"{student}.html", _bytes(student_page(student, list(group))), LessonError
+            )
         except LessonError as error:
-            whole = False
+            complete = False
             print(error, file=sys.stderr)
-    return whole
+    return complete
 
 
 def _bytes(text: str) -> bytes:
@@ -219,29 +230,31 @@ def _bytes(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
-def _chosen(lessons: list[Path], names: Sequence[str]) -> list[Path]:
+def _select_lessons(lessons: list[Path], names: Sequence[str]) -> list[Path]:
     """The lessons whose names begin so; all of them without any names."""
     names = [name.zfill(2) if name.isdecimal() else name for name in names]  # 1 is lesson 01, and not 10, 11 and 12
     for name in names:
-        if not any(each.stem.startswith(name) for each in lessons):
-            raise CommandError(f"There is no lesson {name!r}. There are: {', '.join(each.stem for each in lessons)}.")
-    return [each for each in lessons if not names or each.stem.startswith(tuple(names))]
+        if not any(lesson.stem.startswith(name) for lesson in lessons):
+            raise CommandError(
+                f"There is no lesson {name!r}. There are: {', '.join(lesson.stem for lesson in lessons)}."
+            )
+    return [lesson for lesson in lessons if not names or lesson.stem.startswith(tuple(names))]
 
 
 def _text(notebook: dict[str, Any]) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _write_once(place: Path, text: str, renew: bool) -> None:
+def _write_once(path: Path, text: str, renew: bool) -> None:
     """Write a file, but not over one that is there, unless it is to be renewed."""
-    if place.exists() and not renew:
-        if place.read_text(encoding="utf-8") != text:
-            print(f"kept as it is: {place} (delete it to have it written anew; --renew writes all anew)")
+    if path.exists() and not renew:
+        if path.read_text(encoding="utf-8") != text:
+            print(f"kept as it is: {path} (delete it to have it written anew; --renew writes all anew)")
         return
-    _write(place, text)
+    _write(path, text)
 
 
-def _write(place: Path, text: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(place, _bytes(text), LessonError)
-    print(f"written: {place}")
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, _bytes(text), LessonError)
+    print(f"written: {path}")

@@ -21,10 +21,10 @@ from .serving import browse
 def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
     """Read, evaluate, differentiate, draw as is wished; print the formula, the value and the gradients."""
     check_suffix(output)
-    known = numbers(values)
+    assignments = numbers(values)
     with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
-        f = read(expression, known)
+        f = read(expression, assignments)
         Graph.forward(f)
         if not isinstance(f, Constant):
             Graph.backward(f)
@@ -33,11 +33,11 @@ def draw_expression(expression: str, values: Sequence[str], output: Path, opened
     for note in noted:
         # Where it was written is a line of this program, which says nothing to the reader.
         print(wrapped_to_terminal(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
-    written(output, opened)
+    report_file(output, opened)
     return 0
 
 
-def written(output: Path, opened: bool) -> None:
+def report_file(output: Path, opened: bool) -> None:
     """Say where the picture is, and show it if that is wished."""
     print(f"written: {output}")
     if opened:
@@ -47,8 +47,8 @@ def written(output: Path, opened: bool) -> None:
 def check_suffix(output: Path, suffixes: Sequence[str] = FORMS) -> None:
     """Raise CommandError, before anything is printed, for a file that no picture, or no walk, can be."""
     if output.suffix.lower() not in suffixes:
-        told = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
-        raise CommandError(f"'{output}' does not end in {told}. Choose one: -o graph{suffixes[0]}")
+        endings = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise CommandError(f"'{output}' does not end in {endings}. Choose one: -o graph{suffixes[0]}")
 
 
 def numbers(given: Sequence[str]) -> dict[str, float]:

@@ -68,7 +68,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     for name in values or ():
         if not isinstance(name, str):
             raise ExpressionError(f"A value is given to a name, a text, not to {name!r}. Write {{'x': 6.0}}.")
-    tree, home = _parsed(text), CURRENT.tables
+    tree, home = _parse_text(text), CURRENT.tables
     mark = home.mark()
     try:
         return ExpressionReader(text, dict(values or {})).read(tree)
@@ -92,7 +92,7 @@ def _on_one_line(text: object) -> str:
     return re.sub(r"\s", " ", text.strip())
 
 
-def _parsed(text: str) -> ast.expr:
+def _parse_text(text: str) -> ast.expr:
     if len(text) > MOST_CHARACTERS:
         raise ExpressionError(
             f"The expression has {len(text):,} characters; the most is {MOST_CHARACTERS:,}. Build it in Python instead."
@@ -104,7 +104,7 @@ def _parsed(text: str) -> ast.expr:
             warnings.simplefilter("ignore")  # the parser's advice is about Python programs
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        raise ExpressionError(_explained(error, text)) from None
+        raise ExpressionError(_explain_error(error, text)) from None
     except (RecursionError, MemoryError):
         raise ExpressionError(
             "The expression is too long a chain, or nested too deeply, for Python's parser (about 2,000 steps). "
@@ -114,7 +114,7 @@ def _parsed(text: str) -> ast.expr:
         raise ExpressionError(f"The expression cannot be read: {error}.") from None
 
 
-def _explained(error: SyntaxError, text: str) -> str:
+def _explain_error(error: SyntaxError, text: str) -> str:
     what = (error.msg or "invalid syntax").split(". Perhaps")[0].split(". Maybe")[0]
     if error.offset == 0 and what == "invalid syntax":
         where = f"character {len(text)}: it ends too early"
@@ -162,7 +162,7 @@ class ExpressionReader:
             if make is None:
                 inner, make = self._read(part)
                 waiting.append((make, len(inner), part))
-                waiting.extend((None, 0, each) for each in reversed(inner))
+                waiting.extend((None, 0, child) for child in reversed(inner))
             else:
                 first = len(results) - count
                 results[first:] = [self._made(part, make, results[first:])]
@@ -173,8 +173,8 @@ class ExpressionReader:
         if len(self.text) > MOST_LOCATED:
             return make(inner)
         call = ast.parse("make(inner)", mode="eval")
-        for each in ast.walk(call):
-            ast.copy_location(each, part)
+        for node in ast.walk(call):
+            ast.copy_location(node, part)
         return eval(compile(call, WRITTEN, "eval"), {"make": make, "inner": inner})
 
     def _read(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
@@ -189,17 +189,19 @@ class ExpressionReader:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return [operand], lambda made: made[0]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return [operand], partial(self._called, part, "neg")
+                return [operand], partial(self._call_function, part, "neg")
             case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
-                return [left, right], partial(self._called, part, OPERATORS.get(type(op)) or self._refuse(part, op))
+                return [left, right], partial(
+                    self._call_function, part, OPERATORS.get(type(op)) or self._refuse(part, op)
+                )
             case ast.Compare():
                 self._fail("Two comparisons in a row", part, "Compare two things at a time: (a < b) * (b < c).")
             case ast.Call(keywords=[word, *_]):
                 return self._refuse(part, word)
             case ast.Call(func=ast.Name(id=name), args=operands):
-                return operands, partial(self._called, part, self._known_function(part, name))
+                return operands, partial(self._call_function, part, self._known_function(part, name))
             case ast.Call(func=ast.Attribute(value=first, attr=name), args=rest):
-                return [first, *rest], partial(self._called, part, self._known_function(part, name))
+                return [first, *rest], partial(self._call_function, part, self._known_function(part, name))
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return parts, list
             case ast.Subscript(value=several, slice=ast.Constant(value=place)):
@@ -224,10 +226,10 @@ class ExpressionReader:
             self._fail(f"'{name}' is a function", part, f"Call it: {name}(x).")
         if name in ("math", "np", "numpy", "torch"):
             self._fail(f"'{name}' is no part of an expression", part, f"Write log(x), not {name}.log(x).")
-        known = {"pi": "3.141592653589793", "e": "2.718281828459045"}
-        self._fail(f"'{name}' has no value", part, f"Give it one: {name}={known.get(name, '1')}.")
+        constants = {"pi": "3.141592653589793", "e": "2.718281828459045"}
+        self._fail(f"'{name}' has no value", part, f"Give it one: {name}={constants.get(name, '1')}.")
 
-    def _called(self, part: ast.expr, name: str, operands: list[Any]) -> Any:
+    def _call_function(self, part: ast.expr, name: str, operands: list[Any]) -> Any:
         function = self.functions[name]
         self._check_operands(part, name, function, operands)
         try:
@@ -256,10 +258,10 @@ class ExpressionReader:
             count = "1 operand" if len(operands) == 1 else f"{len(operands)} operands"
             self._fail(f"'{name}' cannot take {count}", part, f"Write {_usage(name, function)}.")
 
-    def _chosen(self, part: ast.expr, several: Any, place: object) -> Any:
-        if isinstance(several, list) and type(place) is int and place < len(several):
-            return several[place]
-        self._fail(f"There is no [{place!r}] to choose here", part, "Count results from 0: softmax([x, y])[0].")
+    def _chosen(self, part: ast.expr, several: Any, index: object) -> Any:
+        if isinstance(several, list) and type(index) is int and index < len(several):
+            return several[index]
+        self._fail(f"There is no [{index!r}] to choose here", part, "Count results from 0: softmax([x, y])[0].")
 
     # --- refusals ---
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.imports import door
 from ..errors import CommandError
-from .draw import check_suffix, written
+from .draw import check_suffix, report_file
 
 if TYPE_CHECKING:
     from ..interop.network import ImportedNetwork
@@ -32,29 +32,29 @@ def import_model(
     is_frozen = file.suffix.lower() in FROZEN
     if is_frozen and values:
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
-    network = _frozen(file, sizes) if is_frozen else _onnx(file, sizes, values)
+    network = _read_frozen(file, sizes) if is_frozen else _onnx(file, sizes, values)
     print()
-    named = [each for slot in network.slots for each in slot.extents or () if isinstance(each, str)]
-    open_ = [each for each in dict.fromkeys(named) if each not in sizes]
+    named = [extent for slot in network.slots for extent in slot.extents or () if isinstance(extent, str)]
+    open_ = [extent for extent in dict.fromkeys(named) if extent not in sizes]
     if open_:
         print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
     picture = draw([*network.with_sizes().outputs.values()], grads=False, **wishes)
     picture.save(output)
-    written(output, opened)
+    report_file(output, opened)
     return 0
 
 
-def _onnx(path: Path, sizes: Mapping[str, int], known: Mapping[str, Any]) -> ImportedNetwork:
+def _onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) -> ImportedNetwork:
     with door("ONNX files need", "onnx"):
         from ..interop.onnx.network import described_as, network_of
         from ..interop.onnx.reading import read
     content = read(path)
     print(described_as(content, path.name), flush=True)
-    return network_of(content, sizes, known)
+    return network_of(content, sizes, values)
 
 
-def _frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
+def _read_frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
     with door("Graphs of TensorFlow need", "tensorboard"):
         from ..interop.tensorflow.network import described_as, network_of
         from ..interop.tensorflow.reading import read

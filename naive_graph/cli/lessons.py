@@ -16,7 +16,7 @@ from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
 
-from ..classroom.language import checked, has, in_language, told, wished_language
+from ..classroom.language import check_language, has, in_language, told, wished_language
 from ..classroom.lessons import LINKED, lessons_of_the_package
 from ..core.files import write_whole
 from ..errors import LessonError, MissingToolError
@@ -29,12 +29,12 @@ def open_lessons(
 ) -> int:
     """Copy the lessons into `folder`, say what was done, and start JupyterLab there: it hands the language on."""
     if language is not None:
-        os.environ["NAIVE_GRAPH_LANGUAGE"] = checked(language)
+        os.environ["NAIVE_GRAPH_LANGUAGE"] = check_language(language)
     lessons = lessons_of_the_package()
     for line in hand_out(lessons, folder):
         print(told(line))
     wished = wished_language()
-    if wished and (missing := [each.stem for each in lessons if not has(wished, each)]):
+    if wished and (missing := [lesson.stem for lesson in lessons if not has(wished, lesson)]):
         print(told(f"in English, for there is no other yet: {', '.join(missing)}"))
     if copy_only:
         print(told(f"next: naive-graph lessons {folder}"))
@@ -57,7 +57,9 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = _handed_out(folder)
-        lines = [_hand_out_one(in_language(each, wished_language()), folder / each.name, record) for each in lessons]
+        lines = [
+            _hand_out_one(in_language(lesson, wished_language()), folder / lesson.name, record) for lesson in lessons
+        ]
         for page in LINKED:
             if (ours := lessons[0].parent / wished_language() / page).exists():
                 (folder / page).parent.mkdir(exist_ok=True)
@@ -88,7 +90,7 @@ def _hand_out_one(ours: bytes, mine: Path, record: dict[str, str]) -> str:
 def _put_beside(mine: Path, ours: bytes) -> Path:
     """Write under the first free name, unless an equal file is found on the way."""
     names = (mine.with_name(f"{mine.stem}-new{number}{mine.suffix}") for number in chain([""], count(2)))
-    beside = next(each for each in names if not os.path.lexists(each) or each.read_bytes() == ours)
+    beside = next(name for name in names if not os.path.lexists(name) or name.read_bytes() == ours)
     if not os.path.lexists(beside):
         write_whole(beside, ours, LessonError)
     return beside
@@ -100,8 +102,8 @@ def _handed_out(folder: Path) -> dict[str, str]:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    known = record.items() if isinstance(record, dict) else ()
-    return {name: digest for name, digest in known if isinstance(digest, str)}
+    entries = record.items() if isinstance(record, dict) else ()
+    return {name: digest for name, digest in entries if isinstance(digest, str)}
 
 
 def _digest(content: bytes) -> str:

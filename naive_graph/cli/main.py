@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from ..core.imports import door
 from ..core.version import __version__
 from ..errors import CommandError, ExpressionError, NaiveGraphError, OperatorNameError
-from ..graph.printed import wrapped, wrapped_to_terminal
+from ..graph.printed import wrap_text, wrapped_to_terminal
 
 PROGRAM = "naive-graph"
 MISUSE = CommandError, ExpressionError, OperatorNameError  # the words are wrong, whatever there is on the disk
@@ -35,14 +35,14 @@ class _Help(argparse.RawDescriptionHelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         parts = text.strip("\n").split("\n\n")
         fits = [all(len(line) <= width for line in part.splitlines()) for part in parts]
-        return "\n\n".join(part if fit else _rewrapped(part, width) for part, fit in zip(parts, fits))
+        return "\n\n".join(part if fit else _rewrap_paragraph(part, width) for part, fit in zip(parts, fits))
 
 
-def _rewrapped(paragraph: str, width: int) -> str:
+def _rewrap_paragraph(paragraph: str, width: int) -> str:
     if not re.search(r"^ ", paragraph, re.MULTILINE):
         return fill(" ".join(paragraph.split()), width)
     lines = paragraph.splitlines()
-    return "\n".join(line if line.startswith(f"  {PROGRAM}") else wrapped(line, width) for line in lines)
+    return "\n".join(line if line.startswith(f"  {PROGRAM}") else wrap_text(line, width) for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        return _stopped()
+        return _report_stop()
     except (NaiveGraphError, OSError) as error:
         if not isinstance(error, BrokenPipeError):  # there the reader, `head` say, has seen enough
             print(_as_wide(f"{PROGRAM}: {_told(error)}"), file=sys.stderr)
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, MISUSE) else 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
         if isinstance(error.__cause__, KeyboardInterrupt):
-            return _stopped()
+            return _report_stop()
         raise
 
 
@@ -86,12 +86,12 @@ def _told(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _as_wide(said: str) -> str:
+def _as_wide(message: str) -> str:
     """What went wrong, in a terminal in lines that fit it; for a program that reads it, in one."""
-    return wrapped_to_terminal(said) if sys.stderr.isatty() else said
+    return wrapped_to_terminal(message) if sys.stderr.isatty() else message
 
 
-def _stopped() -> int:
+def _report_stop() -> int:
     print(f"\n{PROGRAM}: stopped.", file=sys.stderr)
     return 130
 
@@ -110,13 +110,13 @@ def _run(words: list[str]) -> int:
     if options.command is None:
         options.parser.print_help()
         return 0
-    given = vars(options)
-    file, name = given.pop("runs").split(".")
+    arguments = vars(options)
+    file, name = arguments.pop("runs").split(".")
     for ours in ("command", "part", "parser"):
-        given.pop(ours, None)
+        arguments.pop(ours, None)
     with door(f"`{PROGRAM} {file.partition('.')[0]}` needs", "site" if file.startswith("site") else "all"):
         command = import_module(f"..{file}", __name__)
-    code: int = getattr(command, name)(**given)
+    code: int = getattr(command, name)(**arguments)
     return code
 
 
@@ -128,34 +128,34 @@ class _Parser(argparse.ArgumentParser):
         near = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), 1) if wrong else []
         if wrong and near:
             message = f"there is no {wrong[1]!r}. Did you mean {near[0]!r}?"
-        said = f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help".replace("?.", "?")
-        self.exit(2, f"{_as_wide(said)}\n")
+        line = f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help".replace("?.", "?")
+        self.exit(2, f"{_as_wide(line)}\n")
 
 
 def command_line() -> argparse.ArgumentParser:
     """Everything that can be said on the command line, as `commands.toml` has it."""
-    said = tomllib.loads(COMMANDS.read_text(encoding="utf-8"))
+    table = tomllib.loads(COMMANDS.read_text(encoding="utf-8"))
     about = "A computation graph of single numbers that can be looked at from every side."
-    parser = _Parser(PROGRAM, description=about, epilog=said["notes"], formatter_class=_Help)
+    parser = _Parser(PROGRAM, description=about, epilog=table["notes"], formatter_class=_Help)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(parser=parser)
-    _add_commands(parser, said["commands"], dest="command")
+    _add_commands(parser, table["commands"], dest="command")
     return parser
 
 
-def _add_commands(parser: argparse.ArgumentParser, said: dict[str, Any], **how: Any) -> None:
+def _add_commands(parser: argparse.ArgumentParser, table: dict[str, Any], **how: Any) -> None:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", **how)
-    for name, facts in said.items():
+    for name, facts in table.items():
         says, notes = facts["says"], facts.get("notes", "")
         described = f"{says[0].upper()}{says[1:]}."
-        own = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_Help)
-        own.set_defaults(parser=own, runs=facts.get("runs"))
+        subparser = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_Help)
+        subparser.set_defaults(parser=subparser, runs=facts.get("runs"))
         for flags, option in facts.get("options", {}).items():
             if "type" in option:
                 option["type"] = TYPES[option["type"]]
-            own.add_argument(*flags.split(), **option)
+            subparser.add_argument(*flags.split(), **option)
         if "commands" in facts:
-            _add_commands(own, facts["commands"], dest="part", required=True)
+            _add_commands(subparser, facts["commands"], dest="part", required=True)
 
 
 def _fold(text: str) -> Any:

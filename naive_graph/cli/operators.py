@@ -7,17 +7,17 @@ from typing import Any
 
 def show_operators(name: str | None) -> int:
     """Print the table, or what is called so, here or elsewhere, in whatever case."""
-    from ..tensor.operators.describe import described, listed
+    from ..tensor.operators.describe import describe_operator, list_operators
     from ..tensor.operators.table import operators
 
-    print(listed() if name is None else "\n\n".join(map(described, _called(name, operators()))))
+    print(list_operators() if name is None else "\n\n".join(map(describe_operator, _find_rows(name, operators()))))
     return 0
 
 
-def _called(name: str, table: Any) -> list[Any]:
+def _find_rows(name: str, table: Any) -> list[Any]:
     """The rows of that name: only one has it as it is written."""
     if name in table:
         return [table[name]]
-    names = {each: {each, *(mapping.operator for mapping in row.mappings)} for each, row in table.items()}
-    found = {row.name: row for each, row in table.items() if name.lower() in map(str.lower, names[each])}
-    return list(found.values()) or [table[name]]  # which says what is near
+    names = {key: {key, *(mapping.operator for mapping in row.mappings)} for key, row in table.items()}
+    matches = {row.name: row for key, row in table.items() if name.lower() in map(str.lower, names[key])}
+    return list(matches.values()) or [table[name]]  # which says what is near

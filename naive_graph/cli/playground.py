@@ -15,8 +15,8 @@ def playground(output: Path | None, parts: Path | None, port: int | None, opened
     if output is not None:
         write_playground(output, parts)
         print(f"written: {output / 'index.html'}")
-        said = "Any web server hands it out. A browser does not run it from the disk: it wants http or https."
-        print(wrapped_to_terminal(said))
+        hint = "Any web server hands it out. A browser does not run it from the disk: it wants http or https."
+        print(wrapped_to_terminal(hint))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         write_playground(Path(folder), parts)

@@ -11,7 +11,7 @@ from ..core.imports import door
 from ..errors import SequentialError
 from ..graph.printed import wrapped_to_terminal
 from ..views.drawing.draw import draw
-from .draw import check_suffix, written
+from .draw import check_suffix, report_file
 
 SMALLEST = """\
 stream<double x> res, data, label;
@@ -59,7 +59,7 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
             for word, fold in (("before", True), ("after", False)):
                 picture = output.with_stem(f"{output.stem}-{word}")
                 draw(main.replaced(), fold=fold).save(picture)
-                written(picture, False)
+                report_file(picture, False)
     return 0
 
 
@@ -67,11 +67,11 @@ def text_of(name: str) -> str:
     """The file as text. Raises SequentialError; never reads more than a program may have."""
     try:
         if name == "-":
-            return _decoded(sys.stdin.buffer, "the input")
+            return _decode_text(sys.stdin.buffer, "the input")
         if Path(name).is_dir():
             raise SequentialError("BAD_FILE", "it is a folder. Name a file in it.", name)
         with open(name, "rb") as file:
-            return _decoded(file, name)
+            return _decode_text(file, name)
     except FileNotFoundError:
         raise SequentialError("BAD_FILE", "there is no such file. Look at its name and its folder.", name) from None
     except SequentialError:
@@ -81,16 +81,16 @@ def text_of(name: str) -> str:
         raise SequentialError("BAD_FILE", f"it cannot be read: {why}.", name) from None
 
 
-def _decoded(file: IO[bytes], name: str) -> str:
+def _decode_text(file: IO[bytes], name: str) -> str:
     from ..sequential.parser import MOST_CHARACTERS
 
     most = 4 * MOST_CHARACTERS  # bytes: no letter has more than 4
-    found = file.read(most + 1)
-    if len(found) > most:
+    data = file.read(most + 1)
+    if len(data) > most:
         says = f"it has more than the {MOST_CHARACTERS:,} characters that are read. Divide it."
         raise SequentialError("BAD_FILE", says, name)
     try:
-        text = found.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         says = f"byte {error.start + 1} is no letter in UTF-8. Is it a text? Then save it as UTF-8."
         raise SequentialError("BAD_FILE", says, name) from None

@@ -15,7 +15,7 @@ from ..views.steps.record import step
 from ..views.steps.recording import Participants
 from ..views.steps.step import Step
 from ..views.steps.widgets import Steps
-from .draw import check_suffix, numbers, written
+from .draw import check_suffix, numbers, report_file
 from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -29,38 +29,42 @@ def step_expression(
     expression: str, values: Sequence[str], mode: str, output: Path | None, listed: bool, opened: bool
 ) -> int:
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
-    known = numbers(values)
+    assignments = numbers(values)
     if output is not None:
         check_suffix(output, (".html", ".htm"))
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        f = read(expression, known)
+        f = read(expression, assignments)
         if f.name is None and not isinstance(f, Constant):
             f.name = "f"
         steps = step(f, mode="forward" if isinstance(f, Constant) else mode)
         if output is not None:
-            written(steps.save(output, expression), opened)
+            report_file(steps.save(output, expression), opened)
         elif listed or not sys.stdin.isatty() or not sys.stdout.isatty():
-            events = told(steps)
-            print(wrapped_to_terminal("\n".join(f"{place:5}  {_sentence(each)}" for place, each in enumerate(events))))
+            events = select_visible_steps(steps)
+            print(
+                wrapped_to_terminal(
+                    "\n".join(f"{position:5}  {_sentence(event)}" for position, event in enumerate(events))
+                )
+            )
         else:
             walk(steps, one_key, lambda text: print(wrapped_to_terminal(text)))
     return 0
 
 
-def told(steps: Steps) -> list[Step]:
+def select_visible_steps(steps: Steps) -> list[Step]:
     """The steps as a page counts them when it opens: without the queue, and without the values of Constants."""
     return [
-        each for each in steps
-        if each.kind != "enqueued" and not (each.kind == "read" and each.row in _cast(steps, each.row).constants)
+        event for event in steps
+        if event.kind != "enqueued" and not (event.kind == "read" and event.row in _cast(steps, event.row).constants)
     ]  # fmt: skip
 
 
 def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> None:
     """Show steps as keys are pressed, until `q`."""
-    place, typed, events = 0, "", told(steps)
+    position, typed, events = 0, "", select_visible_steps(steps)
     say(HELP)
-    say(shown(steps, events, 0))
+    say(describe_step(steps, events, 0))
     while True:
         pressed = key()
         if pressed.isdigit():
@@ -73,23 +77,25 @@ def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> 
             say(HELP)
         if wish == "jump" and int(typed) >= len(events):
             say(f"There is no step {typed}: the last is {len(events) - 1}.")
-        target, typed = _target(events, place, wish, typed), ""
-        if target != place:
-            place = target
-            say(shown(steps, events, place))
+        target, typed = _target(events, position, wish, typed), ""
+        if target != position:
+            position = target
+            say(describe_step(steps, events, position))
 
 
-def _target(events: Sequence[Step], place: int, wish: str, typed: str) -> int:
+def _target(events: Sequence[Step], position: int, wish: str, typed: str) -> int:
     """Where a wish leads; beyond an end, the end."""
     if wish == "contribution":
-        return next((at for at in range(place + 1, len(events)) if events[at].kind == "contributed"), place)
-    wanted = {"next": place + 1, "back": place - 1, "first": 0, "last": len(events) - 1}.get(wish, place)
+        return next(
+            (index for index in range(position + 1, len(events)) if events[index].kind == "contributed"), position
+        )
+    wanted = {"next": position + 1, "back": position - 1, "first": 0, "last": len(events) - 1}.get(wish, position)
     if wish == "jump":
         wanted = int(typed)
     return max(0, min(len(events) - 1, wanted))
 
 
-def shown(steps: Steps, events: Sequence[Step], place: int) -> str:
+def describe_step(steps: Steps, events: Sequence[Step], place: int) -> str:
     """A step as a few lines."""
     step = events[place]
     queue = ", ".join(_cast(steps, row).called(row) for row in step.queue[:10])

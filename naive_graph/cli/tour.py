@@ -61,8 +61,8 @@ def _problem(build: Callable[[], tuple[Node, list[Variable]]]) -> Problem:
     """The problem of the function that this builds, with what `tour.toml` knows of it."""
     facts = tomllib.loads(Path(__file__).with_name("tour.toml").read_text(encoding="utf-8"))
     name = build.__name__.removeprefix("build_")
-    known = {int(step): tuple(values) for step, values in facts[name].pop("known").items()}
-    return Problem(name, build=build, known=known, **facts[name])
+    reference = {int(step): tuple(values) for step, values in facts[name].pop("known").items()}
+    return Problem(name, build=build, known=reference, **facts[name])
 
 
 LOG, VALLEY = map(_problem, (build_log, build_valley))
@@ -158,9 +158,9 @@ def _print_comparison(problem: Problem, history: History, variables: list[Variab
     return wrong
 
 
-def _print_line(step: int | str, name: str, value: float, known: str) -> bool:
-    met = agrees(value, known)
-    print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {known:>18}  {'ok' if met else 'WRONG'}")
+def _print_line(step: int | str, name: str, value: float, reference: str) -> bool:
+    met = agrees(value, reference)
+    print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {reference:>18}  {'ok' if met else 'WRONG'}")
     return not met
 
 

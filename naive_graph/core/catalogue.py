@@ -18,7 +18,7 @@ from typing import Any
 from . import ieee
 from .guesses import explains
 from .methods import add_methods
-from .number import listed
+from .number import as_list
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define
 
 Value = Any
@@ -58,7 +58,7 @@ def products_of_others(xs: tuple[float, ...], partials: list[float]) -> None:
         partials[0] = after
 
 
-def _written(write: Callable[..., None], xs: Sequence[Value]) -> list[Value]:
+def _collect_partials(write: Callable[..., None], xs: Sequence[Value]) -> list[Value]:
     """All partials as a list. write: writes them down; engines compile it as it stands."""
     partials: list[Value] = [None] * len(xs)
     write(xs, partials)
@@ -68,7 +68,7 @@ def _written(write: Callable[..., None], xs: Sequence[Value]) -> list[Value]:
 def _shares(xs: Sequence[Value]) -> list[Value]:
     """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
     if all(type(x) is float for x in xs):
-        return _written(ieee.softmax_shares, xs)
+        return _collect_partials(ieee.softmax_shares, xs)
     if len(xs) <= READABLE:
         return [softmax_share(x, *xs) for x in xs]
     # Written out, n shares have 5 n operands instead of n * n, their derivatives too.
@@ -82,7 +82,7 @@ add: Rule = define("add", _total, lambda xs, y: [1.0] * len(xs),
     associative=True, infix="+", onnx="Add", tensorflow=("AddV2", "Add"))
 sub: Rule = define("sub", lambda a, b: a - b, [lambda a, b, y: 1.0, lambda a, b, y: -1.0],
     infix="-", onnx="Sub", tensorflow=("Sub",))
-mul: Rule = define("mul", _product, lambda xs, y: _written(products_of_others, xs),
+mul: Rule = define("mul", _product, lambda xs, y: _collect_partials(products_of_others, xs),
     associative=True, infix="*", symbol="×", onnx="Mul", tensorflow=("Mul",))
 div: Rule = define("div", ieee.div, [lambda a, b, y: div(1.0, b), lambda a, b, y: -div(y, b)],
     infix="/", symbol="÷", tex=r"\frac{{{0}}}{{{1}}}", onnx="Div", tensorflow=("RealDiv", "Div"))
@@ -243,7 +243,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     """
     if isinstance(xs, Arithmetic) and hasattr(xs, "softmax"):
         return xs.softmax()  # type: ignore[no-any-return] # a tensor, along its last axis
-    operands = listed(xs, "'softmax'", "a list of numbers or nodes")
+    operands = as_list(xs, "'softmax'", "a list of numbers or nodes")
     return _shares(operands)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from .imports import uninterrupted
+from .imports import defer_sigint
 
 TABLES, ENGINES, COMPILER = range(3)  # in which order a thread takes these locks, and so the fork does
 _LOCKS: list[tuple[int, Callable[[], Any]]] = []
@@ -22,7 +22,7 @@ def held_over_forks(order: int, lock: Callable[[], Any]) -> None:
 
 def _before() -> None:
     with ExitStack() as held:  # which lets go what was taken, should one of them fail
-        held.enter_context(uninterrupted())  # a Ctrl-C in a fork would leave locks held
+        held.enter_context(defer_sigint())  # a Ctrl-C in a fork would leave locks held
         for _, lock in _LOCKS:
             held.enter_context(lock())
         _HELD.append(held.pop_all())  # only now: another thread that forks waits for the locks

@@ -82,8 +82,8 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapp
     if isinstance(function, MethodType):
         arguments, function = (function.__self__, *arguments), function.__func__
     signature, who = inspect.signature(function), function.__qualname__
-    of, _, method = who.rpartition(".")
-    skipped = int(bool(of) and "<locals>" not in of)  # of a method: what it is of comes first
+    owner, _, method = who.rpartition(".")
+    skipped = int(bool(owner) and "<locals>" not in owner)  # of a method: what it is of comes first
     parameters = list(signature.parameters.values())[skipped:]
     if skipped:
         kind = (arguments[0] if isinstance(arguments[0], type) else type(arguments[0])).__name__
@@ -93,11 +93,11 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapp
     parameters = [parameter for parameter in parameters if parameter.annotation not in takes_nothing]
     signature = signature.replace(parameters=[*signature.parameters.values()][:skipped] + parameters)
     of_a_class = bool(arguments) and isinstance(arguments[0], type)
-    usage = f"{who if of_a_class else who.rpartition('.')[2]}({', '.join(map(_written, parameters))})"
-    known, hints = {parameter.name for parameter in parameters}, guesses("argument")
-    unknown = next((name for name in named if name not in known), None)
+    usage = f"{who if of_a_class else who.rpartition('.')[2]}({', '.join(map(_format_parameter, parameters))})"
+    parameter_names, hints = {parameter.name for parameter in parameters}, guesses("argument")
+    unknown = next((name for name in named if name not in parameter_names), None)
     if unknown is not None:
-        hint = f" Write {hints[unknown]}." if unknown in hints else near(unknown, known, " Did you mean {}=?")
+        hint = f" Write {hints[unknown]}." if unknown in hints else near(unknown, parameter_names, " Did you mean {}=?")
         return ArityError(f"{who}: it takes no {unknown}=.{hint or f' Write {usage}.'}")
     try:
         signature.bind(*arguments, **named)
@@ -108,7 +108,7 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapp
     return ArityError(f"{who}: {error}. Write {usage}.{several}")
 
 
-def _written(parameter: inspect.Parameter) -> str:
+def _format_parameter(parameter: inspect.Parameter) -> str:
     """A parameter as it stands in a call."""
     if parameter.kind is parameter.VAR_POSITIONAL:
         return f"*{parameter.name}"

@@ -38,7 +38,7 @@ def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_sigint() -> Iterator[None]:
     """Hold a Ctrl-C back until the block has ended: a module whose import is broken off stays broken.
 
     >>> with uninterrupted():
@@ -97,7 +97,7 @@ if hasattr(os, "register_at_fork"):
 def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
     """A block that imports a room whole. Raises MissingToolError, which names the extra to install."""
     try:
-        with uninterrupted(), Uncollected():
+        with defer_sigint(), Uncollected():
             yield
     except ImportError as error:
         missing = str(error.name).partition(".")[0]

@@ -70,9 +70,9 @@ def is_in_between(file: str) -> bool:
     """Whether code of this file may stand between two calls of ours: our own, Python's library or NumPy."""
     is_ours = _is_in_between.get(file)
     if is_ours is None:
-        whole = os.path.abspath(file)
-        library = whole.startswith(_LIBRARY) and (_SITE not in whole or _NUMPY in whole)
-        is_ours = _is_in_between[file] = library or whole.startswith(_HOUSE) or file.startswith("<frozen")
+        full_path = os.path.abspath(file)
+        library = full_path.startswith(_LIBRARY) and (_SITE not in full_path or _NUMPY in full_path)
+        is_ours = _is_in_between[file] = library or full_path.startswith(_HOUSE) or file.startswith("<frozen")
     return is_ours
 
 

@@ -18,7 +18,7 @@ def method_of(name: str) -> Callable[..., Any]:
         return RULES[name](self, *others)
 
     method.operator = name  # type: ignore[attr-defined]
-    return _called(method, name, f"{RULES[name].usage()}, of self")
+    return _label_method(method, name, f"{RULES[name].usage()}, of self")
 
 
 def _numpys(name: str) -> Callable[..., Any]:
@@ -27,7 +27,7 @@ def _numpys(name: str) -> Callable[..., Any]:
     def method(self: Any, *others: Any) -> Any:
         return RULES[ours](*operands_of(self, *others))
 
-    return _called(method, name, f"numpy.{name} of self")
+    return _label_method(method, name, f"numpy.{name} of self")
 
 
 def _over_a_batch(name: str) -> Callable[..., Any]:
@@ -39,10 +39,10 @@ def _over_a_batch(name: str) -> Callable[..., Any]:
             )
         return RULES[name](self)
 
-    return explains(_called(method, name, f"{name}(self), over the samples of a batch"))
+    return explains(_label_method(method, name, f"{name}(self), over the samples of a batch"))
 
 
-def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+def _label_method(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
     method.__name__, method.__qualname__, method.__doc__ = name, f"Node.{name}", f"{what}, as a node of its own."
     return method
 

@@ -47,7 +47,7 @@ def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int
     if samples:
         gave = f"{values[step]} over {samples} samples, each of them finite"
     else:
-        gave = f"{rule.name}({_numbers([values[each] for each in plan.operands(step)])}) = {values[step]}"
+        gave = f"{rule.name}({_numbers([values[operand] for operand in plan.operands(step)])}) = {values[step]}"
     return f"Forward: {tables.label(row)} gave {gave}, written on {tables.origin(row)}. {REMEDY}"
 
 

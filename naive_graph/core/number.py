@@ -72,7 +72,7 @@ def truth(value: object) -> object:
     return float(value) if type(value).__name__ in ("bool", "bool_") else value  # type: ignore[arg-type]
 
 
-def listed(things: Any, who: str, what: str) -> list[Any]:
+def as_list(things: Any, who: str, what: str) -> list[Any]:
     """The things, as a list; an OperandError where they cannot be gone through. what: such as "a list of nodes".
 
     >>> listed((1, 2), "sum", "a list of numbers")

@@ -49,6 +49,6 @@ def refusal(name: str, kind: str) -> str:
     return f"NumPy's {name} cannot take {article} {kind}. {repair}."
 
 
-def compared(operand: Any) -> Any:
+def unwrap_scalar(operand: Any) -> Any:
     """The operand of a comparison; its number, where NumPy hands on an array without dimensions for one."""
     return operand.item() if getattr(operand, "ndim", None) == 0 and hasattr(operand, "item") else operand

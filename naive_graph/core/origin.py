@@ -79,6 +79,6 @@ class Origin(NamedTuple):
         return position[0], position[1], position[2], position[3]
 
     def __str__(self) -> str:
-        place = "this notebook cell" if "ipykernel" in self.filename else os.path.basename(self.filename)
+        where = "this notebook cell" if "ipykernel" in self.filename else os.path.basename(self.filename)
         written = f": {self.text}" if self.text else ""
-        return f"line {self.line} of {place}{written}"
+        return f"line {self.line} of {where}{written}"

@@ -76,7 +76,7 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
         try:
             result = function(*operands)
         except TypeError as error:
-            if not any(isinstance(each, Arithmetic) for each in operands):
+            if not any(isinstance(operand, Arithmetic) for operand in operands):
                 raise
             mend = "Write it with naive_graph's functions, as naive_graph.cos for math.cos"
             raise OperandError(f"{who} takes numbers alone ({error}), and is asked for more here. {mend}.") from error

@@ -38,14 +38,14 @@ class Plan:
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
         drawn = Edges(tables, targets)
         targets = drawn.places(targets)
-        asked = drawn.needed(targets) if targets else drawn.live()
-        consumers = drawn.consumers(asked)
+        selected = drawn.needed(targets) if targets else drawn.live()
+        consumers = drawn.consumers(selected)
         begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
-        rows = where_set(asked)
+        rows = where_set(selected)
         order = kahn(rows, degrees, consumers)
         if len(order) < len(rows):
             raise GraphCycleError(_cycle_message(tables, drawn.named(sorted({*rows}.difference(order)))))
-        step_of = [0] * len(asked)
+        step_of = [0] * len(selected)
         for step, row in enumerate(order):
             step_of[row] = step
         counts = [degrees[row] for row in order]
@@ -53,12 +53,12 @@ class Plan:
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
         self.operand_steps = [
-            step_of[each] for row in order if degrees[row] for each in flat[begins[row] : begins[row + 1]]
+            step_of[source] for row in order if degrees[row] for source in flat[begins[row] : begins[row + 1]]
         ]
         ends = [row for row in order if not consumers[row]]
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
-        self.absorbed = drawn.absorbed_by(asked)
+        self.absorbed = drawn.absorbed_by(selected)
         # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
         self.complete = self.rules.count(None) == counts.count(0) and (
             not tables.drawings
@@ -93,7 +93,7 @@ class Plan:
         """The steps that are ready at the start: they have no operands."""
         return range(self.heads[0])
 
-    def released(self, step: int) -> range:
+    def ready_after(self, step: int) -> range:
         """The steps that become ready when this one is done, and join the end of the queue."""
         return range(self.heads[step], self.heads[step + 1])
 
@@ -115,17 +115,17 @@ class Plan:
 
     def leads_from(self, steps: Iterable[int]) -> list[bool]:
         """Which steps depend on one of `steps`, through operands that they respond to."""
-        found = [False] * len(self)
+        depends = [False] * len(self)
         for step in steps:
-            found[step] = True
+            depends[step] = True
         for step in range(len(self)):
             rule = self.rule(step)
-            if rule is not None and not found[step]:
-                found[step] = any(
-                    found[operand] and rule.responds_to(position)
+            if rule is not None and not depends[step]:
+                depends[step] = any(
+                    depends[operand] and rule.responds_to(position)
                     for position, operand in enumerate(self.operands(step))
                 )
-        return found
+        return depends
 
 
 def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
@@ -134,8 +134,8 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
     with tables.lock:
         cache = tables.cache
         if key not in cache:
-            whole = cache.get(("plan",))
-            cache[key] = whole if whole is not None and whole.serves(targets) else Plan(tables, targets)
+            full_plan = cache.get(("plan",))
+            cache[key] = full_plan if full_plan is not None and full_plan.serves(targets) else Plan(tables, targets)
         plan: Plan = cache[key]
         return plan
 
@@ -170,10 +170,10 @@ def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     """What `rows` took over, and what that took over in turn, newest first."""
     drawn = Edges(tables)
-    asked = bytearray(len(drawn.operators))  # of that moment: the graph may have grown since
+    selected = bytearray(len(drawn.operators))  # of that moment: the graph may have grown since
     for row in rows:
-        asked[row] = 1
-    return drawn.absorbed_by(asked)
+        selected[row] = 1
+    return drawn.absorbed_by(selected)
 
 
 def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
@@ -182,14 +182,14 @@ def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tupl
     An absorber that is not drawn gives way to those that took it over in turn:
     their operands begin with its own, as its own begin with the row's.
     """
-    found, into = [], defaultdict[int, list[int]](list)
-    for by, row, _, count in absorbed:
-        ends = [by] if by in drawn else into[by]
+    absorptions, into = [], defaultdict[int, list[int]](list)
+    for absorber, row, _, count in absorbed:
+        ends = [absorber] if absorber in drawn else into[absorber]
         if row in drawn:
-            found += [(end, row, count) for end in ends]
+            absorptions += [(end, row, count) for end in ends]
         else:
             into[row] += ends
-    return found
+    return absorptions
 
 
 def where_set(marks: bytearray) -> list[int]:
@@ -240,40 +240,42 @@ class Edges:
 
     def needed(self, targets: Sequence[int]) -> bytearray:
         """1 for each row that is a target or that one depends on."""
-        found, waiting = bytearray(len(self.operators)), list(targets)
+        reached, waiting = bytearray(len(self.operators)), list(targets)
         for row in waiting:
-            found[row] = 1
+            reached[row] = 1
         while waiting:
             for operand in self.operands(waiting.pop()):
-                if not found[operand]:
-                    found[operand] = 1
+                if not reached[operand]:
+                    reached[operand] = 1
                     waiting.append(operand)
-        return found
+        return reached
 
     def consumers(self, asked: Sequence[int]) -> list[Any]:
         """Which of the rows that are asked for each of them feeds, in the order in which the edges were drawn."""
-        found: list[Any] = [[] if here else () for here in asked]
+        feeds: list[Any] = [[] if flag else () for flag in asked]
         for source, consumer in zip(self.sources, self.targets):
             if asked[consumer]:
                 if source >= 0:
-                    found[source].append(consumer)
+                    feeds[source].append(consumer)
                 else:
                     for operand in self.operands(~source):
-                        found[operand].append(consumer)
-        return found
+                        feeds[operand].append(consumer)
+        return feeds
 
     def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
         """What the rows that are asked for took over, and what that took over in turn, newest first."""
         reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
-        found: list[tuple[int, int, list[int], int]] = []
+        absorptions: list[tuple[int, int, list[int], int]] = []
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
-                found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
+                absorptions.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
         names = self.rows
         if names is None:
-            return [*found]
-        return [(names[absorber], names[row], self.named(of), count) for absorber, row, of, count in found]
+            return [*absorptions]
+        return [
+            (names[absorber], names[row], self.named(operands), count) for absorber, row, operands, count in absorptions
+        ]
 
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
@@ -281,27 +283,27 @@ def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | Non
     (operators, degrees, sources, targets), _held = tables.held()  # of one moment, as long as they are held
     (starts, edges), drawn = tables.edges_into(), len(sources)
     inward: list[int] = []
-    found, waiting = set(asked), list(asked)
+    reached, waiting = set(asked), list(asked)
     while waiting:
         row = waiting.pop()
         mine = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < drawn]
         inward += mine
         for source in [sources[edge] for edge in mine]:
             source = source if source >= 0 else ~source
-            if source not in found:
-                found.add(source)
+            if source not in reached:
+                reached.add(source)
                 waiting.append(source)
-        if len(found) * FEWER > len(operators):
+        if len(reached) * FEWER > len(operators):
             return None
-    rows, inward = sorted(found), sorted(inward)
-    place = {row: number for number, row in enumerate(rows)}
+    rows, inward = sorted(reached), sorted(inward)
+    renumbered = {row: number for number, row in enumerate(rows)}
     ends = [sources[edge] for edge in inward]
     return (
         rows,
         [operators[row] for row in rows],
         [degrees[row] for row in rows],
-        [place[row] if row >= 0 else ~place[~row] for row in ends],
-        [place[targets[edge]] for edge in inward],
+        [renumbered[row] if row >= 0 else ~renumbered[~row] for row in ends],
+        [renumbered[targets[edge]] for edge in inward],
     )
 
 

@@ -56,7 +56,7 @@ class Progress:
         if total is None and isinstance(items, Sized):
             total = len(items)
         bar = _tqdm()
-        return _counted(items, label, total) if bar is None else _barred(bar, items, label, total)
+        return _show_counter(items, label, total) if bar is None else _show_bar(bar, items, label, total)
 
 
 progress = Progress()
@@ -83,7 +83,7 @@ def _tqdm() -> Any:
     return tqdm
 
 
-def _barred(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
+def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
     class Bar(tqdm):  # type: ignore[misc]
         monitor_interval = 0  # tqdm would start a thread of its own
 
@@ -106,10 +106,10 @@ def _between_looks(total: int | None) -> int:
     return max(1, (total or 0) // LOOKS)
 
 
-def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
+def _show_counter(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
     """A line that counts, rewritten in place."""
     every = _between_looks(total)
-    stream, of = sys.stderr, "" if total is None else f" of {total:,}"
+    stream, total_text = sys.stderr, "" if total is None else f" of {total:,}"
     head = f"{label}: " if label else ""
     done, shown, due = 0, False, monotonic() + PATIENCE
     try:
@@ -118,11 +118,11 @@ def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[I
             done += 1
             if done % every == 0 and monotonic() >= due:
                 shown, due = True, monotonic() + PACE
-                stream.write(f"\r{head}{done:,}{of}")
+                stream.write(f"\r{head}{done:,}{total_text}")
                 stream.flush()
     finally:
         if shown:
-            stream.write(f"\r{head}{done:,}{of}\n")
+            stream.write(f"\r{head}{done:,}{total_text}\n")
             stream.flush()
 
 

@@ -38,7 +38,7 @@ class Scope:
 
     @property
     def path(self) -> str:
-        return "/".join(each.name for each in around(self))
+        return "/".join(scope.name for scope in around(self))
 
     def __repr__(self) -> str:
         return f"<scope {self.path}>"

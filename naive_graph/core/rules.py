@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
 from .guesses import explain_calls, near, refuse
-from .number import listed, number, shortened, truth
-from .numpy_protocol import COMPARISONS, compared, refusal, rule_for
+from .number import as_list, number, shortened, truth
+from .numpy_protocol import COMPARISONS, refusal, rule_for, unwrap_scalar
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
 Partial = Callable[..., Value]
@@ -72,7 +72,7 @@ class Rule:
         if unknown:
             raise ArityError(f"'{self.name}' takes no {next(iter(unknown))}=. Write {self.usage()}.")
         if name is not None:
-            return called(self, operands, name, self.name)
+            return call_and_name(self, operands, name, self.name)
         for operand in operands:
             if type(operand) is not float:
                 break
@@ -83,7 +83,7 @@ class Rule:
         if self.selects:
             operands = _chosen_by(*operands)
         if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
-            operands = tuple(listed(operands[0], f"'{self.name}'", "a list of numbers or nodes"))
+            operands = tuple(as_list(operands[0], f"'{self.name}'", "a list of numbers or nodes"))
         for operand in operands:
             if isinstance(operand, Arithmetic):
                 result = operand.apply(self, *operands)
@@ -132,7 +132,7 @@ class Rule:
         return f"<rule {self.usage()}>"
 
 
-def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who: str) -> Any:
+def call_and_name(function: Callable[..., Any], operands: Sequence[Any], name: str, who: str) -> Any:
     """Call the function and name the result if it is a node."""
     if not isinstance(name, str) or not name:
         raise OperandError(f"'{who}' takes a text such as 'y' for the result's name, not {shortened(name)}.")
@@ -210,7 +210,7 @@ class Arithmetic:
         """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if name in COMPARISONS:
-            inputs = tuple(x if isinstance(x, Arithmetic) else compared(x) for x in inputs)
+            inputs = tuple(x if isinstance(x, Arithmetic) else unwrap_scalar(x) for x in inputs)
         ours, operands_of = rule_for(name)
         if name == "matmul":  # a rule of tensors only
             left, right = inputs

@@ -77,7 +77,7 @@ def forward_sweep(plan: Plan, values: MutableSequence[Value], emit_events: bool 
             if emit_events:
                 yield Evaluated(rows[step], rule, tuple(xs), values[step])
         if emit_events:
-            for ready in plan.released(step):
+            for ready in plan.ready_after(step):
                 yield Enqueued(rows[ready])
 
 
@@ -122,7 +122,7 @@ def pullback(
     rules, starts, operand_steps = plan.rules, plan.starts, plan.operand_steps
 
     def contributions(step: int, adjoint: Value) -> Iterable[Contribution[int]]:
-        adjoints[step] = unmasked(adjoint) if type(adjoint) is Masked else adjoint
+        adjoints[step] = unmask_adjoint(adjoint) if type(adjoint) is Masked else adjoint
         rule = rules[step]
         return () if rule is None or not wanted[step] else shares(step, rule, adjoint)
 
@@ -163,7 +163,7 @@ def reverse_sweep(
     for contribution in backward_pass(range(size), sums, pullback(plan, values, wanted, finished), add_adjoints, True):
         if contribution is not None:
             operand, share, position, partial = contribution
-            shown = unmasked(share), unmasked(sums[operand])
+            shown = unmask_adjoint(share), unmask_adjoint(sums[operand])
             yield Contributed(rows[operand], rows[step], position, partial, finished[step], *shown)
             continue
         yield Finished(rows[step], finished[step])
@@ -213,7 +213,7 @@ class Masked:
         return Masked(self.value * partial, self.taken)
 
 
-def unmasked(adjoint: Any) -> Any:
+def unmask_adjoint(adjoint: Any) -> Any:
     """The adjoint where the branch was taken, else a plain 0."""
     return where(adjoint.taken, adjoint.value, 0.0) if type(adjoint) is Masked else adjoint
 
@@ -231,5 +231,5 @@ def add_adjoints(step: object, first: Any, second: Any) -> Any:
         return first + second
     if type(first) is type(second) and first.taken is second.taken:
         return Masked(first.value + second.value, first.taken)
-    total = unmasked(first) + unmasked(second)
+    total = unmask_adjoint(first) + unmask_adjoint(second)
     return Masked(total, where(first.taken, 1.0, second.taken)) if type(first) is type(second) else total

@@ -144,17 +144,17 @@ class Tables(Storage):
     def operands(self, row: int) -> list[int]:
         """The rows that feed `row`, in order, one for each operand position."""
         tails: list[list[int]] = []
-        own = self.own_sources(row)
-        while own and own[0] < 0:  # ~absorbed: that row's operands come first
-            tails.append(own[1:])
-            own = self.own_sources(~own[0])
+        sources = self.own_sources(row)
+        while sources and sources[0] < 0:  # ~absorbed: that row's operands come first
+            tails.append(sources[1:])
+            sources = self.own_sources(~sources[0])
         for tail in reversed(tails):
-            own.extend(tail)
-        return own
+            sources.extend(tail)
+        return sources
 
     def consumers(self, row: int) -> list[int]:
         """The rows that `row` feeds, in the order the edges were drawn; absorbed rows do not count."""
-        starts, targets = self._derived("consumers", lambda: packed(*self.edges(self.live_rows()), len(self)))
+        starts, targets = self._derive_cached("consumers", lambda: packed(*self.edges(self.live_rows()), len(self)))
         return list(targets[starts[row] : starts[row + 1]])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -171,11 +171,11 @@ class Tables(Storage):
 
     def live_rows(self) -> list[int]:
         """All rows but the absorbed: those whose operands a merged row took, and that nobody else uses."""
-        live = self._derived("live", self._live)
+        live = self._derive_cached("live", self._live)
         return list(compress(range(len(live)), live))
 
     def is_absorbed(self, row: int) -> bool:
-        return not self._derived("live", self._live)[row]
+        return not self._derive_cached("live", self._live)[row]
 
     def own_sources(self, row: int) -> list[int]:
         """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
@@ -188,12 +188,12 @@ class Tables(Storage):
 
     def edges_into(self) -> tuple[array[int], array[int]]:
         """Which edges were drawn into each row, packed by row."""
-        edges: tuple[array[int], array[int]] = self._derived(
+        edges: tuple[array[int], array[int]] = self._derive_cached(
             "edges into", lambda: packed(self._targets[:], range(len(self._targets)), len(self))
         )
         return edges
 
-    def _derived(self, name: str, make: Callable[[], Any]) -> Any:
+    def _derive_cached(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` works out from the tables, kept until they change."""
         with LOCK:
             cache = self.cache  # what changes the tables begins another

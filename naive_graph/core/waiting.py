@@ -109,7 +109,7 @@ def columns_of(tables: Any, new: WaitingNodes) -> NewRows | None:
     for row, node in enumerate(new.nodes, first):
         if node is not None:
             node._row = row
-    many: dict[int, Sequence[Any]] = {}
+    operand_lists: dict[int, Sequence[Any]] = {}
     unset: set[int] = set()
     try:
         values: array[float] = array_of("d", new.values)
@@ -121,14 +121,14 @@ def columns_of(tables: Any, new: WaitingNodes) -> NewRows | None:
             elif value is None:
                 unset.add(row)
             else:
-                many[row] = [operand if type(operand) in (int, float) else operand._row for operand in value]
+                operand_lists[row] = [operand if type(operand) in (int, float) else operand._row for operand in value]
     tables.unset.update([row for row in unset if new.operators[row - first] == VARIABLE])
     lefts, rights = array_of("i", [node._row for node in new.lefts]), array_of("i", [node._row for node in new.rights])
     operators = array_of("h", new.operators)
     columns = None
-    if tables.write_quickly is not None and not many and not unset:
+    if tables.write_quickly is not None and not operand_lists and not unset:
         columns = tables.write_quickly(tables, operators, lefts, rights, values)
-    return columns or write_rows(tables, operators, lefts, rights, values, many, unset)
+    return columns or write_rows(tables, operators, lefts, rights, values, operand_lists, unset)
 
 
 def write_rows(
@@ -147,11 +147,11 @@ def write_rows(
             if operator != PLACEHOLDER and row not in unset:
                 stamps[row - first] = now
         elif row in many:
-            own = [row - int(operand) if type(operand) is float else operand for operand in many[row]]
-            if CUT in own:
+            operand_rows = [row - int(operand) if type(operand) is float else operand for operand in many[row]]
+            if CUT in operand_rows:
                 return None
-            degree = len(own)
-            sources += own
+            degree = len(operand_rows)
+            sources += operand_rows
             targets += [row] * degree
         else:
             if left == CUT or right == CUT:

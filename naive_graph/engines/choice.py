@@ -25,7 +25,7 @@ from typing import Any
 
 from ..core import sweep
 from ..core.background import BackgroundTask
-from ..core.imports import Uncollected, door, uninterrupted
+from ..core.imports import Uncollected, defer_sigint, door
 from ..core.origin import learners_level
 from ..core.plan import Plan
 from ..core.tables import Tables
@@ -63,8 +63,8 @@ def engine_named(name: str | None) -> str | None:
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
         return FORMER[name]
     if name not in (None, *ENGINES):
-        known = ", ".join(map(repr, ENGINES))
-        raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
+        engine_names = ", ".join(map(repr, ENGINES))
+        raise EngineError(f"There is no engine {name!r}. The engines are: {engine_names}.")
     return name
 
 
@@ -137,7 +137,7 @@ def _is_ready() -> bool:
 @once
 def _can_compile() -> bool:
     try:
-        with uninterrupted(), Uncollected():
+        with defer_sigint(), Uncollected():
             from .llvm.compile import llvmlite
 
             llvmlite()

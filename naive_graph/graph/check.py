@@ -17,7 +17,7 @@ from typing import Any
 from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
 from ..core.lock import GUARD
-from ..core.number import listed, number, shortened
+from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..core.sweep import differentiate, evaluate
@@ -68,22 +68,22 @@ def gradcheck(
         raise NodeError(f"gradcheck takes the loss alone, and finds its leaves: gradcheck(y).{call}")
     wishes = CheckOptions(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
     one = isinstance(loss, Arithmetic)
-    losses: list[Any] = [loss] if one else listed(loss, "gradcheck", "a node or a list of nodes")
+    losses: list[Any] = [loss] if one else as_list(loss, "gradcheck", "a node or a list of nodes")
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
     if is_tensor(losses[0]):
         first: Any = losses[0]  # a tensor checks itself, a floor above
         report: Report = first.gradients_checked(losses, wishes)
         return report
-    return _checked(rows_of(losses, "gradcheck"), wishes)
+    return _check_losses(rows_of(losses, "gradcheck"), wishes)
 
 
-def _checked(losses: Sequence[int], wishes: CheckOptions) -> Report:
+def _check_losses(losses: Sequence[int], wishes: CheckOptions) -> Report:
     tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
     with tables.lock, GUARD:
         question = _Question(tables, plan_for(tables, losses), wishes.eps)
         leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
-        leaves = _sampled(question, leaves, wishes)
+        leaves = _sample_leaves(question, leaves, wishes)
         nodes = [handle(tables, question.plan.rows[step]) for step in leaves]
     masked = [wishes.mask is not None and wishes.mask(node) for node in nodes]  # a learner's function, which may ask
     with tables.lock, GUARD:
@@ -122,8 +122,8 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
         )
     rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()
-    for operands in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
-        point = [number(x, "check_operator") for x in listed(operands, "A point", "a number for each operand")]
+    for operands in as_list(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
+        point = [number(x, "check_operator") for x in as_list(operands, "A point", "a number for each operand")]
         rule.check_arity(len(point))
         once, again = (rule.partials_at(point, rule(*point), [True] * len(point)) for _ in range(2))
         if once != again:
@@ -137,7 +137,7 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     return total
 
 
-def _sampled(question: _Question, leaves: list[int], wishes: CheckOptions) -> list[int]:
+def _sample_leaves(question: _Question, leaves: list[int], wishes: CheckOptions) -> list[int]:
     """At most so many leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
     parameters: dict[str, list[int]] = defaultdict(list)
     for step in leaves:

@@ -15,7 +15,7 @@ from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
 from ..core.imports import Uncollected
 from ..core.lock import GUARD
-from ..core.number import listed, number, shortened
+from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for
 from ..core.progress import many
 from ..core.sweep import differentiate, evaluate
@@ -42,7 +42,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     if is_tensor(y):
         return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
-    chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
+    chosen = [wrt] if isinstance(wrt, Node) else as_list(wrt, "gradients", "a node or a list of nodes")
     tables = CURRENT.tables
     with tables.lock, GUARD, collected_later():
         plan, steps = _plan(tables, [y], chosen, "gradients")
@@ -83,7 +83,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     if is_tensor(x):
         return x.tangents(outputs)
     one = isinstance(outputs, Node) or is_tensor(outputs)
-    chosen: list[Any] = [outputs] if one else listed(outputs, "tangents", "a node or a list of nodes")
+    chosen: list[Any] = [outputs] if one else as_list(outputs, "tangents", "a node or a list of nodes")
     if tensors := [output for output in chosen if is_tensor(output)]:
         return type(tensors[0]).tangents(x, outputs)
     tables = CURRENT.tables
@@ -133,7 +133,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     >>> jacobian([a * b, a - b], [a, b])
     [[3.0, 2.0], [1.0, -1.0]]
     """
-    ys, xs = listed(ys, "jacobian", "two lists of nodes"), listed(xs, "jacobian", "two lists of nodes")
+    ys, xs = as_list(ys, "jacobian", "two lists of nodes"), as_list(xs, "jacobian", "two lists of nodes")
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, ys, xs, "jacobian")
@@ -156,7 +156,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     >>> hessian(a * a * b, [a, b])
     [[6.0, 4.0], [4.0, 0.0]]
     """
-    xs = listed(xs, "hessian", "a node and a list of leaves")
+    xs = as_list(xs, "hessian", "a node and a list of leaves")
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], xs, "hessian")
@@ -200,10 +200,10 @@ def _check_order(tables: Tables, y_rows: Sequence[int], x_rows: Sequence[int], w
         return
     behind = {*plan_for(tables, x_rows).rows}
     if any(row in behind for row in y_rows):
-        raise NodeError(swapped(who, tables.label(y_rows[0]), tables.label(x_rows[0])))
+        raise NodeError(explain_swap(who, tables.label(y_rows[0]), tables.label(x_rows[0])))
 
 
-def swapped(who: str, leaf: str, result: str) -> str:
+def explain_swap(who: str, leaf: str, result: str) -> str:
     """What is said of a leaf and a result that stand in each other's place."""
     first = "the leaf first: tangents(x, f)" if who == "tangents" else f"the result first: {who}(f, x)"
     return f"{who} takes {first}. Here {result} is made of {leaf}, which depends on nothing. Swap the two."

@@ -49,16 +49,20 @@ class CompiledStep:
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = emit_sweeps(tables, whole, plan)
-        self.code = BackgroundTask(partial(compiled, f"{code}\n{committing(_computed(tables, whole), len(tables))}"))
+        self.code = BackgroundTask(
+            partial(compiled, f"{code}\n{committing(_list_computed_rows(tables, whole), len(tables))}")
+        )
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
         staged = array("d", bytes(8 * (size + 1)))
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
-        known: tuple[Any, ...] = (tables.values, tables.stamps)
-        words = [array("q", map(place, [known[0], each, staged, known[1]])) for each in self.columns]
+        table_columns: tuple[Any, ...] = (tables.values, tables.stamps)
+        words = [
+            array("q", map(place, [table_columns[0], column, staged, table_columns[1]])) for column in self.columns
+        ]
         # As long as the addresses are in use; and a column that somebody has a view of stays where it is.
-        self.held = (staged, words, *[memoryview(column) for column in (*known, *self.columns)])
+        self.held = (staged, words, *[memoryview(column) for column in (*table_columns, *self.columns)])
         self.packed = [*map(place, words)]
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
@@ -115,16 +119,16 @@ def enable(tables: Tables, rows: Sequence[int]) -> None:
 
 def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
     """The short way, without its code."""
-    plan, whole = plan_for(tables, rows), plan_for(tables)
+    plan, full_plan = plan_for(tables, rows), plan_for(tables)
     simple = (
         engine_named(Setting.default) in (None, "compiled")
         and len(plan.targets) == 1
         and plan.kinds[plan.targets[0]] >= 0
-        and is_short(whole, LARGEST)
-        and not whole.placeholders()
+        and is_short(full_plan, LARGEST)
+        and not full_plan.placeholders()
         and len(tables.values) == len(tables.stamps) == len(tables)
     )
-    return CompiledStep(tables, whole, plan) if simple else None
+    return CompiledStep(tables, full_plan, plan) if simple else None
 
 
 def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
@@ -146,24 +150,24 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
     _absorbed_values(tables, whole, code, value_of)
     adjoints: dict[int, Any] = {}
     values = [value_of[row] for row in plan.rows]
-    for each in reverse_sweep(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
-        if isinstance(each, Finished):
-            code.store("adjoints", each.row, each.adjoint)
-            adjoints[each.row] = each.adjoint
-            nonfinite = _add_nonfinite(nonfinite, each.adjoint)
+    for reverse_event in reverse_sweep(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
+        if isinstance(reverse_event, Finished):
+            code.store("adjoints", reverse_event.row, reverse_event.adjoint)
+            adjoints[reverse_event.row] = reverse_event.adjoint
+            nonfinite = _add_nonfinite(nonfinite, reverse_event.adjoint)
             code.breathe()
     _absorbed_adjoints(tables, plan, code, value_of, adjoints)
     code.store("staged", len(tables), nonfinite)
     return code
 
 
-def _absorbed_values(tables: Tables, whole: Plan, code: Straight, value_of: dict[int, Any]) -> None:
+def _absorbed_values(tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any]) -> None:
     """Rows that merged ones took over have values too, as `run_checks.commit_values` gives them."""
-    made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in whole.absorbed}
-    for _, row, operands, count in reversed(whole.absorbed):
+    made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in plan.absorbed}
+    for _, row, operands, count in reversed(plan.absorbed):
         if row not in value_of:
             parts = made.get(row, operands[:count])
-            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[each] for each in parts])
+            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[part] for part in parts])
             code.store("staged", row, value_of[row])
             code.breathe()
 
@@ -186,10 +190,10 @@ def _add_nonfinite(nonfinite: Any, x: Any) -> Any:
     return nonfinite if isinstance(x, float) else nonfinite + (x - x)
 
 
-def _computed(tables: Tables, whole: Plan) -> list[int]:
+def _list_computed_rows(tables: Tables, plan: Plan) -> list[int]:
     """The rows whose values are computed."""
-    operators = [row for row, kind in zip(whole.rows, whole.kinds) if kind >= 0]
-    return list(dict.fromkeys([*operators, *(row for _, row, _, _ in whole.absorbed)]))
+    operators = [row for row, kind in zip(plan.rows, plan.kinds) if kind >= 0]
+    return list(dict.fromkeys([*operators, *(row for _, row, _, _ in plan.absorbed)]))
 
 
 def committing(rows: list[int], size: int) -> str:
@@ -204,8 +208,8 @@ def committing(rows: list[int], size: int) -> str:
         lines.append(f"store i64 %now, ptr %t{row}")
     names = ("values", "adjoints", "staged", "stamps")
     unpacked = [
-        f"%p{place} = getelementptr ptr, ptr %packed, i64 {place}\n  %{name} = load ptr, ptr %p{place}"
-        for place, name in enumerate(names)
+        f"%p{index} = getelementptr ptr, ptr %packed, i64 {index}\n  %{name} = load ptr, ptr %p{index}"
+        for index, name in enumerate(names)
     ]
     head = [
         "define i64 @quick(ptr %packed, i64 %now) {",

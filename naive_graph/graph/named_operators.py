@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
 from ..core.guesses import explain_calls, explains
-from ..core.number import listed, number
+from ..core.number import as_list, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..errors import ArityError, NodeError, OperatorNameError
 from .nodes import IN_NAIVE, Constant, Node, build, rows_of
@@ -27,7 +27,7 @@ def unary_function_frame(node: Any, operator: str) -> Any:
     >>> y.value
     1.0
     """
-    return _applied(_frame(operator, 1), node)
+    return _apply_rule(_frame(operator, 1), node)
 
 
 @explains
@@ -40,7 +40,7 @@ def binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
     >>> y.value
     2.0
     """
-    return _applied(_frame(operator, 2), node1, node2)
+    return _apply_rule(_frame(operator, 2), node1, node2)
 
 
 @explains
@@ -56,7 +56,7 @@ def commutable_binary_function_frame(node1: Any, node2: Any, operator: str) -> A
     rule = rule_named(operator)
     if not rule.associative:
         raise OperatorNameError(f"'{operator}' does not gather operands. Use Graph.binary_function_frame.")
-    return _applied(rule, node1, node2)
+    return _apply_rule(rule, node1, node2)
 
 
 class CalculateTable(Mapping[str, Callable[[Node], float]]):
@@ -105,19 +105,19 @@ class ByName(Named):
     @classmethod
     def sum(cls, operands: Iterable[Any]) -> Node:
         """One node that adds all the operands, however many."""
-        return _gathered("add", listed(operands, "Graph.sum", "a list of numbers or nodes"), 0.0)
+        return _build_operator("add", as_list(operands, "Graph.sum", "a list of numbers or nodes"), 0.0)
 
     @classmethod
     def prod(cls, operands: Iterable[Any]) -> Node:
         """One node that multiplies all the operands, however many."""
-        return _gathered("mul", listed(operands, "Graph.prod", "a list of numbers or nodes"), 1.0)
+        return _build_operator("mul", as_list(operands, "Graph.prod", "a list of numbers or nodes"), 1.0)
 
     @classmethod
     def softmax(cls, xs: Iterable[Any]) -> Any:
         """exp(x) / (sum of all exp) for each x of a list, as nodes."""
         if isinstance(xs, Arithmetic):
             return softmax(xs)
-        operands = listed(xs, "'softmax'", "a list of numbers or nodes")
+        operands = as_list(xs, "'softmax'", "a list of numbers or nodes")
         checked = [x if isinstance(x, Arithmetic) else number(x, "'softmax'") for x in operands]
         return softmax([_operand(x) for x in checked])
 
@@ -129,11 +129,11 @@ def _frame(operator: str, arity: int) -> Rule:
     return rule
 
 
-def _applied(rule: Rule, *operands: Any) -> Any:
+def _apply_rule(rule: Rule, *operands: Any) -> Any:
     """The rule as a node, also of numbers alone; of tensors, a tensor."""
     if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):
         if isinstance(operands[0], Iterable):
-            operands = tuple(listed(operands[0], f"'{rule.name}'", "a list of numbers or nodes"))
+            operands = tuple(as_list(operands[0], f"'{rule.name}'", "a list of numbers or nodes"))
     has_node = any(isinstance(operand, Arithmetic) for operand in operands)
     return rule(*operands) if has_node else build(rule, operands)
 
@@ -147,7 +147,7 @@ def _stand_in(value: Any) -> Any:
     return 1.0 if isinstance(value, Arithmetic) else value
 
 
-def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
+def _build_operator(operator: str, operands: list[Any], nothing: float) -> Node:
     return build(RULES[operator], operands) if operands else Constant(nothing)
 
 
@@ -155,7 +155,7 @@ def method_of(rule: Rule) -> Any:
     """The rule as a class method of `Graph`."""
 
     def method(cls: type[ByName], *operands: Any) -> Any:
-        return _applied(rule, *operands)
+        return _apply_rule(rule, *operands)
 
     method.__name__, method.__qualname__ = rule.name, f"Graph.{rule.name}"
     method.__doc__ = f"{rule.usage()}, as the function naive_graph.{rule.name}."

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, ParamSpec, TypeGuard, Ty
 from ..core.catalogue import UNARY
 from ..core.guesses import explain_calls, explains, guesses, misfit
 from ..core.lock import GUARD
-from ..core.number import listed, number, shortened
+from ..core.number import as_list, number, shortened
 from ..core.numpy_protocol import refusal
 from ..core.origin import Origin, learners_frame
 from ..core.plan import plan_for
@@ -119,8 +119,8 @@ class Node(_Methods):
         home, source = CURRENT.tables, self.row
         if not isinstance(consumer, Operator):
             what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else shortened(consumer)
-            own = isinstance(consumer, Node) and type(consumer) not in KINDS.values()
-            hint = f" Derive it from Graph.Operator. {IN_NAIVE}" if own else ""
+            is_derived = isinstance(consumer, Node) and type(consumer) not in KINDS.values()
+            hint = f" Derive it from Graph.Operator. {IN_NAIVE}" if is_derived else ""
             raise NodeError(f"An edge leads to an Operator, not to {what}.{hint}")
         target = consumer.row
         rule = BY_NUMBER[home.operators[target]]
@@ -742,7 +742,7 @@ def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
     """The rows of some nodes of the current graph; an error that says what is not a node."""
     rows = []
     if not isinstance(nodes, (list, tuple)):
-        nodes = [nodes] if isinstance(nodes, Node) else listed(nodes, who, "a node or a list of nodes")
+        nodes = [nodes] if isinstance(nodes, Node) else as_list(nodes, who, "a node or a list of nodes")
     for node in nodes:
         if not isinstance(node, Node):
             more = " Of tensors write y.gradients(x)." if isinstance(node, Arithmetic) else ""

@@ -128,7 +128,7 @@ def _ends(items: Sequence[Item]) -> list[Item]:
     return list(items) if len(items) <= MOST_ROWS else [*items[:half], *items[-half:]]
 
 
-def aligned(lines: Sequence[Sequence[str] | str]) -> list[str]:
+def align_columns(lines: Sequence[Sequence[str] | str]) -> list[str]:
     """Lines of cells as text in columns; what a terminal is too narrow for stands in further blocks.
 
     A line that is no cells but a text stays as it is. The first column heads every block.
@@ -160,10 +160,10 @@ def _cut(text: str, most: int) -> str:
 
 def wrapped_to_terminal(text: str) -> str:
     """The text wrapped to the width of the terminal, which is asked when something is printed; at most 80."""
-    return wrapped(text, min(WIDTH, max(NARROWEST, get_terminal_size((WIDTH, 24)).columns)))
+    return wrap_text(text, min(WIDTH, max(NARROWEST, get_terminal_size((WIDTH, 24)).columns)))
 
 
-def wrapped(text: str, width: int = WIDTH) -> str:
+def wrap_text(text: str, width: int = WIDTH) -> str:
     """The text with its long lines broken between words, to fit a terminal; a long word stays whole.
 
     What goes on in the next line stands under its beginning; of a numbered line, under its text.
@@ -171,10 +171,10 @@ def wrapped(text: str, width: int = WIDTH) -> str:
     >>> wrapped("f = " + " + ".join(["x"] * 30)).splitlines()[1]
     '    x + x + x + x + x + x + x + x + x + x + x'
     """
-    return "\n".join(line if len(line) <= width else _broken(line, width) for line in text.splitlines())
+    return "\n".join(line if len(line) <= width else _break_line(line, width) for line in text.splitlines())
 
 
-def _broken(line: str, width: int) -> str:
+def _break_line(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip()))
     number = re.match(r" *\d+  ", line)
     further = " " * len(number[0]) if number else f"{indent}    "
@@ -188,7 +188,7 @@ def _table(head: list[str], lines: list[list[str]], size: int) -> str:
     rows: list[list[str] | str] = [head, *lines]
     if size > len(lines):
         rows.insert(1 + len(lines) // 2, f"... ({size - len(lines):,} more)")
-    return "\n".join(aligned(rows))
+    return "\n".join(align_columns(rows))
 
 
 def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:

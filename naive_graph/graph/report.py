@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..core.number import number, shortened, whole
 from ..errors import GradientCheckError, NodeError, NumericError
-from .printed import aligned, wrapped
+from .printed import align_columns, wrap_text
 
 SUBSETS = ("random", "every_n")
 KINK_REACH = 10.0  # steps of eps within which a declared kink spoils a finite difference
@@ -167,15 +167,15 @@ class Report(Tally):
         rows = [["parameter", "checked", "masked", "failed", "worst relative error"]]
         for name, tally in self.parameters.items():
             rows.append([name, str(tally.count), str(tally.masked), str(tally.failed), f"{tally.worst:.2e}"])
-        return "\n".join(aligned(rows))
+        return "\n".join(align_columns(rows))
 
     def __str__(self) -> str:
         head = (
             f"{self.count} derivatives checked, {self.masked} masked, {self.failed} failed; "
             f"worst relative error {self.worst:.2e}"
         )
-        failures = wrapped("\n".join(map(str, self.failures[:20])))
-        return "\n".join(filter(None, [wrapped(head), self.table() if self.parameters else "", failures]))
+        failures = wrap_text("\n".join(map(str, self.failures[:20])))
+        return "\n".join(filter(None, [wrap_text(head), self.table() if self.parameters else "", failures]))
 
     __repr__ = __str__  # a notebook shows it
 
@@ -185,13 +185,13 @@ def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float,
 
     loss: of a distance. Each slope is that of a parabola through three points.
     """
-    reach, here = KINK_REACH * wishes.eps, loss(0.0)
-    noise = wishes.min_abs + 1e-15 * abs(here) / reach
-    steps = [(step, *(loss(step / part) - here for part in (4.0, 2.0, 1.0))) for step in (-reach, reach)]
+    reach, center = KINK_REACH * wishes.eps, loss(0.0)
+    noise = wishes.min_abs + 1e-15 * abs(center) / reach
+    steps = [(step, *(loss(step / part) - center for part in (4.0, 2.0, 1.0))) for step in (-reach, reach)]
     if any(_jumps(rises, noise * reach) for _, *rises in steps):
         return None
-    left, right = ((4.0 * half - whole) / step for step, _, half, whole in steps)
-    bend = min(4.0 * abs((whole - 2.0 * half) / step) for step, _, half, whole in steps)  # may turn within reach, too
+    left, right = ((4.0 * half - full) / step for step, _, half, full in steps)
+    bend = min(4.0 * abs((full - 2.0 * half) / step) for step, _, half, full in steps)  # may turn within reach, too
     near = ALIKE * (abs(left) + abs(right)) + bend + noise
     return (left, right) if abs(left - right) <= near else None
 

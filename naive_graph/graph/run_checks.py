@@ -92,8 +92,8 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
             fold = list(accumulate([column[operand] for operand in operands], BY_NUMBER[operators[absorber]].value))
         folds[row] = fold
         column[row], stamps[row] = fold[count - 1], now
-    whole = slice(0, len(column))
-    tables._values[whole], tables._stamps[whole] = column, stamps  # and nothing is called: both, or neither
+    all_rows = slice(0, len(column))
+    tables._values[all_rows], tables._stamps[all_rows] = column, stamps  # and nothing is called: both, or neither
 
 
 def check_results(tables: Tables, results: Sequence[int]) -> None:

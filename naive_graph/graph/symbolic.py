@@ -106,7 +106,7 @@ class Expressions:
 
     def rows(self, answers: list[Any]) -> list[int | float]:
         """The row of each answer, written with all that it needs; an answer that is a number stays one."""
-        needed, frame = self._needed(answers), learners_frame()
+        needed, frame = self._collect_needed(answers), learners_frame()
         entries: list[Any] = []
         code, instruction = frame.f_code, frame.f_lasti
         for expression in many(needed, "gradients", len(needed)):
@@ -117,7 +117,7 @@ class Expressions:
         self.tables.write_nodes(entries)  # which gives the expressions their rows
         return [answer._row if isinstance(answer, Expression) else answer for answer in answers]
 
-    def _needed(self, answers: Sequence[Any]) -> list[Expression]:
+    def _collect_needed(self, answers: Sequence[Any]) -> list[Expression]:
         """The expressions without a row that the answers depend on, operands first."""
         needed = []
         for answer in answers:

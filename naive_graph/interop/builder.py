@@ -127,18 +127,18 @@ class StepBuilder:
         except (NaiveGraphError, MemoryError) as error:
             raise ImportModelError(f"{step.label}: {error}") from None
         self.values |= {name: value for name, value in zip(step.outputs, results) if name and value is not None}
-        kept = [each for each in results if isinstance(each, TensorNode)]
-        if kept:
-            self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
+        tensors = [result for result in results if isinstance(result, TensorNode)]
+        if tensors:
+            self.nodes.setdefault(step.name, tensors[0] if len(results) == 1 else tuple(tensors))
 
     def apply_row(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
         """Call an operator of the table; its result is named after the step."""
-        known = row.result_shape(row.bound((), values)) if row.shape else None
-        for shape in known if isinstance(known, list) else [known or ()]:
+        result_shape = row.result_shape(row.bound((), values)) if row.shape else None
+        for shape in result_shape if isinstance(result_shape, list) else [result_shape or ()]:
             self.check_shape(shape, step.label)
         result = row(**values, name=step.name)
         results = result if isinstance(result, tuple) else [result]
-        for node in results if known is None else ():
+        for node in results if result_shape is None else ():
             self.check_shape(node.shape, step.label)
         return results
 
@@ -150,25 +150,25 @@ class StepBuilder:
         """Read the operands of an operator, by parameter name. read: how to read an input; as a tensor if None."""
         count, read = len(step.inputs), read or self.operand
         homes = [home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)]
-        taken = {place if place >= 0 else place + count for place in homes}
-        places = [place for place in range(count) if place not in taken]
+        taken = {position if position >= 0 else position + count for position in homes}
+        places = [position for position in range(count) if position not in taken]
         if mapping.operands and ALL in mapping.operands:
             return {row.operand_names[0]: [
-                read(step, place) for place in places if getattr(self.input(step, place), "size", 0)
+                read(step, position) for position in places if getattr(self.input(step, position), "size", 0)
             ]}  # fmt: skip
         chosen: Sequence[int | Permuted] = mapping.operands or places
         if len(chosen) > len(row.operand_names):
             raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(chosen)} inputs.")
-        return {name: self._permute(step, place, read) for name, place in zip(row.operand_names, chosen)}
+        return {name: self._permute(step, operand, read) for name, operand in zip(row.operand_names, chosen)}
 
-    def _permute(self, step: Step, place: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
+    def _permute(self, step: Step, operand: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
         """Read an operand; transpose it if the file's format orders its axes otherwise."""
-        if not isinstance(place, Permuted):
-            return read(step, place)
-        x = read(step, place.position)
-        if x is not None and x.rank != len(place.order):
-            raise ImportModelError(f"{step.label}: {step.inputs[place.position]!r} has {x.rank} axes, not 4.")
-        return None if x is None else TABLE["transpose"](x, list(place.order))
+        if not isinstance(operand, Permuted):
+            return read(step, operand)
+        x = read(step, operand.position)
+        if x is not None and x.rank != len(operand.order):
+            raise ImportModelError(f"{step.label}: {step.inputs[operand.position]!r} has {x.rank} axes, not 4.")
+        return None if x is None else TABLE["transpose"](x, list(operand.order))
 
     def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
         """Read the properties of an operator, by parameter name. Raises ImportAttributeError."""
@@ -245,5 +245,5 @@ def no_row(step: Step) -> Any:
 def inputs_behind(value: TensorNode) -> tuple[list[str], list[str]]:
     """The names of the inputs, and of the weights, that a value is computed from."""
     leaves: Collection[TensorNode] = ancestors([value], of=BEHIND)
-    inputs, weights = ([each.name or "" for each in leaves if isinstance(each, kind)] for kind in (InputLeaf, Weight))
+    inputs, weights = ([leaf.name or "" for leaf in leaves if isinstance(leaf, kind)] for kind in (InputLeaf, Weight))
     return inputs, weights

@@ -44,13 +44,13 @@ def use_of(
         return Use(op, False, {"x": inputs}, inputs, results)
     row, mapping = found
     read = {home.position % len(inputs) for home in mapping.homes(opset).values() if isinstance(home, Input) and inputs}
-    places = [each.position if isinstance(each, Permuted) else each for each in mapping.operands or ()]
-    rest = [each for at, each in enumerate(inputs) if at not in read]
+    places = [operand.position if isinstance(operand, Permuted) else operand for operand in mapping.operands or ()]
+    rest = [input_ for position, input_ in enumerate(inputs) if position not in read]
     if ALL in places or (not places and len(rest) > len(row.operand_names)):
         operands = {row.operand_names[0]: rest}
     else:
-        given = [inputs[at] for at in places if at < len(inputs)] if places else rest
-        operands = {name: [each] for name, each in zip(row.operand_names, given) if each}
+        ordered_inputs = [inputs[position] for position in places if position < len(inputs)] if places else rest
+        operands = {name: [source] for name, source in zip(row.operand_names, ordered_inputs) if source}
     return Use(row.name, row.kind == "move" or row.name == "identity", operands, inputs, results)
 
 
@@ -61,19 +61,19 @@ def find_trainable(
     roles = Roles(shapes, inputs, _readers(uses))
     for use in uses:
         roles.take(use)
-    for each in outputs:
-        roles.found |= roles.held.get(each, set()) if each in roles.rows else set()
+    for output in outputs:
+        roles.found |= roles.held.get(output, set()) if output in roles.rows else set()
     return roles.found - roles.known
 
 
 def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
     """Map each value to the operators that read it, directly or through operators that only move entries."""
-    found: dict[str, set[str]] = {}
+    readers: dict[str, set[str]] = {}
     for use in reversed(uses):
-        after = set().union(*(found.get(each, set()) for each in use.results)) if use.moves else {use.row}
-        for each in use.inputs:
-            found[each] = found.get(each, set()) | after
-    return found
+        after = set().union(*(readers.get(result, set()) for result in use.results)) if use.moves else {use.row}
+        for input_ in use.inputs:
+            readers[input_] = readers.get(input_, set()) | after
+    return readers
 
 
 class Roles:
@@ -98,24 +98,27 @@ class Roles:
         if use.row == "gather" or (use.moves and not self.rows.isdisjoint(use.inputs)):
             self.rows.update(use.results)
         if use.row in KNOWN:
-            self.known.update(*(self.held.get(each, ()) for each in use.inputs))
+            self.known.update(*(self.held.get(input_, ()) for input_ in use.inputs))
         if self.active.isdisjoint(use.inputs):
             names = [*use.inputs][: 1 if use.row in FIRST else None if use.row not in ROOTS else 0]
-            self._keep(use, set().union(*(self.held.get(each, set()) for each in names)))
+            self._keep(use, set().union(*(self.held.get(name, set()) for name in names)))
             return
         for operand, values in use.operands.items():
-            for each in values:
-                if self.held.get(each):
-                    self._combine_with_inputs(use, operand, each)
+            for value in values:
+                if self.held.get(value):
+                    self._combine_with_inputs(use, operand, value)
         self.active.update(use.results)
 
     def _keep(self, use: Use, weights: set[str]) -> None:
-        for each in use.results:
-            self.held[each] = self.held.get(each, set()) | weights
+        for result in use.results:
+            self.held[result] = self.held.get(result, set()) | weights
 
     def _combine_with_inputs(self, use: Use, operand: str, value: str) -> None:
         """Handle a step in which a weight meets a value that depends on the network's inputs."""
-        weights, others = self.held[value], [each for each in use.inputs if each in self.active and each != value]
+        weights, others = (
+            self.held[value],
+            [input_ for input_ in use.inputs if input_ in self.active and input_ != value],
+        )
         if value in self.rows:
             if use.moves or (use.row == "mul" and not others):
                 self._keep(use, weights)
@@ -128,10 +131,10 @@ class Roles:
             self.found |= weights
 
     def _is_weight(self, use: Use, operand: str, weights: set[str], others: Collection[str]) -> bool:
-        shapes = [self.shapes[each] for each in weights]
-        single = all(prod(each) == 1 for each in shapes)
-        vector = all(sum(extent > 1 for extent in each) <= 1 for each in shapes)
-        becomes = set[str]().union(*(self.readers.get(each, set()) for each in use.results)) or {""}
+        shapes = [self.shapes[weight] for weight in weights]
+        single = all(prod(shape) == 1 for shape in shapes)
+        vector = all(sum(extent > 1 for extent in shape) <= 1 for shape in shapes)
+        becomes = set[str]().union(*(self.readers.get(result, set()) for result in use.results)) or {""}
         if use.row in LAYERS:
             return operand not in GIVEN and not (use.row == "matmul" and vector and becomes <= ANGLES)
         if use.row in ("add", "add_n") or (use.row, operand) == ("sub", "a"):

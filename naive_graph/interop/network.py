@@ -39,18 +39,18 @@ class Port(NamedTuple):
 def name_open_extents(slot: Port) -> Port:
     """Name each open extent of a port: axis 0 of x is x_0."""
     extents = slot.extents and tuple(
-        f"{slot.name}_{axis}" if each is None else each for axis, each in enumerate(slot.extents)
+        f"{slot.name}_{axis}" if extent is None else extent for axis, extent in enumerate(slot.extents)
     )
     return slot._replace(extents=extents)
 
 
 def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
     """Check sizes={name: number} against the names of open extents. Raises ImportModelError."""
-    names = {each for slot in slots for each in slot.extents or () if isinstance(each, str)}
+    names = {extent for slot in slots for extent in slot.extents or () if isinstance(extent, str)}
     for name, size in sizes.items():
         if name not in names:
-            said = f"There are {', '.join(sorted(names))}." if names else "It names none."
-            raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {said}")
+            hint = f"There are {', '.join(sorted(names))}." if names else "It names none."
+            raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {hint}")
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ImportModelError(f"sizes={{{name!r}: {shortened(size)}}}: a size is a whole number from 1 on.")
 
@@ -59,7 +59,7 @@ def fix_sizes(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, .
     """Return the port's extents, with numbers in place of the names in sizes."""
     if slot.extents is None:
         return None
-    return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)
+    return tuple(sizes.get(extent, extent) if isinstance(extent, str) else extent for extent in slot.extents)
 
 
 class InputLeaf(LeafNode):
@@ -72,9 +72,9 @@ class InputLeaf(LeafNode):
         self.dtype = dtype
 
 
-def _one_or_all(found: dict[str, Any]) -> Any:
+def _one_or_all(arrays: dict[str, Any]) -> Any:
     """The output's array; of several outputs, a dict of them by name."""
-    return found if len(found) > 1 else next(iter(found.values()))
+    return arrays if len(arrays) > 1 else next(iter(arrays.values()))
 
 
 class ImportedNetwork:
@@ -101,7 +101,7 @@ class ImportedNetwork:
         check_sizes(self.slots, sizes)
         self.scopes, self.built = NamedScopes(), dict[Sizes, BuiltGraph]()
         if all(map(self._is_sized, self.slots)):
-            self.graph_of(tuple(self._shape(each) for each in self.slots))
+            self.graph_of(tuple(self._shape(slot) for slot in self.slots))
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         """The nodes for inputs of these shapes."""
@@ -125,7 +125,7 @@ class ImportedNetwork:
     def graph(self) -> BuiltGraph:
         """The nodes for the sizes that were used last."""
         if not self.built:
-            free = [each.name for each in self.slots if not self._is_sized(each)]
+            free = [slot.name for slot in self.slots if not self._is_sized(slot)]
             raise ImportModelError(
                 f"The network's nodes depend on the shapes of {', '.join(free)}, which the file leaves open. Call the "
                 f"network with arrays, or {self.advice(free)}."
@@ -147,11 +147,11 @@ class ImportedNetwork:
     def __getitem__(self, name: str) -> Any:
         """The node of this name: an inner one, an input, an output or a parameter."""
         graph, parameters = self.with_sizes(), self.parameters
-        for found in (graph.nodes, graph.outputs, graph.inputs, parameters):
-            if name in found:
-                return found[name]
-        known = join_names({**graph.inputs, **parameters, **graph.outputs, **graph.nodes})
-        raise ImportModelError(f"The network has no node {name!r}. It has {known}.")
+        for nodes in (graph.nodes, graph.outputs, graph.inputs, parameters):
+            if name in nodes:
+                return nodes[name]
+        names = join_names({**graph.inputs, **parameters, **graph.outputs, **graph.nodes})
+        raise ImportModelError(f"The network has no node {name!r}. It has {names}.")
 
     @property
     def parameters(self) -> dict[str, Weight]:
@@ -181,19 +181,21 @@ class ImportedNetwork:
 
     def with_sizes(self) -> BuiltGraph:
         """The nodes for the sizes that were used last; for 1 in place of each that is open, if there are none yet."""
-        if not self.built and all(each.extents is not None for each in self.slots):
-            shapes = (fix_sizes(each, self.sizes) or () for each in self.slots)
-            return self.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some) for some in shapes))
+        if not self.built and all(slot.extents is not None for slot in self.slots):
+            shapes = (fix_sizes(slot, self.sizes) or () for slot in self.slots)
+            return self.build(
+                tuple(tuple(extent if isinstance(extent, int) else 1 for extent in some) for some in shapes)
+            )
         return self.graph
 
     # --- building ---
 
     def _is_sized(self, slot: Port) -> bool:
         extents = fix_sizes(slot, self.sizes)
-        return extents is not None and all(isinstance(each, int) for each in extents)
+        return extents is not None and all(isinstance(extent, int) for extent in extents)
 
     def _shape(self, slot: Port) -> tuple[int, ...]:
-        return tuple(int(each or 0) for each in fix_sizes(slot, self.sizes) or ())
+        return tuple(int(size or 0) for size in fix_sizes(slot, self.sizes) or ())
 
     def graph_of(self, sizes: Sizes) -> BuiltGraph:
         """The nodes for inputs of these shapes; built once."""
@@ -205,31 +207,31 @@ class ImportedNetwork:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output's array, from an array for each input: in the file's order, or by name. Several: a dict."""
-        given = self._arrange_arrays(arrays, named)
-        graph = self.graph_of(tuple(each.shape for each in given))
-        for leaf, array in zip(graph.inputs.values(), given):
+        inputs = self._arrange_arrays(arrays, named)
+        graph = self.graph_of(tuple(array.shape for array in inputs))
+        for leaf, array in zip(graph.inputs.values(), inputs):
             leaf.value = array
         return _one_or_all(graph.run())
 
     def _arrange_arrays(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        names = [each.name for each in self.slots]
+        names = [slot.name for slot in self.slots]
         values = {**dict(zip(names, arrays)), **named}
         if len(arrays) + len(named) != len(names) or values.keys() != set(names):
             raise FeedError(
                 f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
             )
-        found = [_array(values[each], f"Input {each!r}") for each in names]
-        for slot, array in zip(self.slots, found):
+        ordered_arrays = [_array(values[name], f"Input {name!r}") for name in names]
+        for slot, array in zip(self.slots, ordered_arrays):
             due = slot.extents
             if due is not None and (len(due) != array.ndim or any(
-                isinstance(each, int) and each != extent for each, extent in zip(due, array.shape)
+                isinstance(expected, int) and expected != extent for expected, extent in zip(due, array.shape)
             )):  # fmt: skip
                 raise FeedError(f"Input {slot.name!r} has the shape {due}; an array of {array.shape} was given.")
-        return found
+        return ordered_arrays
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{each.name} {each.extents}" for each in self.slots)
-        return f"<Network {self.name!r} of {self.size} operators: {said}>"
+        signature = ", ".join(f"{slot.name} {slot.extents}" for slot in self.slots)
+        return f"<Network {self.name!r} of {self.size} operators: {signature}>"
 
 
 class BuiltGraph:
@@ -244,8 +246,8 @@ class BuiltGraph:
     ) -> None:
         self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
         self.values = dict(outputs if values is None else values)
-        self.computed = {name: each for name, each in self.values.items() if isinstance(each, TensorNode)}
-        self.inner = [each for each in ancestors(self.computed.values(), of=BEHIND) if each.reads]
+        self.computed = {name: value for name, value in self.values.items() if isinstance(value, TensorNode)}
+        self.inner = [ancestor for ancestor in ancestors(self.computed.values(), of=BEHIND) if ancestor.reads]
 
     @cached_property
     def plan(self) -> list[Recipe]:
@@ -257,14 +259,14 @@ class BuiltGraph:
         check_tensors("A network", self.computed.values())
         forget_stale(self.computed.values())  # which looks at the weights
         now = next(ticks)
-        for each in self.inner:
-            each._value = None
+        for node in self.inner:
+            node._value = None
         with np.errstate(all="ignore"):  # values follow IEEE 754
             for recipe in self.plan:
                 keep(recipe.node, computed(recipe, operand), now)
         return {
-            name: own_copy(written_out(operand(each))) if isinstance(each, TensorNode) else each
-            for name, each in self.values.items()
+            name: own_copy(written_out(operand(value))) if isinstance(value, TensorNode) else value
+            for name, value in self.values.items()
         }
 
 
@@ -282,7 +284,7 @@ def join_names(names: Collection[Any]) -> str:
 def check_names(given: Any, what: str) -> list[str]:
     """Return a list of names from one name or several. Raises ImportModelError."""
     names = [given] if isinstance(given, str) else given
-    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
+    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in names):
         raise ImportModelError(f"{what}, not {shortened(given)}.")
     return list(names)
 
@@ -290,7 +292,7 @@ def check_names(given: Any, what: str) -> list[str]:
 def check_parameter_names(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
     """Names of arrays of floats with an axis, which are to be parameters. Raises ImportModelError."""
     names = check_names(given, f"parameters are the names of {kind}s")
-    for each in names:
-        if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
-            raise ImportModelError(f"There is no {kind} {each!r} of floats with an axis.{near(each, arrays)}")
+    for name in names:
+        if name not in arrays or arrays[name].dtype.kind != "f" or not arrays[name].ndim:
+            raise ImportModelError(f"There is no {kind} {name!r} of floats with an axis.{near(name, arrays)}")
     return names

@@ -40,8 +40,8 @@ class NamedScopes:
 
     def enter(self, name: str) -> None:
         """Enter the scopes of a name; nodes made from now on belong to them."""
-        at = self.outer
+        scope = self.outer
         for part in path_of(name):
-            at = self.known.setdefault((at, part), Scope(part or "/", at))
-        if CURRENT.tables.scope_now is not at:
-            CURRENT.tables.enter(at)
+            scope = self.known.setdefault((scope, part), Scope(part or "/", scope))
+        if CURRENT.tables.scope_now is not scope:
+            CURRENT.tables.enter(scope)

@@ -61,7 +61,7 @@ def format_summary(
 
 
 def _extents(port: Port) -> str:
-    return "unsaid" if port.extents is None else _shape("?" if each is None else each for each in port.extents)
+    return "unsaid" if port.extents is None else _shape("?" if extent is None else extent for extent in port.extents)
 
 
 def _weights(weights: Mapping[str, Any], learned: Collection[str]) -> str:
@@ -95,7 +95,7 @@ def _shape(extents: Iterable[Any]) -> str:
 
 def _short(name: str) -> str:
     """Make a name printable; shorten a long one in the middle."""
-    text = "".join(each if each.isprintable() else "?" for each in name) or "?"
+    text = "".join(character if character.isprintable() else "?" for character in name) or "?"
     return text if len(text) <= LONG else f"{text[: LONG // 2 - 2]}...{text[1 - LONG // 2 :]}"
 
 

@@ -80,7 +80,7 @@ class StoredWeights:
     def model(self) -> Model:
         """A Model that owns the learned weights from now on, in one array of float64."""
         model, learned = Model(), self.learned()
-        model.held = np.concatenate([np.zeros(0), *(np.ravel(each.held) for each in learned.values())])
+        model.held = np.concatenate([np.zeros(0), *(np.ravel(weight.held) for weight in learned.values())])
         model.gradients = np.zeros(len(model.held))
         start = 0
         for name, leaf in learned.items():

@@ -95,8 +95,8 @@ class ReferenceBackend:
         for row in self.rows if self.wrt else ():
             adjoints = sweep.differentiate(self.plan, values, {step_of[row]: 1.0}, self.plan.varies())
             slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt]))
-        found = [float(values[step_of[row]]) for row in self.rows]
-        return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
+        results = [float(values[step_of[row]]) for row in self.rows]
+        return results, slopes, all(map(isfinite, results)) and all(np.isfinite(slope).all() for slope in slopes)
 
     def _leaves(self, numbers: dict[int, float]) -> list[float]:
         return [numbers[row] if row in numbers else self._held(row) for row in self.plan.rows]
@@ -107,11 +107,11 @@ class ReferenceBackend:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
-    def replayed(self, inputs: Inputs) -> Found:
+    def replay_query(self, inputs: Inputs) -> Found:
         """The answers again, where some are not finite: by the reference engine, or the direct one if it is large."""
         large = len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference"
-        found = self.on_columns(inputs, lambda message: None) if large else None
-        return ReferenceBackend.__call__(self, inputs) if found is None else found
+        answer = self.on_columns(inputs, lambda message: None) if large else None
+        return ReferenceBackend.__call__(self, inputs) if answer is None else answer
 
     def on_columns(self, inputs: Inputs, tell: Any) -> Found | None:
         """The direct engine's answers; None where it cannot. tell: see there."""
@@ -119,38 +119,38 @@ class ReferenceBackend:
         numbers = {**inputs.numbers, **{row: self._held(row) for row in leaves if row not in inputs.numbers}}
         targets = list(dict.fromkeys(self.rows))
         with self.tables.lock:
-            found = direct.answered(self.tables, targets, numbers, self.wrt, tell)
-        if found is None:
+            answer = direct.evaluate_and_differentiate(self.tables, targets, numbers, self.wrt, tell)
+        if answer is None:
             return None
-        values, slopes = (dict(zip(targets, each)) for each in found)
+        values, slopes = (dict(zip(targets, column)) for column in answer)
         answers = [values[row] for row in self.rows], [np.array(slopes[row]) for row in self.rows if self.wrt]
         return *answers, all_finite([*answers[0], *answers[1]])
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
-        said: list[Any] = []
+        messages: list[Any] = []
         if not inputs.batches and len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference":
-            self.on_columns(inputs, said.append)
-        if said:
-            return str(said[0]())
+            self.on_columns(inputs, messages.append)
+        if messages:
+            return str(messages[0]())
         plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
         step_of = {row: step for step, row in enumerate(plan.rows)}
-        asked, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
+        targets, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
         replay = Replay(plan, inputs.samples, {step_of[row] for row in batched if row in step_of})
         wanted = plan.varies()
         for sample, values in replay.rounds(lambda sample: self._leaves(inputs.sample(sample))):
             waiting = [plan.operands(step)[0] for step in replay.gathers if step not in replay.known]
-            step = first_wrong(plan, values, [*asked, *waiting], replay.known)
+            step = first_wrong(plan, values, [*targets, *waiting], replay.known)
             if step is not None:
-                of = f"Sample {sample}. " if replay.varies[step] else ""
+                prefix = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
-                return of + nan_trace.explain_value(self.tables, plan, values, step, over)
-            for row in asked if self.wrt and None not in values else ():
+                return prefix + nan_trace.explain_value(self.tables, plan, values, step, over)
+            for row in targets if self.wrt and None not in values else ():
                 seeds = {row: 1.0}
                 adjoints = sweep.differentiate(plan, values, seeds, wanted)
                 if not all(isfinite(adjoints[leaf]) for leaf in wrt):
-                    of = f"Sample {sample}. " if batched else ""
-                    return of + nan_trace.explain_backward(self.tables, plan, values, seeds, wanted)
+                    prefix = f"Sample {sample}. " if batched else ""
+                    return prefix + nan_trace.explain_backward(self.tables, plan, values, seeds, wanted)
         return "Backward: a sum over the samples is infinite or NaN; each sample is finite. Scale the values down."
 
     def explain(self, times: bool = True) -> str:
@@ -193,8 +193,8 @@ class CompiledBackend(ReferenceBackend):
             engine = "compiled"
         self.ir = self.lowering.ir
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
-        self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
-        self.tape, self._later = choose(self.ir, [at.row for at in self.asked], engine=engine)
+        self.asked: list[Sample] = [*self.lowering.values, *(slope for row in self.lowering.slopes for slope in row)]
+        self.tape, self._later = choose(self.ir, [sample.row for sample in self.asked], engine=engine)
         self.idle: Runnable | None = self.tape
         self._coming: BackgroundTask | None = None
         self.patience = PATIENCE if self._later is not None else 0
@@ -227,7 +227,7 @@ class CompiledBackend(ReferenceBackend):
             # The code looks at whole lines; of what is asked for all may be finite.
             finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
             self.idle = code
-        return (as_list(values), slopes, finite) if finite or inputs.batches else self.replayed(inputs)
+        return (as_list(values), slopes, finite) if finite or inputs.batches else self.replay_query(inputs)
 
     def _wait(self) -> None:
         """Count the level runs; after enough of them have code made beside them, and move there."""

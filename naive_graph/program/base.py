@@ -18,12 +18,12 @@ from ..engines.choice import engine_named
 from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
-from ..graph.printed import html_table, wrapped
+from ..graph.printed import html_table, wrap_text
 from ..graph.registry import CURRENT
 from ..graph.run_checks import complain
 from .backends import Backend, Query, backend_for
 from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, never
-from .feeding import checked, inputs_of, is_single, missing, nodes_of, slot_of, slots_of, too_many
+from .feeding import check_inputs, inputs_of, is_single, missing, nodes_of, slot_of, slots_of, too_many
 from .inputs import Inputs, InputSlot, Weights
 from .weights import ArrayWeights, VariableWeights
 
@@ -125,9 +125,9 @@ class ProgramBase(Suggesting):
             tables, path = self._tables, self._fast_path
             with tables.lock, GUARD:
                 if tables._cache.get(AGE) is path.age:  # nobody has changed the graph
-                    found = path.way(inputs)
-                    if found is not None:
-                        return _answer(Answer, found)
+                    answer = path.way(inputs)
+                    if answer is not None:
+                        return _answer(Answer, answer)
                     path.close()
         return self._asked(feed, inputs)
 
@@ -136,34 +136,34 @@ class ProgramBase(Suggesting):
         with self._lock:
             self._refuse_stale()
             age = self._tables.cache.setdefault(AGE, object())
-            given = self._given(feed, inputs) if feed or inputs or self._unnamed else self._nothing
-            answers = self._ask(given, self._kept.held)
-            form = call_signature(age, given, inputs) if feed is None else None  # a question by name has no short way
+            fed = self._given(feed, inputs) if feed or inputs or self._unnamed else self._nothing
+            answers = self._ask(fed, self._kept.held)
+            form = call_signature(age, fed, inputs) if feed is None else None  # a question by name has no short way
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
                 self._fast_path.close()
-                values, slopes, finite = answers(given)
+                values, slopes, finite = answers(fed)
                 self._refuse_stale()  # another thread may have cut rows away and used them anew
                 if finite:
-                    self._fast_path.remember(form, age, lambda: self._short_way(answers, given, inputs))
+                    self._fast_path.remember(form, age, lambda: self._short_way(answers, fed, inputs))
             if not finite and GraphType._on_invalid != "ignore":
-                complain(answers.culprit(given), GraphType._on_invalid)
+                complain(answers.culprit(fed), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _short_way(self, answers: Backend, given: Inputs, inputs: Sequence[Any]) -> FastCall:
+    def _short_way(self, answers: Backend, fed: Inputs, inputs: Sequence[Any]) -> FastCall:
         """The fast path for calls of this form, which came twice, if they can have one."""
-        slots, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
-        arrays = all(getattr(each, "ndim", 0) for each in inputs)
-        if plain or (arrays and len(given.batches) in (0, len(inputs))):
-            return fast_path(answers, self._kept, given.samples, self._single, slots, inputs)
+        slots, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(input_) is float for input_ in inputs)
+        arrays = all(getattr(input_, "ndim", 0) for input_ in inputs)
+        if plain or (arrays and len(fed.batches) in (0, len(inputs))):
+            return fast_path(answers, self._kept, fed.samples, self._single, slots, inputs)
         return never
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
             raise too_many(self._tables, self._inputs, len(inputs))
-        return checked(self._tables, *self._pairs(feed, inputs))
+        return check_inputs(self._tables, *self._pairs(feed, inputs))
 
     def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[InputSlot, Any]]]:
         """What is fed by PlaceHolder; and each input with what is given for it."""
@@ -175,30 +175,30 @@ class ProgramBase(Suggesting):
         if home.closed or home is not self._tables:
             raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
-    def _ask(self, given: Inputs, weights: Weights | None) -> Backend:
+    def _ask(self, fed: Inputs, weights: Weights | None) -> Backend:
         """The backend for these batches; and PlaceHolders that were not fed get the numbers that they have."""
         if self._tables.unset:
             held = weights.places if weights is not None else ()
             check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(held))
-        answers = self._compiled(given, weights)
+        answers = self._compile_backend(fed, weights)
         for row in answers.placeholders:  # they may have a value, though they were not fed now
-            if row not in given.numbers or given is self._nothing:
+            if row not in fed.numbers or fed is self._nothing:
                 if self._tables.stamp(row) == NEVER:
                     raise missing(self._tables, [*self._inputs, *self._unnamed], row)
-                given.numbers[row] = self._tables.values[row]
+                fed.numbers[row] = self._tables.values[row]
         return answers
 
-    def _compiled(self, given: Inputs, weights: Weights | None) -> Backend:
+    def _compile_backend(self, fed: Inputs, weights: Weights | None) -> Backend:
         """The backend for these batches, compiled when it is first needed. weights: an array that is read in place."""
         self._refuse_stale()
         home = self._tables
         if home.drawings != self._drawings:
             self._backends, self._drawings = {}, home.drawings
-        key = (weights is None, *(batch.rows for batch in given.batches))
+        key = (weights is None, *(batch.rows for batch in fed.batches))
         if key not in self._backends:
-            batched = frozenset(row for batch in given.batches for row in batch.rows)
-            asked = Query(home, self._rows, self._wrt, batched, self._engine, weights)
-            self._backends[key] = backend_for(asked)
+            batched = frozenset(row for batch in fed.batches for row in batch.rows)
+            query = Query(home, self._rows, self._wrt, batched, self._engine, weights)
+            self._backends[key] = backend_for(query)
         answers = self._backends[key]
         answers.weights = weights
         return answers
@@ -280,13 +280,13 @@ class ProgramBase(Suggesting):
             if not self._single or not self.wrt or not self._movable:
                 raise not_downhill(self._tables, self._rows, self._wrt, self._single)
             check_walk(rule, steps)
-            given, held = self._given(feed, inputs), self._kept.read().tolist()
+            fed, held = self._given(feed, inputs), self._kept.read().tolist()
             self._kept.before_moving()
-            answers = self._ask(given, None)
+            answers = self._ask(fed, None)
             if self._kept.held is not None:  # the Variables know nothing of them
-                given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})
+                fed = fed._replace(numbers={**fed.numbers, **dict(zip(self._wrt, held, strict=True))})
             with self._tables.lock, GUARD:
-                return descend(answers, given, rule, steps, held, self._kept.write)
+                return descend(answers, fed, rule, steps, held, self._kept.write)
 
     # --- copying it ---
 
@@ -334,19 +334,19 @@ class ProgramBase(Suggesting):
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
-        return wrapped(said)
+            report = self._compile_backend(self._given(feed, inputs), self._kept.held).explain(times)
+        return wrap_text(report)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
         with self._lock:
-            answers = self._compiled(self._given(feed, inputs), None)
+            answers = self._compile_backend(self._given(feed, inputs), None)
         return _stages(answers)
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
         with self._lock:
-            answers = self._compiled(self._given(feed, inputs), None)
+            answers = self._compile_backend(self._given(feed, inputs), None)
         if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):

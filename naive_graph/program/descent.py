@@ -33,7 +33,7 @@ from ..graph.graph import GraphType
 from ..graph.run_checks import complain
 from .backends import CompiledBackend, ReferenceBackend
 from .inputs import Inputs, feed
-from .update import FORMULA, beside, called, formula_of, made_by, memories_of
+from .update import FORMULA, beside, describe_value, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
 
@@ -53,7 +53,9 @@ class _Tracer(Tracer):
     def __floordiv__(self, other: Any) -> Any:  # of a step's number, as in t // 100
         """Floor division: the largest whole number whose product with the divisor is at most this."""
         if isinstance(other, Arithmetic) or not (other > 0 and other % 1 == 0):
-            raise OperandError(f"{FORMULA} takes // by whole numbers, such as t // 100, not by {called(other)}.")
+            raise OperandError(
+                f"{FORMULA} takes // by whole numbers, such as t // 100, not by {describe_value(other)}."
+            )
         return (self / other).floor()
 
     def __bool__(self) -> NoReturn:
@@ -94,7 +96,7 @@ class _GrowingPlan(Rows):
         self.sources[row] = LoopCarried(place)
         return row
 
-    def grown(self) -> IR:
+    def build_plan(self) -> IR:
         ir = self.ir
         kinds, operands = [kind for kind, _ in self.made], [of for _, of in self.made]
         starts = np.cumsum([int(ir.starts[-1]), *map(len, operands)])
@@ -136,13 +138,13 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
             grower.carried(NONE)
         memory = [grower.carried(NONE) for _ in range(memories)]
-        made = made_by(formula, [_Tracer(grower, each) for each in (row, slope.row, *memory)], time)
+        made = made_by(formula, [_Tracer(grower, operand_row) for operand_row in (row, slope.row, *memory)], time)
         for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
             carried[leaf] = grower.place(new), begin
-    grower.sources |= {row: LoopCarried(place) for place, row in enumerate(carried)}
+    grower.sources |= {row: LoopCarried(index) for index, row in enumerate(carried)}
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
     results, start = map(list, zip(*carried.values()))
-    return DescentStep(grower.grown(), lowering.values[0].row, [*carried], results, start, moved)
+    return DescentStep(grower.build_plan(), lowering.values[0].row, [*carried], results, start, moved)
 
 
 # --- running ------------------------------------------------------------------
@@ -153,11 +155,11 @@ def check_walk(rule: Any, steps: Any) -> None:
     if type(rule) is not float:  # as it mostly is
         formula_of(rule)
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
-        given = hasattr(steps, "__len__") and not isinstance(steps, str)
-        more = "; inputs come after the steps: minimize(0.1, 100, x)." if given else "."
+        is_sized = hasattr(steps, "__len__") and not isinstance(steps, str)
+        more = "; inputs come after the steps: minimize(0.1, 100, x)." if is_sized else "."
         raise NodeError(
-            f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
-            + more
+            f"minimize takes a whole number of steps, at least 1, not {describe_value(steps)}. "
+            f"Write minimize(0.1, steps=100){more}"
         )
 
 
@@ -183,7 +185,7 @@ def _check_leads_down(answers: ReferenceBackend) -> None:
     """Refuse weights on which the output does not depend."""
     if answers.machine is not None:
         lowering = answers.machine.lowering
-        if any(lowering.ir.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
+        if any(lowering.ir.constants.get(slope.row) != 0.0 for slope in lowering.slopes[0]):
             return  # the common case, which needs no look at the graph
     if error := _constant_loss_error(answers.tables, answers.rows[0], answers.wrt):
         raise error
@@ -317,9 +319,9 @@ class _CompiledDescent:
         self.inputs, self.patience = inputs, self.patience - steps
         self._stand(self.code, start)
 
-    def _stand(self, code: Any, at: Sequence[float]) -> None:
+    def _stand(self, code: Any, values: Sequence[float]) -> None:
         feed(code, self.inputs)
-        for row, value in zip(self.step.leaves, at, strict=True):
+        for row, value in zip(self.step.leaves, values, strict=True):
             code.put(row, value)
 
     def run(self, history: Any) -> None:
@@ -351,8 +353,8 @@ class _ReferenceDescent:
     def __init__(self, answers: ReferenceBackend, inputs: Inputs, rule: Any, held: list[float]) -> None:
         self.answers, self.formula, self.done = answers, formula_of(rule), 0
         memories, self.counts = memories_of(self.formula)
-        given = dict(zip(answers.wrt, held, strict=True))
-        self.inputs = inputs._replace(numbers={**inputs.numbers, **given})  # numbers go before the tables' values
+        weights = dict(zip(answers.wrt, held, strict=True))
+        self.inputs = inputs._replace(numbers={**inputs.numbers, **weights})  # numbers go before the tables' values
         self.memory = {row: [0.0] * memories for row in answers.wrt}
 
     def run(self, history: Any) -> None:
@@ -365,7 +367,7 @@ class _ReferenceDescent:
             row: made_by(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
-        checked = {row: [number(each, FORMULA) for each in numbers] for row, numbers in made.items()}
+        checked = {row: [number(value, FORMULA) for value in numbers] for row, numbers in made.items()}
         for row, (weight, *memory) in checked.items():
             self.inputs.numbers[row], self.memory[row] = weight, memory
         self.done += 1

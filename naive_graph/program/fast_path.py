@@ -87,26 +87,26 @@ def fast_path(
         if answers.idle is not code or kept.source() is not source:
             return None
         answers.idle = None  # who comes after a Ctrl-C takes a twin
-        found = None
+        answer = None
         fed = fit(inputs)
         if fed is not None:
             call(packed)
             if nonfinite(-1) == 0.0:  # the last place, where all is finite that is handed out
-                found = values(), slopes()
+                answer = values(), slopes()
         answers.idle = code
-        return found
+        return answer
 
-    return again if answers.stays else _counted(answers, again)
+    return again if answers.stays else _count_runs(answers, again)
 
 
-def _counted(answers: CompiledBackend, way: FastCall) -> FastCall:
+def _count_runs(answers: CompiledBackend, way: FastCall) -> FastCall:
     """The fast path over level runs, which counts them: after enough the long way sees to code of the plan's own."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
-        found = way(inputs) if answers.patience > 1 else None
-        if found is not None:
+        answer = way(inputs) if answers.patience > 1 else None
+        if answer is not None:
             answers.patience -= 1
-        return found
+        return answer
 
     return again
 
@@ -120,14 +120,14 @@ def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
 Fit = Callable[..., Any]  # has what is given read by the code, and returns what must be held meanwhile; None: unfit
 
 
-def _no_inputs(given: Any) -> Any:
-    return None if given else ()
+def _no_inputs(inputs: Any) -> Any:
+    return None if inputs else ()
 
 
 def _floats(code: Any, inputs: Sequence[InputSlot]) -> Fit:
     """A function that copies the floats of a call to where they are read; None if they are not as many floats."""
-    room, at, count = memoryview(code.scalars), 8 * code.fed_at.start, len(inputs)
-    given_at = {slot.rows[0]: place for place, slot in enumerate(inputs)}
+    room, offset, count = memoryview(code.scalars), 8 * code.fed_at.start, len(inputs)
+    given_at = {slot.rows[0]: index for index, slot in enumerate(inputs)}
     order = [given_at[row] for row in code.fed_rows]
     pack, as_given = Struct(f"{len(order)}d").pack_into, order == [*range(count)]
 
@@ -137,7 +137,7 @@ def _floats(code: Any, inputs: Sequence[InputSlot]) -> Fit:
         for value in given:
             if type(value) is not float:
                 return None
-        pack(room, at, *(given if as_given else [given[place] for place in order]))
+        pack(room, offset, *(given if as_given else [given[index] for index in order]))
         return given
 
     return fit
@@ -163,10 +163,10 @@ def _arrays(code: Any, inputs: Sequence[InputSlot]) -> Fit:
     return fit
 
 
-def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], given: Sequence[Any]) -> Fit:
+def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], arrays: Sequence[Any]) -> Fit:
     """A function that tells the code where the samples of a call lie; None if the arrays are not laid out as these."""
     order = []
-    for slot, array in zip(inputs, given):
+    for slot, array in zip(inputs, arrays):
         array = np.asarray(array, float)
         read, leaves = places_of(code, slot.rows, of_samples=True)
         offsets = np.zeros(1, np.int64)

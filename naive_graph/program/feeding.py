@@ -26,9 +26,9 @@ def nodes_of(given: Any, who: str) -> list[Any]:
     if isinstance(given, (str, Mapping, Set)) or not _is_iterable(given):  # a set has no order, so no first output
         raise no_node(given, who)
     nodes = list(given)
-    for each in nodes:
-        if not isinstance(each, Node):
-            raise no_node(each, who)
+    for node in nodes:
+        if not isinstance(node, Node):
+            raise no_node(node, who)
     return nodes
 
 
@@ -41,10 +41,10 @@ def no_node(given: Any, who: str) -> NodeError:
     return NodeError(f"{who} takes nodes, not {type(given).__name__} {shortened(given)}.{hint}")
 
 
-def _is_iterable(given: Any) -> bool:
+def _is_iterable(value: Any) -> bool:
     """Whether `for` takes it; an array without axes has `__iter__` and cannot be gone through."""
     with suppress(TypeError):
-        iter(given)
+        iter(value)
         return True
     return False
 
@@ -61,48 +61,50 @@ def inputs_of(given: Any) -> list[Any]:
 
 def slots_of(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
     """The slots that a call fills, one for each input. slot: makes the slot of an input."""
-    found = [slot(each) for each in inputs]
-    if twice := [row for row, count in Counter(row for each in found for row in each.rows).items() if count > 1]:
-        label = next(each.label(CURRENT.tables) for each in found if twice[0] in each.rows)
-        label = label if any(each.leaf is not None for each in found) else CURRENT.tables.label(twice[0])
+    slots = [slot(input_) for input_ in inputs]
+    if twice := [
+        row for row, count in Counter(row for input_slot in slots for row in input_slot.rows).items() if count > 1
+    ]:
+        label = next(input_slot.label(CURRENT.tables) for input_slot in slots if twice[0] in input_slot.rows)
+        label = label if any(input_slot.leaf is not None for input_slot in slots) else CURRENT.tables.label(twice[0])
         raise FeedError(f"{label} stands twice among the inputs. Name it once.")
-    return found
+    return slots
 
 
 def slot_of(input: Any) -> InputSlot:
     """The slot of a PlaceHolder, or of a list of them."""
     alone = isinstance(input, (str, Node)) or not _is_iterable(input)
-    many = [input] if alone else list(input)
-    for each in many or [input]:
-        if not isinstance(each, PlaceHolder):
-            what, repair = shortened(each), ""
-            if is_leaf_variable(each):
-                what = CURRENT.tables.label(each.row)
+    placeholders = [input] if alone else list(input)
+    for candidate in placeholders or [input]:
+        if not isinstance(candidate, PlaceHolder):
+            what, repair = shortened(candidate), ""
+            if is_leaf_variable(candidate):
+                what = CURRENT.tables.label(candidate.row)
                 repair = (
                     " A Variable is set: x.value = 1.0. Those that gradients are asked for go in one list: wrt=[x]."
                 )
             raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
-    rows = rows_of(many, "Program's inputs")
+    rows = rows_of(placeholders, "Program's inputs")
     return InputSlot(tuple(rows), () if alone else (len(rows),))
 
 
-def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[InputSlot, Any]]) -> Inputs:
+def check_inputs(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[InputSlot, Any]]) -> Inputs:
     """All that a call gives, checked. feed: by PlaceHolder; pairs: an input's slot, and what is given for it."""
-    given = Inputs(tables, {}, [])
+    fed = Inputs(tables, {}, [])
     for slot, values in pairs:
         if slot.shape:
-            _add_array(given, slot, values)
+            _add_array(fed, slot, values)
         else:
-            _add(given, slot, values)
-    seen = {*given.numbers, *(row for batch in given.batches for row in batch.rows)} if feed else set()
+            _add(fed, slot, values)
+    seen = {*fed.numbers, *(row for batch in fed.batches for row in batch.rows)} if feed else set()
     for row, values in fed_rows({} if feed is None else feed):
         if row in seen:
             raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
-        _add(given, InputSlot((row,), ()), values)
-    if len({batch.columns.shape[1] for batch in given.batches}) > 1:
-        sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
+        _add(fed, InputSlot((row,), ()), values)
+    if len({batch.columns.shape[1] for batch in fed.batches}) > 1:
+        sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in fed.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
-    return given
+    return fed
 
 
 def _array(values: Any, takes: str) -> Any:
@@ -138,21 +140,21 @@ def _is_clear(values: Any, dimensions: int) -> bool:
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
 
 
-def _add(given: Inputs, slot: InputSlot, values: Any) -> None:
+def _add(fed: Inputs, slot: InputSlot, values: Any) -> None:
     """Add what is given for a slot of shape (): a number, or one for each sample."""
     if _is_clear(values, 1):
-        given.batches.append(Batch(slot.rows, values[None]))
+        fed.batches.append(Batch(slot.rows, values[None]))
         return
-    label = slot.label(given.tables)
+    label = slot.label(fed.tables)
     takes = f"{label} takes a number, or a row of numbers, one for each sample"
     if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
-        given.numbers[slot.rows[0]] = _one_number(values, label, takes)
+        fed.numbers[slot.rows[0]] = _one_number(values, label, takes)
         return
     batch = _array(values, takes)
     if batch.ndim != 1:
         flat = f" Give its {batch.size} numbers in one row: array.ravel()." if 1 in batch.shape else ""
         raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.{flat}")
-    given.batches.append(Batch(slot.rows, floats(batch, label)[None]))
+    fed.batches.append(Batch(slot.rows, floats(batch, label)[None]))
 
 
 def _one_number(values: Any, label: str, takes: str) -> float:
@@ -165,27 +167,27 @@ def _one_number(values: Any, label: str, takes: str) -> float:
     return number(values, label)
 
 
-def _add_array(given: Inputs, slot: InputSlot, values: Any) -> None:
+def _add_array(fed: Inputs, slot: InputSlot, values: Any) -> None:
     """Add what is given for a slot with a shape: an array of it, or one for each sample."""
     rows, shape = slot.rows, slot.shape
     if _is_clear(values, len(shape) + 1) and values.shape[1:] == shape:
-        given.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
+        fed.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
         return
-    who = slot.label(given.tables)
+    who = slot.label(fed.tables)
     takes = f"{who[0].upper()}{who[1:]} takes an array of " + (
         f"{len(rows)} columns" if slot.leaf is None else f"shape {shape}, or one for each sample"
     )
     array = _array(values, takes)
     if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
-        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_fitted(slot, array)}")
+        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_suggest_fit(slot, array)}")
     numbers = floats(array, takes).reshape(-1, len(rows))
     if array.ndim == len(shape):
-        given.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
+        fed.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
     else:
-        given.batches.append(Batch(rows, numbers.T))
+        fed.batches.append(Batch(rows, numbers.T))
 
 
-def _fitted(slot: InputSlot, array: Any) -> str:
+def _suggest_fit(slot: InputSlot, array: Any) -> str:
     """The advice how an array could be made to fit."""
     count, shape = len(slot.rows), slot.shape
     if slot.leaf is None:
@@ -206,8 +208,10 @@ def too_many(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedErr
             f"This Program takes no inputs, and was given {count}. "
             "Name them when you make it: Program(..., inputs=[x])."
         )
-    each = [f"an array of {len(s.rows)} columns" if s.shape and s.leaf is None else s.label(tables) for s in inputs]
-    takes = f"{len(inputs)} input{'s' if len(inputs) > 1 else ''} ({', '.join(each)})"
+    descriptions = [
+        f"an array of {len(s.rows)} columns" if s.shape and s.leaf is None else s.label(tables) for s in inputs
+    ]
+    takes = f"{len(inputs)} input{'s' if len(inputs) > 1 else ''} ({', '.join(descriptions)})"
     return FeedError(f"This Program takes {takes}, and was given {count}.")
 
 

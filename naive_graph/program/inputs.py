@@ -67,8 +67,8 @@ def feed(code: Any, inputs: Inputs) -> None:
     if inputs.batches and code.samples[1] != inputs.samples:
         code.set_samples([1, inputs.samples])
     for batch in inputs.batches:
-        known, leaves = places_of(code, batch.rows, of_samples=True)
-        code.read_samples(leaves, batch.columns, known)
+        read, leaves = places_of(code, batch.rows, of_samples=True)
+        code.read_samples(leaves, batch.columns, read)
     if code.fed_rows:
         code.scalars[code.fed_at] = [inputs.number(row) for row in code.fed_rows]
 
@@ -76,9 +76,9 @@ def feed(code: Any, inputs: Inputs) -> None:
 def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, Any]:
     """Which of these rows the code reads; and where among its scalars they go, or into which lines of samples."""
     fed = [code.ir.sources[leaf].row for leaf in code.fed[1]] if of_samples else code.fed_rows
-    place_of = {row: place for place, row in enumerate(fed, 0 if of_samples else code.fed_at.start)}
-    known = [place for place, row in enumerate(rows) if row in place_of]
-    return as_slice(known), as_slice([place_of[rows[place]] for place in known])
+    place_of = {row: offset for offset, row in enumerate(fed, 0 if of_samples else code.fed_at.start)}
+    read = [index for index, row in enumerate(rows) if row in place_of]
+    return as_slice(read), as_slice([place_of[rows[index]] for index in read])
 
 
 def as_slice(places: Sequence[int]) -> Any:

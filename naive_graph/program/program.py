@@ -74,7 +74,7 @@ class Program(ProgramBase):
     def __new__(cls, outputs: Any, wrt: Any = (), inputs: Any = (), *more: Any, **named: Any) -> Program:
         """A Program; of tensors, one that unfolds them first."""
         listed = (part if isinstance(part, (list, tuple)) else [part] for part in (outputs, wrt, inputs))
-        unfolds = cls is Program and any(is_tensor(each) for part in listed for each in part)
+        unfolds = cls is Program and any(is_tensor(node) for part in listed for node in part)
         return object.__new__(_tensor_program() if unfolds else cls)
 
 

@@ -26,7 +26,7 @@ class Replay:
         self.varies: list[bool] = []
         self.gathers: list[int] = []
         for step, kind in enumerate(plan.kinds):
-            below = any(self.varies[each] for each in plan.operands(step))
+            below = any(self.varies[operand] for operand in plan.operands(step))
             if kind in (TOTAL, MEAN) and below:
                 self.gathers.append(step)
             self.varies.append(step in batched or (below and kind not in (TOTAL, MEAN)))
@@ -36,7 +36,7 @@ class Replay:
         while True:
             sums: dict[int, float] = {}
             for sample in range(self.samples):
-                values = self.evaluated(leaves(sample))
+                values = self.evaluate_sample(leaves(sample))
                 yield sample, values
                 for step in self.gathers:
                     below = values[self.plan.operands(step)[0]]
@@ -47,11 +47,11 @@ class Replay:
             if not sums:
                 return
 
-    def evaluated(self, values: list[Any]) -> list[Any]:
+    def evaluate_sample(self, values: list[Any]) -> list[Any]:
         """The values of all steps of one sample that need no unknown total. values: the leaves', and None."""
         for step in range(len(values)):
             if (rule := self.plan.rule(step)) is not None:
-                operands = [values[each] for each in self.plan.operands(step)]
+                operands = [values[operand] for operand in self.plan.operands(step)]
                 waits = step in self.gathers or None in operands
                 values[step] = self.known[step] if step in self.known else None if waits else rule(*operands)
         return values
@@ -64,16 +64,16 @@ def first_wrong(plan: Plan, values: Sequence[Any], asked: Sequence[int], known: 
     operands are other samples' too.
     """
     waiting = [step for step in asked if values[step] is not None and not isfinite(values[step])]
-    found = set(waiting)
+    reached = set(waiting)
     guilty = []
     while waiting:
         step = waiting.pop()
         operands = [] if step in known else list(plan.operands(step))
         if plan.kinds[step] == WHERE:
             operands = [operands[0], operands[1 if values[operands[0]] != 0 else 2]]
-        wrong = [each for each in operands if not isfinite(values[each])]
+        wrong = [operand for operand in operands if not isfinite(values[operand])]
         if not wrong:
             guilty.append(step)
-        waiting.extend(each for each in wrong if each not in found)
-        found.update(wrong)
+        waiting.extend(operand for operand in wrong if operand not in reached)
+        reached.update(wrong)
     return min(guilty, default=None)

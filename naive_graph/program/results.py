@@ -44,11 +44,13 @@ class PickEach(NamedTuple):
 
     def reader(self, code: Any) -> Callable[[], Any]:
         """A function that copies them."""
-        reads = [(pick.reader(code), code.samples[1] if each else 0) for pick, each in zip(self.picks, self.spread)]
+        reads = [
+            (pick.reader(code), code.samples[1] if is_spread else 0) for pick, is_spread in zip(self.picks, self.spread)
+        ]
 
         def read() -> Any:
             entries = [_alone(one(), samples) for one, samples in reads]
-            return np.array(entries) if len({np.ndim(each) for each in entries}) == 1 else entries
+            return np.array(entries) if len({np.ndim(entry) for entry in entries}) == 1 else entries
 
         return read
 
@@ -58,31 +60,31 @@ def picks(ir: IR, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bo
 
     fed: of each slope of an output whether it is by a PlaceHolder of a batch, and so has an entry for each sample.
     """
-    scalars, found = count(), []
+    scalars, entries = count(), []
     for row, lane in asked:
         group = int(ir.groups[row])
-        place = code.place_out(row, lane) if group else next(scalars)
-        found.append((group if lane == NONE else 0, place))
+        position = code.place_out(row, lane) if group else next(scalars)
+        entries.append((group if lane == NONE else 0, position))
     firsts = range(outputs, len(asked), max(len(fed), 1))
-    return [_pick(found[:outputs], [False] * outputs), *(_pick(found[k : k + len(fed)], fed) for k in firsts)]
+    return [_pick(entries[:outputs], [False] * outputs), *(_pick(entries[k : k + len(fed)], fed) for k in firsts)]
 
 
 def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> ResultPick | PickEach:
     groups = {group for group, _ in places}
     if len(groups) > 1 or (any(spread) and 0 in groups):
-        return PickEach([ResultPick(group, slice(place, place + 1)) for group, place in places], spread)
-    return ResultPick(groups.pop(), as_slice([place for _, place in places]))
+        return PickEach([ResultPick(group, slice(position, position + 1)) for group, position in places], spread)
+    return ResultPick(groups.pop(), as_slice([position for _, position in places]))
 
 
 def all_finite(found: Any) -> bool:
     return all(map(all_finite, found)) if isinstance(found, list) else bool(np.isfinite(found).all())
 
 
-def _alone(found: Any, samples: int) -> Any:
+def _alone(entries: Any, samples: int) -> Any:
     """The only entry of what was found: an array with one for each sample, or a float. samples: as often, or 0."""
-    if found.ndim > 1:
-        return found[0]
-    return np.full(samples, found[0]) if samples else float(found[0])
+    if entries.ndim > 1:
+        return entries[0]
+    return np.full(samples, entries[0]) if samples else float(entries[0])
 
 
 def as_list(found: Any) -> list[Any]:

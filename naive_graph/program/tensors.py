@@ -48,7 +48,7 @@ class TensorProgramBase(ProgramBase):
         if weights is not None:
             raise FeedError("A Program of tensors reads the weights where they are. Leave weights= out.")
         results, self._alone = _tensors(outputs, "Program")
-        leaves = [each for each in ancestors(results) if isinstance(each, LeafNode)]
+        leaves = [ancestor for ancestor in ancestors(results) if isinstance(ancestor, LeafNode)]
         learned = [each for each in leaves if each.leaf_type == LeafType.PARAMETER]
         learned.sort(key=lambda leaf: leaf.source.start if leaf.source else leaf.serial)
         loss = self._alone and results[0].size == 1
@@ -68,7 +68,9 @@ class TensorProgramBase(ProgramBase):
         slots = {slot.leaf: slot.rows for slot in (*self._inputs, *self._unnamed)}
         choices = [node.direct for node in ancestors(results) if node.direct]
         self._checks = [
-            (slots[each.sources[0]], each.check) for each in choices if each.check and each.sources[0] in slots
+            (slots[choice.sources[0]], choice.check)
+            for choice in choices
+            if choice.check and choice.sources[0] in slots
         ]
 
     def _slot(self, input: Any) -> InputSlot:
@@ -88,8 +90,12 @@ class TensorProgramBase(ProgramBase):
         if unknown:
             raise misfit(self.__call__, inputs, unknown)
         values, rows = self._flat(inputs, feed)
-        found = [_shaped(values[part], shape) for part, shape in self._values]
-        slopes = [self._sloped(rows[part], shape) for part, shape in self._values] if self.wrt else [[] for _ in found]
+        found = [_reshape_entries(values[part], shape) for part, shape in self._values]
+        slopes = (
+            [self._collect_slopes(rows[part], shape) for part, shape in self._values]
+            if self.wrt
+            else [[] for _ in found]
+        )
         return Answer(found[0], slopes[0]) if self._alone else Answer(found, slopes)
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
@@ -133,9 +139,11 @@ class TensorProgramBase(ProgramBase):
         """Inputs that are places are looked at in every call."""
         return never if self._checks else super()._short_way(*call)
 
-    def _sloped(self, rows: Sequence[Any], shape: Shape) -> Any:
+    def _collect_slopes(self, rows: Sequence[Any], shape: Shape) -> Any:
         """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""
-        found = [_shaped(np.concatenate([row[part] for row in rows]), shape + own) for part, own in self._slopes]
+        found = [
+            _reshape_entries(np.concatenate([row[part] for row in rows]), shape + own) for part, own in self._slopes
+        ]
         return found[0] if self._one_slope else found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
@@ -153,15 +161,15 @@ class LeafWeights(ArrayWeights):
 
     def __init__(self, moved: Sequence[LeafNode], frozen: Sequence[LeafNode]) -> None:
         self._moved, self._frozen, self._leaves = moved, frozen, [*moved, *frozen]
-        models = {id(found): found for each in self._leaves for found in [getattr(each.source, "model", None)]}
+        models = {id(found): found for leaf in self._leaves for found in [getattr(leaf.source, "model", None)]}
         self.model: Any = next(iter(models.values())) if len(models) == 1 else None
-        self._tables = [each.source for each in self._leaves if hasattr(each.source, "non_zero_grads")]
+        self._tables = [leaf.source for leaf in self._leaves if hasattr(leaf.source, "non_zero_grads")]
         self.together: Any = None  # where those that are moved lie in the Model's array, one after the other
-        rows = [int(row) for each in self._leaves for row in lower(each).rows.flat]
+        rows = [int(row) for leaf in self._leaves for row in lower(leaf).rows.flat]
         array, places = np.empty(len(rows)), np.arange(len(rows))
         self._copies = [array[part].reshape(shape) for part, shape in _parts(self._leaves)]
         if self.model is not None:
-            array, places = self.model.held, np.concatenate([np.ravel(each.places) for each in self._leaves])
+            array, places = self.model.held, np.concatenate([np.ravel(leaf.places) for leaf in self._leaves])
             if not self._tables:
                 self.together = as_slice(places[: sum(each.size for each in moved)].tolist())
         super().__init__(rows, array, places)
@@ -199,27 +207,27 @@ class LeafWeights(ArrayWeights):
                 leaf.value = array
 
 
-def _tensors(given: Any, who: str) -> tuple[list[Any], bool]:
+def _tensors(nodes: Any, who: str) -> tuple[list[Any], bool]:
     """What is given as tensors, in a list; and whether it was one alone."""
-    alone = isinstance(given, Arithmetic) or not isinstance(given, (list, tuple))
-    found = [LeafNode.of(each) if isinstance(each, Node) else each for each in ([given] if alone else given)]
-    for each in found:
-        if not isinstance(each, TensorNode):
-            raise no_node(each, who)
-        each.home  # noqa: B018 - refuses a stale tensor
-    return found, alone
+    alone = isinstance(nodes, Arithmetic) or not isinstance(nodes, (list, tuple))
+    tensors = [LeafNode.of(node) if isinstance(node, Node) else node for node in ([nodes] if alone else nodes)]
+    for tensor in tensors:
+        if not isinstance(tensor, TensorNode):
+            raise no_node(tensor, who)
+        tensor.home  # noqa: B018 - refuses a stale tensor
+    return tensors, alone
 
 
 def _elements(tensors: Iterable[TensorNode]) -> list[Node]:
-    return [node for each in tensors for node in lower(each)]
+    return [node for tensor in tensors for node in lower(tensor)]
 
 
 def _parts(tensors: Sequence[TensorNode]) -> Parts:
-    ends = np.cumsum([0, *(each.size for each in tensors)]).tolist()
-    return [(slice(*ends[at : at + 2]), each.shape) for at, each in enumerate(tensors)]
+    ends = np.cumsum([0, *(tensor.size for tensor in tensors)]).tolist()
+    return [(slice(*ends[index : index + 2]), tensor.shape) for index, tensor in enumerate(tensors)]
 
 
-def _shaped(entries: Any, shape: Shape) -> Any:
+def _reshape_entries(entries: Any, shape: Shape) -> Any:
     """The entries as one array; if they are arrays with an entry for each sample, the samples come first."""
     try:
         array = np.array(entries, float)

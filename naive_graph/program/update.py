@@ -27,7 +27,7 @@ def formula_of(rule: Any) -> Callable[..., Any]:
     if not isinstance(rule, (Real, Decimal)):
         raise NumberError(
             "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
-            f"not {called(rule)}.{_repair(rule)}"
+            f"not {describe_value(rule)}.{_repair(rule)}"
         )
     rate = number(rule, "A rate")
     if not math.isfinite(rate):
@@ -35,7 +35,7 @@ def formula_of(rule: Any) -> Callable[..., Any]:
     return lambda w, g: w - rate * g
 
 
-def called(thing: Any) -> str:
+def describe_value(thing: Any) -> str:
     """A description, for messages, of something that stands where a number is due."""
     if isinstance(thing, Arithmetic):
         return f"a node of kind {type(thing).__name__}"
@@ -57,7 +57,7 @@ def _repair(rule: Any) -> str:
         return " A trainer takes its own steps. Its formula can be had: minimize(naive_graph.training.formulas.adam)."
     items = getattr(rule, "flat", rule)  # of an array of NumPy's each element, not each line
     several = isinstance(rule, Iterable) and hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
-    if isinstance(rule, Arithmetic) or (several and any(isinstance(each, Arithmetic) for each in items)):
+    if isinstance(rule, Arithmetic) or (several and any(isinstance(item, Arithmetic) for item in items)):
         return " What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1)."
     if getattr(rule, "shape", None) == ():
         return " Write float(rate)."
@@ -99,13 +99,13 @@ def memories_of(formula: Callable[..., Any]) -> tuple[int, bool]:
         for each in taken
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
     ]
-    if any(each.name == "t" for each in plain):
+    if any(argument.name == "t" for argument in plain):
         raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
     if len(plain) < 2:
         raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
-    for each in taken:
-        if each.kind == each.KEYWORD_ONLY and each.default is each.empty and each.name != "t":
+    for parameter in taken:
+        if parameter.kind == parameter.KEYWORD_ONLY and parameter.default is parameter.empty and parameter.name != "t":
             raise NodeError(
-                f"{FORMULA} is given one keyword, t, the number of the step; {each.name!r} needs a default."
+                f"{FORMULA} is given one keyword, t, the number of the step; {parameter.name!r} needs a default."
             )
     return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)

@@ -29,23 +29,23 @@ class ParsedExpression:
         done: list[str] = []
         waiting: list[Any] = [self]
         while waiting:
-            each = waiting.pop()
-            if isinstance(each, str):
-                done.append(each)
-            elif each.kind in ("number", "string", "name"):
-                done.append(each.parts[0])
-            elif each.kind == "tuple":
-                commas = [piece for part in each.parts for piece in (part, ", ")][:-1]
-                waiting += reversed(["(", *commas, *[","] * (len(each.parts) == 1), ")"])
-            elif each.kind == "neg":
-                waiting += reversed(["-", *each._bracketed(0, 0)])
+            node = waiting.pop()
+            if isinstance(node, str):
+                done.append(node)
+            elif node.kind in ("number", "string", "name"):
+                done.append(node.parts[0])
+            elif node.kind == "tuple":
+                commas = [piece for part in node.parts for piece in (part, ", ")][:-1]
+                waiting += reversed(["(", *commas, *[","] * (len(node.parts) == 1), ")"])
+            elif node.kind == "neg":
+                waiting += reversed(["-", *node._bracket_part(0, 0)])
             else:
-                waiting += reversed([*each._bracketed(0, 0), SIGNS[each.kind], *each._bracketed(1, 1)])
+                waiting += reversed([*node._bracket_part(0, 0), SIGNS[node.kind], *node._bracket_part(1, 1)])
         return "".join(done)
 
-    def _bracketed(self, place: int, tighter: int) -> list[Any]:
+    def _bracket_part(self, index: int, tighter: int) -> list[Any]:
         """A part, in brackets if it binds less than its place asks: a - (b - c)."""
-        part = self.parts[place]
+        part = self.parts[index]
         loose = BINDS.get(part.kind, 9) < BINDS[self.kind] + tighter
         return ["(", part, ")"] if loose else [part]
 
@@ -155,10 +155,10 @@ class ProgramTree:
     @property
     def statements(self) -> list[Statement]:
         """All statements in their order, those in a composite too."""
-        found: list[Statement] = []
+        flattened: list[Statement] = []
         for item in self.items:
-            found += item.statements if isinstance(item, CompositeStatement) else (item,)
-        return found
+            flattened += item.statements if isinstance(item, CompositeStatement) else (item,)
+        return flattened
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.items)) + "\n"

@@ -35,8 +35,8 @@ class ParsedProgram:
 
     def __getitem__(self, name: str) -> Sequential:
         if name not in self.networks:
-            known = ", ".join(self.networks) or "none"
-            raise SequentialError("UNDECLARED_STREAM", f"No network writes {name!r}. Those that are written: {known}.")
+            names = ", ".join(self.networks) or "none"
+            raise SequentialError("UNDECLARED_STREAM", f"No network writes {name!r}. Those that are written: {names}.")
         return self.networks[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -81,12 +81,12 @@ def parse(text: str) -> ParsedProgram:
     reading = Reading(text)
     declared: dict[str, PlacedName] = {}
     networks: dict[str, Sequential] = {}
-    for each in reading.tree.statements if reading.tree else ():
+    for statement in reading.tree.statements if reading.tree else ():
         with reading.noting():
-            if isinstance(each, StreamDeclaration):
-                _declare(each, declared, reading)
-            elif isinstance(each, SequentialStatement):
-                _make(each, declared, networks, reading)
+            if isinstance(statement, StreamDeclaration):
+                _declare(statement, declared, reading)
+            elif isinstance(statement, SequentialStatement):
+                _make(statement, declared, networks, reading)
     reading.complain()
     assert reading.tree is not None
     return ParsedProgram(reading.tree, networks)
@@ -98,7 +98,9 @@ def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], read
         raise error_at(statement.fields[1][0], "BAD_TYPE", "a stream has one field, as in stream<double x>.")
     if kind.text != "double":
         raise error_at(kind, "BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.")
-    constants = {each.name for each in reading.constants.values() if each.name.line <= statement.names[0].line}
+    constants = {
+        constant.name for constant in reading.constants.values() if constant.name.line <= statement.names[0].line
+    }
     for name in statement.names:
         if name.text in declared or name in constants:
             raise error_at(name, "DUPLICATE_NAME", "it is declared twice. Take one away.", name.text)
@@ -122,25 +124,25 @@ def _make(
         says = "the network would read data and labels from one stream. Give the labels a stream of their own."
         reading.add(error_at(labels, "DUPLICATE_NAME", says, labels.text))
     layers: list[Layer] = []
-    for each in statement.layers:
+    for layer in statement.layers:
         with reading.noting():
-            if all(argument.value.value is not None for argument in each.arguments):  # else its mistake is told
-                layers.append(_layer(each))
+            if all(argument.value.value is not None for argument in layer.arguments):  # else its mistake is told
+                layers.append(_layer(layer))
     if any(argument.value.value is None for argument in statement.arguments):
         return
-    given, named = _given(statement.arguments)
+    positional, named = _split_arguments(statement.arguments)
     try:
         if len(layers) < len(statement.layers):
-            bind(WHO, TRAINING, given, named)
+            bind(WHO, TRAINING, positional, named)
             return
         streams = Streams(result.text, data.text, labels.text)
         streams = streams if len(set(streams)) == 3 else Streams()  # what is wrong with them was told
         with warnings.catch_warnings():
             if reading.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)
-            networks[result.text] = Sequential.of(layers, given, named, streams, pipelined=True)
+            networks[result.text] = Sequential.of(layers, positional, named, streams, pipelined=True)
     except SequentialError as error:
-        which = 2 if error.argument == "batch_size" and len(given) > 2 else error.argument
+        which = 2 if error.argument == "batch_size" and len(positional) > 2 else error.argument
         where: Any = _argument(statement.arguments, which) or result
         if number := error.layer:
             where = statement.layers[number - 1].name
@@ -153,26 +155,26 @@ def _layer(statement: LayerStatement) -> Layer:
         meant = near(name.text, LAYERS, " (did you mean {})")
         alone = " Dense lays what it is given in a row by itself." * (name.text == "Flatten")
         raise error_at(name, "UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", f"{name}{meant}")
-    given, named = _given(statement.arguments)
+    positional, named = _split_arguments(statement.arguments)
     try:
-        return LAYERS[name.text](*given, **named)
+        return LAYERS[name.text](*positional, **named)
     except SequentialError as error:
         where = _argument(statement.arguments, error.argument) or name
         raise error.at(where.line, where.column) from None
 
 
-def _given(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[str, Any]]:
+def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[str, Any]]:
     named: dict[str, Any] = {}
-    for each in arguments:
-        if each.name and each.name.text in named:
-            raise error_at(each.name, "DUPLICATE_ARG", "it is given twice. Keep one.", each.name.text)
-        if each.name:
-            named[each.name.text] = each.value.value
-    return [each.value.value for each in arguments if not each.name], named
+    for parameter in arguments:
+        if parameter.name and parameter.name.text in named:
+            raise error_at(parameter.name, "DUPLICATE_ARG", "it is given twice. Keep one.", parameter.name.text)
+        if parameter.name:
+            named[parameter.name.text] = parameter.value.value
+    return [argument.value.value for argument in arguments if not argument.name], named
 
 
 def _argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
     """Where an argument stands, by its place or its name."""
     if isinstance(which, int) and which < len(arguments):
         return arguments[which].value
-    return next((each.name for each in arguments if each.name and each.name.text == which), None)
+    return next((argument.name for argument in arguments if argument.name and argument.name.text == which), None)

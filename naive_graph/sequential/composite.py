@@ -38,10 +38,10 @@ from ..core.number import shortened
 from ..errors import SequentialError
 from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
-from .layer_args import Field, fitted, whole, word
+from .layer_args import Field, fit_field, whole, word
 from .network import Network, numbers_of
 from .sdf_runtime import Firing, NetworkMachine, in_turn
-from .weight_staleness import Gradients, Versions, passed
+from .weight_staleness import Gradients, Versions, fire_operators
 
 Array = Any
 Work = Callable[..., Any]
@@ -67,7 +67,7 @@ class Composite(Dataflow):
 
     def __init__(self, name: str = "Main") -> None:
         super().__init__([], name)
-        self.watched = self._watched
+        self.watched = self._watch_run
         self.begin: dict[str, Callable[[], Work]] = {}  # what each operator does, made anew for every run
         self.networks: dict[str, Network] = {}  # of operators that are whole networks
         self.values: dict[str, Array] = {}  # of sources
@@ -76,7 +76,7 @@ class Composite(Dataflow):
     def input(self, *names: str) -> None:
         """Streams from outside, for which `run` is given numbers."""
         for name in names:
-            self.connect(fitted("a stream", NAME, name), "", "", (1,))
+            self.connect(fit_field("a stream", NAME, name), "", "", (1,))
 
     def source(self, name: str, values: Iterable[float] | File, push: int = 1) -> None:
         """An operator that puts the numbers of an array or a file (.npy, or a text) into a stream."""
@@ -96,12 +96,12 @@ class Composite(Dataflow):
         `naive_graph.tensor.softmax` is one. init: makes what is to be remembered, once for a run; `work` is given
         it first. pop, peek, push: one number for all streams, or one for each. Raises SequentialError.
         """
-        if not callable(work) or not _listed(inputs):
+        if not callable(work) or not _as_list(inputs):
             says = "an operator without an input is a source" if callable(work) else "it is a function of windows"
             raise SequentialError("ARG_TYPE", f"{says}, not {shortened(work)}.", "work")
-        own = name or getattr(work, "__name__", "operator").strip("<>")
+        operator_name = name or getattr(work, "__name__", "operator").strip("<>")
         begin = (lambda: partial(work, init())) if init else (lambda: work)
-        self._add("own", own, begin, _listed(outputs), _listed(inputs), push=push, pop=pop, peek=peek)
+        self._add("own", operator_name, begin, _as_list(outputs), _as_list(inputs), push=push, pop=pop, peek=peek)
 
     def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
         """The first numbers into the first stream, the next into the next, and so on in turns."""
@@ -145,14 +145,14 @@ class Composite(Dataflow):
         """The name of an operator that is there now, with its streams. Raises SequentialError, and nothing is added."""
         puts, takes = _rates("push", push, len(outputs)), _rates("pop", pop, len(inputs))
         sees = _rates("peek", peek, len(inputs), 0)
-        for each in inputs:
-            if each not in self.streams:
-                meant = near(each, self.streams, " (did you mean {}?)")
-                raise SequentialError("UNDECLARED_STREAM", f"no operator before writes it{meant}.", each)
-        for each in outputs:
-            fitted("a stream", NAME, each)
-            if each in self.streams or list(outputs).count(each) > 1:
-                raise SequentialError("DUPLICATE_NAME", "there is a stream of this name. Choose another.", each)
+        for input_ in inputs:
+            if input_ not in self.streams:
+                meant = near(input_, self.streams, " (did you mean {}?)")
+                raise SequentialError("UNDECLARED_STREAM", f"no operator before writes it{meant}.", input_)
+        for output in outputs:
+            fit_field("a stream", NAME, output)
+            if output in self.streams or list(outputs).count(output) > 1:
+                raise SequentialError("DUPLICATE_NAME", "there is a stream of this name. Choose another.", output)
         operator = self.add(StreamOperator(_free(name, self.operators), kind))
         for stream, taken, seen in zip(inputs, takes, sees):
             self._let_read(operator, stream, taken, seen)
@@ -164,8 +164,8 @@ class Composite(Dataflow):
     def _let_read(self, operator: StreamOperator, name: str, pop: int, peek: int) -> None:
         if self.streams[name].reader:
             name = self._branch(name)
-        found = self.streams[name]
-        self.streams[name] = found._replace(reader=operator.name, pop=pop, peek=max(pop, peek))
+        stream = self.streams[name]
+        self.streams[name] = stream._replace(reader=operator.name, pop=pop, peek=max(pop, peek))
         operator.inputs.append(name)
 
     def _branch(self, name: str) -> str:
@@ -197,17 +197,17 @@ class Composite(Dataflow):
         queues = self._queues(feeds)
         deque(self._firings(queues, self.networks), maxlen=0)
         ends = {name for name, operator in self.operators.items() if operator.kind == "sink"} | {""}
-        found = {name: np.array(queues[name]) for name, each in self.streams.items() if each.reader in ends}
+        results = {name: np.array(queues[name]) for name, stream in self.streams.items() if stream.reader in ends}
         for name, path in self.files.items():
-            _write(path, found[name])
-        return found
+            _write(path, results[name])
+        return results
 
     def _queues(self, feeds: Mapping[str, Any] | None) -> dict[str, deque[float]]:
         """What lies in each stream at first, and in each source."""
-        outside = [each.name for each in self.streams.values() if not each.writer]
+        outside = [stream.name for stream in self.streams.values() if not stream.writer]
         if not isinstance(feeds or {}, Mapping) or set(feeds or {}) != set(outside):
-            told = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
-            raise SequentialError("UNDECLARED_STREAM", told, "feeds")
+            message = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
+            raise SequentialError("UNDECLARED_STREAM", message, "feeds")
         held = {name: numbers_of(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
         return {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}  # a source's: name()
 
@@ -219,20 +219,22 @@ class Composite(Dataflow):
         times = dict.fromkeys(self.operators, 0)
 
         def can_fire(name: str) -> bool:
-            return bool(takes[name]) and all(len(queues[each]) >= peek for each, _, peek in takes[name])
+            return bool(takes[name]) and all(len(queues[stream_name]) >= peek for stream_name, _, peek in takes[name])
 
         for name in in_turn(self, can_fire):
             taken = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in takes[name]}
-            given = dict(self._given(self.operators[name], works[name](*taken.values())))
+            outputs = dict(self._given(self.operators[name], works[name](*taken.values())))
             times[name] += 1
-            for each, pop, _ in takes[name]:
+            for source, pop, _ in takes[name]:
                 for _ in range(pop):
-                    queues[each].popleft()
-            for stream, numbers in given.items():
+                    queues[source].popleft()
+            for stream, numbers in outputs.items():
                 queues[stream].extend(numbers.tolist())
-            yield Firing(name, times[name], {each: taken[each] for each in self.operators[name].inputs}, given, {})
+            yield Firing(
+                name, times[name], {input_: taken[input_] for input_ in self.operators[name].inputs}, outputs, {}
+            )
 
-    def _watched(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
+    def _watch_run(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
         """What the streams hold at first, and all firings, in which the networks stay as they are."""
         queues = self._queues(feeds)
         held = {name: np.array(queue) for name, queue in queues.items() if queue and name in self.streams}
@@ -244,13 +246,13 @@ class Composite(Dataflow):
             push = self.streams[operator.outputs[0]].push
             return [(f"{operator.name}()", push, push)]
         inputs = [] if operator.kind == "sink" else operator.inputs
-        return [(each, self.streams[each].pop, self.streams[each].peek) for each in inputs]
+        return [(input_, self.streams[input_].pop, self.streams[input_].peek) for input_ in inputs]
 
-    def _given(self, operator: StreamOperator, given: Any) -> Iterator[tuple[str, Array]]:
+    def _given(self, operator: StreamOperator, result: Any) -> Iterator[tuple[str, Array]]:
         """What a firing put into each stream. Raises SequentialError if it is not what was said."""
-        parts = given if len(operator.outputs) > 1 else [given]
+        parts = result if len(operator.outputs) > 1 else [result]
         if not isinstance(parts, (tuple, list)) or len(parts) != len(operator.outputs):
-            says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {shortened(given)}."
+            says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {shortened(result)}."
             raise SequentialError("RATES", says, operator.name)
         for stream, part in zip(operator.outputs, parts):
             numbers = np.ravel(part.eval() if isinstance(part, TensorNode) else part)
@@ -264,7 +266,7 @@ class Composite(Dataflow):
 
     def text(self) -> str:
         """This composite, and behind it those that stand for its networks."""
-        return "\n\n".join([super().text(), *(Network.expand(each).text() for each in self.networks.values())])
+        return "\n\n".join([super().text(), *(Network.expand(network).text() for network in self.networks.values())])
 
     def replaced(self) -> Dataflow:
         """Each network's composite in its place; what is of a network bears its operator's name before its own."""
@@ -275,8 +277,10 @@ class Composite(Dataflow):
                 continue
             network = self.networks[name]
             flow = Network.expand(network)
-            for each in flow.operators.values():
-                made.add(StreamOperator(f"{name}.{each.name}", each.kind, each.layer and each.layer + len(made.layers)))
+            for inner in flow.operators.values():
+                made.add(
+                    StreamOperator(f"{name}.{inner.name}", inner.kind, inner.layer and inner.layer + len(made.layers))
+                )
             made.layers += flow.layers
             for stream in flow.streams.values():
                 writer, reader = f"{name}.{stream.writer}", f"{name}.{stream.reader}"
@@ -304,7 +308,7 @@ def _learning(network: Network) -> Work:
             network.streams.data: data.reshape(1, *network.input_shape),
             network.streams.labels: labels.reshape(1, *network.output_shape),
         }
-        passed(machine, flow.operators.values(), network.weights, streams, totals, number)
+        fire_operators(machine, flow.operators.values(), network.weights, streams, totals, number)
         if number % size == 0:
             versions.learn_all(flow, 0, totals, size)
             totals.clear()
@@ -313,21 +317,23 @@ def _learning(network: Network) -> Work:
     return work
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
+def _as_list(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _rates(who: str, given: Rates, count: int, least: int = 1) -> list[int]:
+def _rates(who: str, rates: Rates, count: int, least: int = 1) -> list[int]:
     """A rate for each of some streams: one for all, or as many as there are."""
-    found = list(given) if isinstance(given, (list, tuple)) else [given] * count
-    if len(found) != count:
-        raise SequentialError("RATES", f"it has {len(found)} numbers for {count} streams. Give one for each.", who)
-    return [fitted("an operator", Field(who, whole(least)), each) for each in found]
+    numbers = list(rates) if isinstance(rates, (list, tuple)) else [rates] * count
+    if len(numbers) != count:
+        raise SequentialError("RATES", f"it has {len(numbers)} numbers for {count} streams. Give one for each.", who)
+    return [fit_field("an operator", Field(who, whole(least)), number) for number in numbers]
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
     """The name, with a number behind it if another has it."""
-    return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
+    return next(
+        candidate for candidate in chain([name], (f"{name}_{number}" for number in count(2))) if candidate not in taken
+    )
 
 
 def _read(file: File) -> Array:

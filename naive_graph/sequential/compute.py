@@ -45,7 +45,7 @@ class LayerArithmetic:
         if count not in self.made:
             forward, back = self._made(count)
             parts = back.outputs[:1], back.outputs[1:]
-            self.made[count] = forward, *(Calculation(back.inputs, each) for each in parts)
+            self.made[count] = forward, *(Calculation(back.inputs, part) for part in parts)
         return self.made[count]
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
@@ -54,9 +54,9 @@ class LayerArithmetic:
             for shape, name in ((self.placed.input_shape, "x"), (self.placed.output_shape, "delta"))
         )
         weights = [LeafNode.input(shape, name) for name, shape in self.placed.weight_shapes.items()]
-        result = composed(self.placed.layer, x, dict(zip(self.names, weights)))
-        found = reverse(Calculus(Nodes(), (), lambda node: node), {result: delta}, [x, *weights])
-        slopes = [found[each] for each in (x, *weights)]
+        result = apply_layer(self.placed.layer, x, dict(zip(self.names, weights)))
+        adjoints = reverse(Calculus(Nodes(), (), lambda node: node), {result: delta}, [x, *weights])
+        slopes = [adjoints[leaf] for leaf in (x, *weights)]
         return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], slopes)
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
@@ -81,12 +81,12 @@ class SlopeArithmetic(LayerArithmetic):
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
         x, delta, slope = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "slope"))
-        y = composed(self.placed.layer, x, {})
+        y = apply_layer(self.placed.layer, x, {})
         return Calculation([x], [y, gradients(y.sum(), [x])[0]]), Calculation([delta, slope], [delta * slope])
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
-        y, kept = self.calculations(len(x))[0](x)
-        return y, kept
+        y, residual = self.calculations(len(x))[0](x)
+        return y, residual
 
     def backward(self, delta: Array, held: Array | None, weights: Weights) -> Array:
         return self.calculations(len(delta))[1](delta, held)[0]
@@ -97,7 +97,7 @@ class SoftmaxArithmetic(SlopeArithmetic):
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
         x, delta, p = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "p"))
-        y = composed(self.placed.layer, x, {})
+        y = apply_layer(self.placed.layer, x, {})
         slope = p * (delta - (delta * p).sum(-1, keepdims=True))
         return Calculation([x], [y, y]), Calculation([delta, p], [slope])
 
@@ -139,25 +139,25 @@ def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> Ten
     return y + weights["b"] if layer.use_bias else y
 
 
-def _cropped(layer: Any, x: TensorNode) -> TensorNode:
+def _crop_to_windows(layer: Any, x: TensorNode) -> TensorNode:
     """The part of a picture that whole windows cover."""
     (_, height, width, _), (down, across) = x.shape, layer.pool_size
-    whole: TensorNode = x[:, : height // down * down, : width // across * across]
-    return whole
+    cropped: TensorNode = x[:, : height // down * down, : width // across * across]
+    return cropped
 
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {"relu": relu, "sigmoid": sigmoid, "softmax": softmax}
 COMPOSED: dict[type[Layer], Callable[[Any, Any, Any], TensorNode]] = {
     Dense: _dense,
     Conv2D: _conv2d,
-    MaxPooling2D: lambda layer, x, _: max_pool2d(_cropped(layer, x), layer.pool_size),
-    AveragePooling2D: lambda layer, x, _: avg_pool2d(_cropped(layer, x), layer.pool_size),
+    MaxPooling2D: lambda layer, x, _: max_pool2d(_crop_to_windows(layer, x), layer.pool_size),
+    AveragePooling2D: lambda layer, x, _: avg_pool2d(_crop_to_windows(layer, x), layer.pool_size),
     Activation: lambda layer, x, _: ACTIVATIONS[layer.activation](x),
     Dropout: lambda layer, x, _: x,  # it drops in training alone, by `DropoutArithmetic`
 }
 
 
-def composed(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
+def apply_layer(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
     """The layer as tensor operators, of a block of samples."""
     return COMPOSED[type(layer)](layer, x, weights)
 

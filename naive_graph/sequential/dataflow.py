@@ -108,8 +108,8 @@ class Dataflow:
     def crossing(self, partition: Sequence[Sequence[str]]) -> list[Stream]:
         """The streams from one part to another."""
         part = part_of(partition)
-        inner = [each for each in self.streams.values() if each.writer and each.reader]
-        return [each for each in inner if part[each.writer] != part[each.reader]]
+        inner = [stream for stream in self.streams.values() if stream.writer and stream.reader]
+        return [stream for stream in inner if part[stream.writer] != part[stream.reader]]
 
     def sources(self, name: str) -> list[str]:
         """The operators that one reads from."""
@@ -122,11 +122,13 @@ class Dataflow:
         partition: groups of operators that one worker runs; each operator a
         group of its own if none is given. Source: longest path by Kahn's order.
         """
-        part = part_of(partition or [[each] for each in self.operators])
-        found: dict[str, int] = {}
+        part = part_of(partition or [[operator] for operator in self.operators])
+        stage_of: dict[str, int] = {}
         for name in self.operators:
-            found[name] = max((found[each] + (part[each] != part[name]) for each in self.sources(name)), default=0)
-        return found
+            stage_of[name] = max(
+                (stage_of[source] + (part[source] != part[name]) for source in self.sources(name)), default=0
+            )
+        return stage_of
 
     def text(self) -> str:
         """The composite that stands for the network, as COStream would write it: its streams and weights, then calls.
@@ -135,11 +137,11 @@ class Dataflow:
         """
         ends: dict[bool, list[str]] = {False: [], True: []}  # of streams that nobody reads, and nobody writes
         rates: dict[str, list[str]] = {}
-        for each in self.streams.values():
-            if each.writer and each.reader:
-                rates.setdefault(each.rates, []).append(each.name)
+        for stream in self.streams.values():
+            if stream.writer and stream.reader:
+                rates.setdefault(stream.rates, []).append(stream.name)
             else:
-                ends[not each.writer].append(f"stream<double x> {each.name}")
+                ends[not stream.writer].append(f"stream<double x> {stream.name}")
         weights = [
             f"  double {kind}{placed.number}{''.join(f'[{extent}]' for extent in shape)};"
             for placed in self.layers
@@ -148,8 +150,9 @@ class Dataflow:
         streams = [f"  stream<double x> {', '.join(names)};  // {rate}" for rate, names in rates.items()]
         kinds = {"duplicate": "duplicate ", "roundrobin": "roundrobin ", "join": "roundrobin "}
         calls = [
-            f"  ({', '.join(each.outputs)}) = {kinds.get(each.kind, '')}{each.name}({', '.join(each.inputs)});"
-            for each in self.operators.values()
+            f"  ({', '.join(operator.outputs)}) = "
+            f"{kinds.get(operator.kind, '')}{operator.name}({', '.join(operator.inputs)});"
+            for operator in self.operators.values()
         ]
         outer = "; ".join(
             f"{way} {', '.join(names)}" for way, names in zip(("output", "input"), ends.values()) if names
@@ -174,12 +177,12 @@ def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label"
         flow.connect("copy_1", "copy", "FComp1", shape)
     else:
         flow.connect(data, "", "FComp1", shape)
-    for each in layers:
-        _forward_streams(flow, each, last)
+    for layer in layers:
+        _forward_streams(flow, layer, last)
     flow.connect(labels, "", "lossComp", layers[-1].output_shape)
     flow.connect("_Loss", "lossComp", f"BComp{last}", layers[-1].output_shape)
-    for each in reversed(layers):
-        _backward_streams(flow, each, result)
+    for layer in reversed(layers):
+        _backward_streams(flow, layer, result)
     return flow
 
 

@@ -46,43 +46,43 @@ def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping
     if len(given) > len(fields):
         most = f"at most {len(fields)} argument{'s' * (len(fields) > 1)}" if fields else "no arguments"
         raise SequentialError(
-            "ARG_COUNT", f"it takes {most} ({_listed(names)}), not {len(given)}.", who, argument=len(fields)
+            "ARG_COUNT", f"it takes {most} ({_join_names(names)}), not {len(given)}.", who, argument=len(fields)
         )
     values = dict(zip(names, given))
     for name, value in named.items():
         if name not in names:
             meant = near(name, names, " (did you mean {}?)") or ELSEWHERE.get(name, "")
             raise SequentialError(
-                "ARG_COUNT", f"it has no argument {name}{meant}. It has {_listed(names)}.", who, argument=name
+                "ARG_COUNT", f"it has no argument {name}{meant}. It has {_join_names(names)}.", who, argument=name
             )
         if name in values:
             raise SequentialError("DUPLICATE_ARG", f"{who} is given it twice. Keep one.", name, argument=name)
         values[name] = value
-    for place, field in enumerate(fields):
+    for index, field in enumerate(fields):
         if field.name in values:
-            here = place if place < len(given) else field.name
-            values[field.name] = fitted(who, field, values[field.name], here)
+            argument = index if index < len(given) else field.name
+            values[field.name] = fit_field(who, field, values[field.name], argument)
         elif field.default is REQUIRED:
-            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {_listed(names)}.", who)
+            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {_join_names(names)}.", who)
         else:
             values[field.name] = field.default
     return {name: values[name] for name in names}
 
 
-def fitted(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
+def fit_field(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
     """The value as the field keeps it. Raises SequentialError."""
     try:
         return field.fit(value)
     except WrongArgument as wrong:
-        says = f"of {who} it is {wrong.asked}, not {shown(value)}."
+        says = f"of {who} it is {wrong.asked}, not {describe_value(value)}."
         raise SequentialError(wrong.code, says, field.name, argument) from None
 
 
-def shown(value: Any) -> str:
+def describe_value(value: Any) -> str:
     return shortened(value) if isinstance(value, (str, int, float, tuple)) else f"a {type(value).__name__}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
@@ -106,11 +106,11 @@ def demand(holds: object, code: str, asked: str) -> None:
 
 def whole(least: int) -> Callable[[Any], int]:
     """A whole number of at least `least`."""
-    asked = f"a whole number of at least {least}"
+    requirement = f"a whole number of at least {least}"
 
     def fit(value: Any) -> int:
-        demand(is_whole(value), "ARG_TYPE", asked)
-        demand(value >= least, "ARG_RANGE", asked)
+        demand(is_whole(value), "ARG_TYPE", requirement)
+        demand(value >= least, "ARG_RANGE", requirement)
         return int(value)
 
     return fit
@@ -118,12 +118,12 @@ def whole(least: int) -> Callable[[Any], int]:
 
 def pair(least: int) -> Callable[[Any], tuple[int, int]]:
     """Two whole numbers (down, across), or one for both."""
-    asked = f"a whole number of at least {least}, or two of them as (down, across)"
+    requirement = f"a whole number of at least {least}, or two of them as (down, across)"
 
     def fit(value: Any) -> tuple[int, int]:
         both = value if isinstance(value, tuple) else (value, value)
-        demand(len(both) == 2 and all(map(is_whole, both)), "ARG_TYPE", asked)
-        demand(min(both) >= least, "ARG_RANGE", asked)
+        demand(len(both) == 2 and all(map(is_whole, both)), "ARG_TYPE", requirement)
+        demand(min(both) >= least, "ARG_RANGE", requirement)
         return int(both[0]), int(both[1])
 
     return fit
@@ -146,11 +146,11 @@ def share(value: Any) -> float:
 
 def one_of(*names: str) -> Callable[[Any], str]:
     """One of a few words."""
-    asked = "one of " + ", ".join(f'"{name}"' for name in names)
+    requirement = "one of " + ", ".join(f'"{name}"' for name in names)
 
     def fit(value: Any) -> str:
-        demand(isinstance(value, str), "ARG_TYPE", asked)
-        demand(value in names, "BAD_VALUE", asked)
+        demand(isinstance(value, str), "ARG_TYPE", requirement)
+        demand(value in names, "BAD_VALUE", requirement)
         return str(value)
 
     return fit
@@ -158,17 +158,17 @@ def one_of(*names: str) -> Callable[[Any], str]:
 
 def word(value: Any) -> str:
     """A name as the language writes them."""
-    asked = "a name of letters, digits and _, as of a variable"
-    demand(isinstance(value, str) and value.isidentifier() and value.isascii(), "BAD_VALUE", asked)
+    requirement = "a name of letters, digits and _, as of a variable"
+    demand(isinstance(value, str) and value.isidentifier() and value.isascii(), "BAD_VALUE", requirement)
     return str(value)
 
 
 def shape(value: Any) -> tuple[int, ...]:
     """One extent, or (height, width, channels)."""
-    asked = "a whole number of at least 1, or three as (height, width, channels)"
+    requirement = "a whole number of at least 1, or three as (height, width, channels)"
     extents = value if isinstance(value, tuple) else (value,)
-    demand(len(extents) in (1, 3) and all(map(is_whole, extents)), "ARG_TYPE", asked)
-    demand(min(extents) >= 1, "ARG_RANGE", asked)
+    demand(len(extents) in (1, 3) and all(map(is_whole, extents)), "ARG_TYPE", requirement)
+    demand(min(extents) >= 1, "ARG_RANGE", requirement)
     return tuple(map(int, extents))
 
 
@@ -178,13 +178,13 @@ Initializer = float | tuple[Any, ...]
 
 def initializer(value: Any) -> Initializer:
     """A number for all parameters, a method's name, or (name, arguments...)."""
-    asked = f"a number, or a method of {', '.join(METHODS)}, alone or as (name, arguments...)"
+    requirement = f"a number, or a method of {', '.join(METHODS)}, alone or as (name, arguments...)"
     if is_number(value):
         return float(value)
-    name, *given = value if isinstance(value, tuple) and value else (value,)
-    demand(isinstance(name, str) and all(map(is_number, given)), "ARG_TYPE", asked)
-    demand(name in METHODS and len(given) <= len(METHODS[name]), "BAD_VALUE", asked)
-    numbers = (*map(float, given), *METHODS[name][len(given) :])
+    name, *arguments = value if isinstance(value, tuple) and value else (value,)
+    demand(isinstance(name, str) and all(map(is_number, arguments)), "ARG_TYPE", requirement)
+    demand(name in METHODS and len(arguments) <= len(METHODS[name]), "BAD_VALUE", requirement)
+    numbers = (*map(float, arguments), *METHODS[name][len(arguments) :])
     wrong = (name == "gaussRandom" and numbers[1] < 0) or (name == "uniformRandom" and numbers[0] > numbers[1])
     demand(not wrong, "ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)")
     return (name, *numbers)

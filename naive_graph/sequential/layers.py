@@ -30,8 +30,8 @@ class Layer:
     def __init_subclass__(cls) -> None:
         """What `help` and editors show of its arguments."""
         kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-        told = [(each.name, none if each.default is REQUIRED else each.default) for each in cls.fields]
-        cls.__signature__ = inspect.Signature([inspect.Parameter(name, kind, default=its) for name, its in told])
+        parameters = [(field.name, none if field.default is REQUIRED else field.default) for field in cls.fields]
+        cls.__signature__ = inspect.Signature([inspect.Parameter(name, kind, default=its) for name, its in parameters])
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self.arguments = bind(type(self).__name__, self.fields, given, named)
@@ -49,14 +49,14 @@ class Layer:
 
     def __repr__(self) -> str:
         """As it is written: required arguments by place, what is not the default by name."""
-        said = [
+        arguments = [
             f"{self.arguments[field.name]!r}"
             if field.default is REQUIRED
             else f"{field.name}={self.arguments[field.name]!r}"
             for field in self.fields
             if self.arguments[field.name] != field.default
         ]
-        return f"{type(self).__name__}({', '.join(said)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def output_shape(self, shape: Shape) -> Shape:
         """The shape of one sample's result. Raises SequentialError (SHAPE)."""
@@ -175,7 +175,7 @@ def _picture(layer: Layer, shape: Shape) -> Shape:
     if len(shape) != 3:
         raise SequentialError(
             "SHAPE",
-            f"{name} needs (H,W,C), height, width and channels, and is given {written(shape)}. Give the data that "
+            f"{name} needs (H,W,C), height, width and channels, and is given {format_shape(shape)}. Give the data that "
             "shape, and put Dense behind it.",
         )
     return shape
@@ -184,12 +184,12 @@ def _picture(layer: Layer, shape: Shape) -> Shape:
 def _extent(layer: Layer, extent: int, shape: Shape) -> int:
     if extent < 1:
         raise SequentialError(
-            "SHAPE", f"{layer!r} finds no place in {written(shape)}: its window is larger. Make it smaller."
+            "SHAPE", f"{layer!r} finds no place in {format_shape(shape)}: its window is larger. Make it smaller."
         )
     return extent
 
 
-def written(shape: Shape) -> str:
+def format_shape(shape: Shape) -> str:
     return f"({','.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
@@ -207,7 +207,7 @@ class Placed:
         for shape in (self.output_shape, *self.weight_shapes.values()):
             if math.prod(shape) > MOST:
                 raise SequentialError(
-                    "SHAPE", f"{layer!r} would need an array of {written(shape)}: more than {MOST:,} numbers."
+                    "SHAPE", f"{layer!r} would need an array of {format_shape(shape)}: more than {MOST:,} numbers."
                 )
         if previous is not None:
             previous.next = self
@@ -218,17 +218,17 @@ class Placed:
         return sum(map(math.prod, self.weight_shapes.values()))
 
     def __repr__(self) -> str:
-        return f"<{self.number}: {self.layer!r}, {written(self.input_shape)} to {written(self.output_shape)}>"
+        return f"<{self.number}: {self.layer!r}, {format_shape(self.input_shape)} to {format_shape(self.output_shape)}>"
 
 
 def placed(layers: list[Layer], input_shape: Shape) -> list[Placed]:
     """The layers in their order, each with its neighbours and shapes. Raises SequentialError (SHAPE)."""
-    found: list[Placed] = []
+    placements: list[Placed] = []
     for number, layer in enumerate(layers, 1):
-        before = found[-1] if found else None
+        before = placements[-1] if placements else None
         try:
-            found.append(Placed(layer, number, before, before.output_shape if before else input_shape))
+            placements.append(Placed(layer, number, before, before.output_shape if before else input_shape))
         except SequentialError as error:
             error.layer = number  # for who knows where it is written
             raise
-    return found
+    return placements

@@ -21,14 +21,14 @@ from ..training.trainer import Trainer
 from ..training.trainers import SimpleSGDTrainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
-from .layer_args import fitted
+from .layer_args import fit_field
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
 from .partitioning import Partition, division
 from .pipeline import schedule
 from .sdf_runtime import Firing, NetworkMachine, firings, learning
-from .weight_staleness import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
-from .workers import Division, checked, in_threads
+from .weight_staleness import POLICIES, check_policy, copy_weights, doubled, groups, in_series, newest, passed_group
+from .workers import Division, check_division, in_threads
 
 RUNNERS = {"threads": in_threads, "dask": on_dask}
 
@@ -106,16 +106,16 @@ class Sequential(Network):
         shuffle, resume = switch(shuffle, "shuffle"), switch(resume, "resume")
         epochs = at_least(epochs, "epochs", 0)
         _check(workers, chosen, partition, trainer)
-        network = self._sized(batch_size, chosen)
+        network = self._copy_with_batch_size(batch_size, chosen)
         if chosen != "serial" and partition is None:
             schedule(Network.expand(network), batch_size=network.batch_size)  # refuses one that is too small
         runner, flow = RUNNERS.get(workers or ""), None
         if partition is None and workers == "threads":
-            partition = found = _division(network, progress)
-            if len(found.parts) == 1:  # with the bits of several
-                runner, flow = None, found.flow
+            partition = measured_partition = _division(network, progress)
+            if len(measured_partition.parts) == 1:  # with the bits of several
+                runner, flow = None, measured_partition.flow
         if workers is not None:
-            checked(network, partition)
+            check_division(network, partition)
         mover = self._mover(trainer) if chosen == "serial" else None
         self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
         history, losses = History(), list[float]()
@@ -129,9 +129,9 @@ class Sequential(Network):
                 batches = self._by_trainer(mover, x, y, network.batch_size, trainer is None)
             else:
                 batches = self._pipelined(network, x, y, chosen, runner, partition, flow)
-            for found in batches:
-                losses.extend(found)
-                self._done += len(found)
+            for batch in batches:
+                losses.extend(batch)
+                self._done += len(batch)
                 yield 0.0
             if self._done < len(samples):  # a Ctrl-C came to the workers
                 asked.set()
@@ -140,7 +140,7 @@ class Sequential(Network):
         def judge() -> float:
             if self._done == len(samples):
                 self._seen, self._done = self._seen + self._done, 0
-            history.record(loss=float(np.mean(losses)), **self._judged(judged))
+            history.record(loss=float(np.mean(losses)), **self._evaluate_validation(judged))
             losses.clear()
             return 0.0
 
@@ -152,13 +152,15 @@ class Sequential(Network):
                 judge()
         return history
 
-    def _sized(self, batch_size: int | None, policy: str) -> Network:
+    def _copy_with_batch_size(self, batch_size: int | None, policy: str) -> Network:
         """This network with another batch size, and the same arrays."""
         network = copy(self)
         network._arithmetic = self.arithmetic
-        given = self.batch_size if batch_size is None else batch_size
-        network.batch_size, _ = fitted(WHO, BATCH, given), fitted(WHO, RATE, self.learning_rate)
-        if policy != "serial" and (self.weight_decay_lambda or not all(each.updated for each in self.parameters)):
+        size = self.batch_size if batch_size is None else batch_size
+        network.batch_size, _ = fit_field(WHO, BATCH, size), fit_field(WHO, RATE, self.learning_rate)
+        if policy != "serial" and (
+            self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters)
+        ):
             raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
         return network
 
@@ -179,25 +181,25 @@ class Sequential(Network):
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
-            sums = [totals[f"BComp{each.number}"][name] for each in self.layers for name in each.weight_shapes]
-            if not (plain and self._descended(sums, len(members))):
-                for each, total in zip(self.parameters, sums):
-                    each.receive(total / len(members))
+            sums = [totals[f"BComp{layer.number}"][name] for layer in self.layers for name in layer.weight_shapes]
+            if not (plain and self._descend(sums, len(members))):
+                for parameter, total in zip(self.parameters, sums):
+                    parameter.receive(total / len(members))
                 trainer.update()
             yield losses
 
-    def _descended(self, sums: Sequence[Any], count: int) -> bool:
+    def _descend(self, sums: Sequence[Any], count: int) -> bool:
         """Plain descent on the weights, without a trainer's bookkeeping; False, and nothing moves, if that is wild."""
-        if self.weight_decay_lambda or not all(each.updated for each in self.parameters):
+        if self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters):
             return False
         after = [total / count for total in sums]
-        for each, new in zip(self.parameters, after):
+        for weight, new in zip(self.parameters, after):
             new *= self.learning_rate
-            np.subtract(each.values, new, out=new)
+            np.subtract(weight.values, new, out=new)
         if not all(map(is_finite, after)):
             return False
-        for each, new in zip(self.parameters, after):
-            each.values[...] = new
+        for weight, new in zip(self.parameters, after):
+            weight.values[...] = new
         return True
 
     def _pipelined(
@@ -226,13 +228,13 @@ class Sequential(Network):
 
     def _keep(self, begun: Begun) -> None:
         self._begun = begun
-        for mine, found in zip(self.weights, newest(begun.buffers, begun.ended)):
-            for name, array in found.items():
+        for mine, buffer in zip(self.weights, newest(begun.buffers, begun.ended)):
+            for name, array in buffer.items():
                 mine[name][...] = array
 
-    def _judged(self, validation: tuple[Any, Any] | None) -> dict[str, float]:
-        found = {} if validation is None else self.evaluate(*validation)
-        return {f"val_{name}": value for name, value in found.items()}
+    def _evaluate_validation(self, validation: tuple[Any, Any] | None) -> dict[str, float]:
+        scores = {} if validation is None else self.evaluate(*validation)
+        return {f"val_{name}": value for name, value in scores.items()}
 
     # --- files -----------------------------------------------------------------
 
@@ -242,16 +244,16 @@ class Sequential(Network):
         begun = self._begun
         if begun is not None and _same(newest(begun.buffers, begun.ended), self.weights):
             run[2:] = begun.policy, begun.ended
-            arrays = _named(newest(begun.buffers, begun.ended + 1))
+            arrays = _name_arrays(newest(begun.buffers, begun.ended + 1))
         return settings | {"run": run}, arrays
 
-    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
-        super()._check_fitting(settings, found)
+    def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
+        super()._check_fitting(settings, shapes)
         run = settings.get("run", [0, 0, None, 0])
-        whole = [each for place, each in enumerate(run) if place != 2]
-        if len(run) != 4 or not all(type(each) is int and each >= 0 for each in whole):
+        counts = [entry for index, entry in enumerate(run) if index != 2]
+        if len(run) != 4 or not all(type(count) is int and count >= 0 for count in counts):
             raise TrainingError(f"The file tells of a training that cannot be: {shortened(run)}.")
-        more = {name.removeprefix("more/"): shape for name, shape in found.items() if "/" in name}
+        more = {name.removeprefix("more/"): shape for name, shape in shapes.items() if "/" in name}
         if run[2] not in (None, *POLICIES[1:]) or more != (self._shapes() if run[2] else {}):
             raise TrainingError("The file's second buffer is not one of these weights.")
 
@@ -260,10 +262,10 @@ class Sequential(Network):
         self._seen, self._done, policy, ended = settings.get("run", [0, 0, None, 0])
         self._begun = None
         if policy is not None:
-            other = copied(self.weights)
+            other = copy_weights(self.weights)
             for layer, held in enumerate(other, 1):
                 held.update({name: arrays[f"more/{layer}.{name}"] for name in held})
-            both = [copied(self.weights), other]
+            both = [copy_weights(self.weights), other]
             self._begun = Begun(policy, both if (ended + 1) % 2 == 0 else both[::-1], ended)
 
     def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
@@ -277,11 +279,9 @@ class Sequential(Network):
         names = self.streams.data, self.streams.labels
         if not isinstance(feed, Mapping) or set(feed) != set(names):
             shapes = [f"np.zeros({(1, *shape)})" for shape in (self.input_shape, self.output_shape)]
-            told = f'feed={{"{names[0]}": {shapes[0]}, "{names[1]}": {shapes[1]}}}'
-            text = (
-                f"it holds samples for streams from outside, not {shortened(feed)}. One sample: step(network, {told})."
-            )
-            raise SequentialError("ARG_TYPE", text, "feed")
+            example = f'feed={{"{names[0]}": {shapes[0]}, "{names[1]}": {shapes[1]}}}'
+            text = f"it holds samples for streams from outside, not {shortened(feed)}."
+            raise SequentialError("ARG_TYPE", f"{text} One sample: step(network, {example}).", "feed")
         feeds = dict(zip(names, self.samples(*(feed[name] for name in names))))
         return feeds, firings(flow, NetworkMachine(self), self.weights, feeds)
 
@@ -302,16 +302,16 @@ def _same(one: Weights, other: Weights) -> bool:
     return all(np.array_equal(a[name], b[name]) for a, b in zip(one, other) for name in a)
 
 
-def _division(network: Network, told: bool) -> Partition:
+def _division(network: Network, verbose: bool) -> Partition:
     """What each worker does, by costs that are measured now."""
     count = max(1, min(cpu_count() or 1, network.batch_size - 1))
-    found, _ = division(network, count)
-    if len(found.parts) == 1 and told:
+    partition, _ = division(network, count)
+    if len(partition.parts) == 1 and verbose:
         print(
             "One worker alone is as fast as several here, so one runs. partition= divides all the same.",
             file=sys.stderr,
         )
-    return found
+    return partition
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:
@@ -334,5 +334,5 @@ def _check(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
         raise SequentialError("BAD_VALUE", "a pipeline has its own rule. Leave out policy and workers.", "trainer")
 
 
-def _named(weights: Weights) -> dict[str, Any]:
+def _name_arrays(weights: Weights) -> dict[str, Any]:
     return {f"{layer}.{name}": array for layer, held in enumerate(weights, 1) for name, array in held.items()}

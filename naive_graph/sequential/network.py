@@ -31,10 +31,10 @@ from ..tensor.nodes import LeafNode
 from ..tensor.picks import reshape
 from ..training.archive import Shapes, read
 from ..training.model import Model, parameter
-from .compute import LayerArithmetic, Loss, arithmetic, composed
+from .compute import LayerArithmetic, Loss, apply_layer, arithmetic
 from .dataflow import Dataflow, expanded
-from .layer_args import Field, bind, fitted, initializer, one_of, shape, share, whole, word
-from .layers import LAYERS, Activation, Dropout, Layer, placed, written
+from .layer_args import Field, bind, fit_field, initializer, one_of, shape, share, whole, word
+from .layers import LAYERS, Activation, Dropout, Layer, format_shape, placed
 from .pipeline import schedule
 from .splitjoin import decomposed
 
@@ -103,10 +103,12 @@ class Network(Model):
         if input_shape is None:
             says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
             raise SequentialError("ARG_COUNT", says, WHO)
-        given = [input_shape, learning_rate, batch_size, loss, initializer]
-        self.seed = fitted(WHO, Field("seed", whole(0)), seed)
-        self.streams = Streams(fitted(WHO, Field("name", word), name))
-        self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
+        positional = [input_shape, learning_rate, batch_size, loss, initializer]
+        self.seed = fit_field(WHO, Field("seed", whole(0)), seed)
+        self.streams = Streams(fit_field(WHO, Field("name", word), name))
+        self._begin(
+            layers, positional[:2] if batch_size is None else positional[:3], {"loss": loss, "initializer": initializer}
+        )
 
     @classmethod
     def of(
@@ -120,18 +122,18 @@ class Network(Model):
         return self
 
     def _begin(
-        self, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], pipelined: bool = False
+        self, layers: Sequence[Layer], positional: Sequence[Any], named: Mapping[str, Any], pipelined: bool = False
     ) -> None:
-        values = bind(WHO, TRAINING, given, named)
+        values = bind(WHO, TRAINING, positional, named)
         self.input_shape: tuple[int, ...] = values["input_shape"]
         self.learning_rate: float = values["learning_rate"]
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
-        self.layers = placed(_checked(layers), self.input_shape)
+        self.layers = placed(_check_layers(layers), self.input_shape)
         size = values["batch_size"]
         stages = schedule(self.expand(), batch_size=size if pipelined else None).count
         self.batch_size: int = stages + 1 if size is None else size
-        last = [each.layer for each in self.layers if not isinstance(each.layer, Dropout)][-1:]
+        last = [layer.layer for layer in self.layers if not isinstance(layer.layer, Dropout)][-1:]
         if self.loss == "crossEntropy" and last not in ([Activation("softmax")], [Activation("sigmoid")]):
             warnings.warn(
                 "crossEntropy takes logarithms of results, so they should lie between 0 and 1, and nothing keeps them "
@@ -139,7 +141,7 @@ class Network(Model):
                 SequentialWarning,
                 stacklevel=4,
             )
-        if self.initializer == 0 and sum(bool(each.weight_shapes) for each in self.layers) > 1:
+        if self.initializer == 0 and sum(bool(layer.weight_shapes) for layer in self.layers) > 1:
             warnings.warn(
                 "All weights begin at 0. In a linear or relu stack every gradient of a weight is then 0, for ever. "
                 'Give another initializer, such as "glorotUniform".',
@@ -156,9 +158,9 @@ class Network(Model):
             instead = ELSEWHERE.get(name, "")
             raise AttributeError(f"{type(self).__name__!r} has no {name!r}.{instead}", name=name, obj=self)
         model = Model(self.seed)
-        for each in self.layers:
-            for kind, extents in each.weight_shapes.items():
-                model.add_parameters(extents, partial(_filled, self.initializer, kind), f"{each.number}.{kind}")
+        for layer in self.layers:
+            for kind, extents in layer.weight_shapes.items():
+                model.add_parameters(extents, partial(_fill_weights, self.initializer, kind), f"{layer.number}.{kind}")
         for added in model.parameters:
             added.model = self
         vars(self).update({held: getattr(model, held) for held in MADE_LATER})
@@ -168,18 +170,18 @@ class Network(Model):
     def weights(self) -> Weights:
         """The weights of each layer by name, W and b: float64 arrays that may be written into."""
         parameters = iter(self.parameters)
-        return [{name: next(parameters).values for name in each.weight_shapes} for each in self.layers]
+        return [{name: next(parameters).values for name in layer.weight_shapes} for layer in self.layers]
 
     @property
     def size(self) -> int:
         """How many weights there are."""
-        return sum(each.size for each in self.layers)
+        return sum(layer.size for layer in self.layers)
 
     @property
     def arithmetic(self) -> list[LayerArithmetic]:
         """What each layer computes."""
         if self._arithmetic is None:
-            self._arithmetic = [arithmetic(each) for each in self.layers]
+            self._arithmetic = [arithmetic(layer) for layer in self.layers]
         return self._arithmetic
 
     # --- asking ----------------------------------------------------------------
@@ -192,11 +194,11 @@ class Network(Model):
 
     def _results(self, samples: Any) -> Any:
         steps = list(zip(self.arithmetic, self.weights))
-        found = [
+        blocks = [
             reduce(lambda x, step: step[0].forward(x, step[1])[0], steps, samples[start : start + MOST_AT_ONCE])
             for start in range(0, len(samples), MOST_AT_ONCE)
         ]
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     def __call__(self, x: Any) -> TensorNode:
         """The result for one sample as a tensor expression of the parameters, for a loss of one's own.
@@ -214,17 +216,17 @@ class Network(Model):
         samples = None if isinstance(x, TensorNode) else self._samples(x)[0]
         if samples is not None and len(samples) > 1:
             raise ShapeError(
-                f"network(x) is of one sample, {written(self.input_shape)}, not of {len(samples)}. For many write "
+                f"network(x) is of one sample, {format_shape(self.input_shape)}, not of {len(samples)}. For many write "
                 "network.predict(data) or network.fit(data, labels), or add up the losses of network(x) for x in data."
             )
         y: TensorNode = x if samples is None else LeafNode.constant(samples[0])
         if y.shape != self.input_shape:
-            raise ShapeError(f"A network of tensors takes one sample, {written(self.input_shape)}, not {y.shape}.")
+            raise ShapeError(f"A network of tensors takes one sample, {format_shape(self.input_shape)}, not {y.shape}.")
         parameters = iter(self.parameters)
         y = reshape(y, (1, *y.shape))
-        for each in self.layers:
-            with scope(f"{each.number} {each.layer!r}"):
-                y = composed(each.layer, y, {name: parameter(next(parameters)) for name in each.weight_shapes})
+        for layer in self.layers:
+            with scope(f"{layer.number} {layer.layer!r}"):
+                y = apply_layer(layer.layer, y, {name: parameter(next(parameters)) for name in layer.weight_shapes})
         return reshape(y, self.output_shape)
 
     def loss_of(self, result: TensorNode, label: TensorNode) -> TensorNode:
@@ -234,14 +236,14 @@ class Network(Model):
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
         """The mean loss; with several results for a sample also the share whose largest is the label's largest."""
         samples, _ = self._samples(data)
-        wanted = self.labelled(samples, labels)
+        wanted = self.encode_labels(samples, labels)
         loss = Loss(self.loss, self.output_shape)
         results = self._results(samples)
-        found = {"loss": float(np.mean(loss(results, wanted)[0]))}
+        scores = {"loss": float(np.mean(loss(results, wanted)[0]))}
         if np.prod(self.output_shape) > 1:
-            right = [each.reshape(len(samples), -1).argmax(1) for each in (results, wanted)]
-            found["accuracy"] = float(np.mean(right[0] == right[1]))
-        return found
+            right = [array.reshape(len(samples), -1).argmax(1) for array in (results, wanted)]
+            scores["accuracy"] = float(np.mean(right[0] == right[1]))
+        return scores
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -255,16 +257,16 @@ class Network(Model):
                 one = array.shape == extents
                 return array.reshape(-1, *self.input_shape), one
         raise ShapeError(
-            f"The network takes samples of {written(self.input_shape)}, or an array of them with one axis more, not "
-            f"{written(array.shape)}."
+            f"The network takes samples of {format_shape(self.input_shape)}, or an array of them with one axis more, "
+            f"not {format_shape(array.shape)}."
         )
 
     def samples(self, data: Any, labels: Any) -> tuple[Any, Any]:
         """Samples and labels, one for one, as arrays. Raises ShapeError."""
         samples, _ = self._samples(data)
-        return samples, self.labelled(samples, labels)
+        return samples, self.encode_labels(samples, labels)
 
-    def labelled(self, samples: Any, labels: Any) -> Any:
+    def encode_labels(self, samples: Any, labels: Any) -> Any:
         """The labels of samples: arrays of output_shape, or the numbers of classes."""
         array = numbers_of(labels, "labels")
         count = len(samples)
@@ -276,16 +278,16 @@ class Network(Model):
         begins = array.shape[:1] in ((count,), self.output_shape)
         if array.size != count * int(np.prod(self.output_shape)) or not begins:
             raise ShapeError(
-                f"{count} samples take labels of shape {written((count, *self.output_shape))}, not "
-                f"{written(array.shape)}."
+                f"{count} samples take labels of shape {format_shape((count, *self.output_shape))}, not "
+                f"{format_shape(array.shape)}."
             )
         return array.reshape(count, *self.output_shape)
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         rows = [("layer", "output", "weights", "parameters")]
-        for each in self.layers:
-            weights = ", ".join(f"{name} {written(shape)}" for name, shape in each.weight_shapes.items())
-            rows.append((repr(each.layer), written(each.output_shape), weights, f"{each.size:,}"))
+        for layer in self.layers:
+            weights = ", ".join(f"{name} {format_shape(shape)}" for name, shape in layer.weight_shapes.items())
+            rows.append((repr(layer.layer), format_shape(layer.output_shape), weights, f"{layer.size:,}"))
         return [*rows, ("total", "", "", f"{self.size:,}")]
 
     def _repr_html_(self) -> str:
@@ -314,7 +316,7 @@ class Network(Model):
     load = Load()  # type: ignore[assignment]
 
     def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        layers = [[type(each.layer).__name__, each.layer.arguments] for each in self.layers]
+        layers = [[type(layer.layer).__name__, layer.layer.arguments] for layer in self.layers]
         return {"network": {"layers": layers, **self.settings()}}, {}
 
     def settings(self) -> dict[str, Any]:
@@ -329,30 +331,30 @@ class Network(Model):
             warnings.simplefilter("ignore", SequentialWarning)
             training = [_tupled(value) for value in settings["training"]]
             network = cls.of(layers, training, {}, Streams(*map(str, settings["streams"])))
-        network.seed = fitted(WHO, Field("seed", whole(0)), settings["seed"])
+        network.seed = fit_field(WHO, Field("seed", whole(0)), settings["seed"])
         return network
 
     def _shapes(self) -> Shapes:
         if "parameters" in vars(self):
             return super()._shapes()
-        return {f"{each.number}.{name}": shape for each in self.layers for name, shape in each.weight_shapes.items()}
+        return {f"{layer.number}.{name}": shape for layer in self.layers for name, shape in layer.weight_shapes.items()}
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """The network that `save` wrote. Raises TrainingError."""
-        found: list[Self] = []
+        networks: list[Self] = []
         source = path_of(path, TrainingError)
 
         def check(settings: dict[str, Any], shapes: Shapes) -> None:
-            found.append(cls._described(settings.get("network"), source))
-            found[0]._check_fitting(settings, shapes)
+            networks.append(cls._build_from_settings(settings.get("network"), source))
+            networks[0]._check_fitting(settings, shapes)
 
         settings, arrays = read(source, "model", check)
-        found[0]._take(settings, arrays)
-        return found[0]
+        networks[0]._take(settings, arrays)
+        return networks[0]
 
     @classmethod
-    def _described(cls, settings: Any, path: Path) -> Self:
+    def _build_from_settings(cls, settings: Any, path: Path) -> Self:
         if not isinstance(settings, dict):
             raise TrainingError(f"{path} holds a model without layers. Make the Model, and call model.load(path).")
         try:
@@ -370,13 +372,13 @@ def _tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _checked(layers: Any) -> list[Layer]:
-    found = list(layers) if isinstance(layers, (list, tuple)) else []
-    if not found or not all(isinstance(each, Layer) for each in found):
+def _check_layers(layers: Any) -> list[Layer]:
+    layer_list = list(layers) if isinstance(layers, (list, tuple)) else []
+    if not layer_list or not all(isinstance(layer, Layer) for layer in layer_list):
         raise SequentialError(
             "ARG_TYPE", f"it is a list of layers, {', '.join(LAYERS)}, as in [Dense(3), Dense(2)].", "layers"
         )
-    return found
+    return layer_list
 
 
 def numbers_of(value: Any, who: str) -> Any:
@@ -389,7 +391,7 @@ def numbers_of(value: Any, who: str) -> Any:
     return array
 
 
-def _filled(how: Any, name: str, random: Any, shape: Sequence[int]) -> Any:
+def _fill_weights(how: Any, name: str, random: Any, shape: Sequence[int]) -> Any:
     """Weights before anything is learned. A number fills all; a method fills weights, and biases are 0."""
     if isinstance(how, float):
         return np.full(shape, how)

@@ -34,10 +34,10 @@ def coloured(text: str) -> str:
     >>> coloured("add r;")
     '<pre style="font-family:monospace"><span style="color:var(--ng-now,#b3261e)">add</span> r;</pre>'
     """
-    return f'<pre style="font-family:monospace">{re.sub(PATTERN, _painted, html.escape(text, quote=False))}</pre>'
+    return f'<pre style="font-family:monospace">{re.sub(PATTERN, _paint_word, html.escape(text, quote=False))}</pre>'
 
 
-def _painted(word: re.Match[str]) -> str:
+def _paint_word(word: re.Match[str]) -> str:
     name = COLOURS[str(word.lastgroup)]  # where styles are dropped, the colour on light ground stays
     return f'<span style="color:var(--ng-{name},{LIGHT[name]})">{word[0]}</span>'
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingToolError, TrainingError
-from ..tensor.tasks.on_dask import gathered, said
+from ..tensor.tasks.on_dask import explain_lost_workers, gather_results
 from .dataflow import Dataflow
 from .network import Network, Weights
 from .sdf_runtime import learning
-from .splitjoin import owned
-from .weight_staleness import Gradients, Versions, all_summed, block_size, blocks, check_policy, groups, passed
-from .workers import Division, Ran, checked
+from .splitjoin import locate_weights
+from .weight_staleness import Gradients, Versions, all_summed, block_size, blocks, check_policy, fire_operators, groups
+from .workers import Division, Ran, check_division
 
 Array = Any
 Streams = dict[str, list[Array]]  # the samples of a group, by stream
@@ -38,16 +38,16 @@ def on_dask(
     except ImportError:
         raise MissingToolError('This run needs Dask: pip install "naive-graph[dask]".') from None
     check_policy(policy)
-    flow, parts = checked(network, partition)
+    flow, parts = check_division(network, partition)
     try:
-        client, own = default_client(), False  # type: ignore[no-untyped-call]
+        client, owns_client = default_client(), False  # type: ignore[no-untyped-call]
     except ValueError:
-        client, own = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None), True  # type: ignore[no-untyped-call]
+        client, owns_client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None), True  # type: ignore[no-untyped-call]
     try:
-        with said(TrainingError):
+        with explain_lost_workers(TrainingError):
             return _run(client, network, buffers, samples, labels, policy, flow=flow, parts=parts, before=before)
     finally:
-        if own:
+        if owns_client:
             client.close()
 
 
@@ -55,14 +55,16 @@ def _run(
     client: Any, network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str, *,
     flow: Dataflow, parts: list[list[str]], before: tuple[int, int],
 ) -> Ran:  # fmt: skip
-    between = [each.name for each in flow.crossing(parts)]
+    between = [stream.name for stream in flow.crossing(parts)]
     (shared,) = client.scatter([(network, flow)], broadcast=True, hash=False)
     layers = range(len(network.layers))
     begun = [[_whole(half[layer]) for half in buffers] for layer in layers]
     # Of each layer and buffer, by the part that learned them, its shares; at first all of them, by nobody.
-    versions: list[list[dict[int, Any]]] = [[{-1: each} for each in client.scatter(both, hash=False)] for both in begun]
+    versions: list[list[dict[int, Any]]] = [
+        [{-1: future} for future in client.scatter(both, hash=False)] for both in begun
+    ]
     reads = [{flow.operators[name].layer - 1 for name in part} - {-1} for part in parts]
-    writes = [_written(flow, part) for part in parts]
+    writes = [_find_learned_layers(flow, part) for part in parts]
     losses: list[Any] = []
     first, number = before[1], before[0]
     for number, members in enumerate(groups(len(samples), network.batch_size), before[0]):
@@ -78,39 +80,39 @@ def _run(
                 _part_of_group, shared, part, held, old, outside, list(arrived), between, first, pure=False
             )
             if any(flow.streams[name].writer in part for name in between):
-                arrived.append(client.submit(_picked, fired, "streams", pure=False))
+                arrived.append(client.submit(_pick_result, fired, "streams", pure=False))
             if "lossComp" in part:
-                losses.append(client.submit(_picked, fired, "losses", pure=False))
+                losses.append(client.submit(_pick_result, fired, "losses", pure=False))
             for layer in write:
-                learned[layer][worker] = client.submit(_picked, fired, layer, pure=False)
+                learned[layer][worker] = client.submit(_pick_result, fired, layer, pure=False)
         for layer, shares in enumerate(learned):
             if shares:
                 versions[layer][number % 2] = shares
         first += len(members)
     halves = [[list(both[half].values()) for both in versions] for half in (0, 1)]
-    found, each_loss = gathered(client, [halves, losses])
-    left = [[_joined(network, layer, shares) for layer, shares in enumerate(half)] for half in found]
-    return Ran(left, number + 1, [loss for each in each_loss for loss in each], [])
+    results, each_loss = gather_results(client, [halves, losses])
+    left = [[_join_shares(network, layer, shares) for layer, shares in enumerate(half)] for half in results]
+    return Ran(left, number + 1, [loss for group_losses in each_loss for loss in group_losses], [])
 
 
 def _whole(layer: Mapping[str, Array]) -> Shares:
     return [(dict.fromkeys(layer, ...), dict(layer))]
 
 
-def _written(flow: Dataflow, part: Sequence[str]) -> set[int]:
+def _find_learned_layers(flow: Dataflow, part: Sequence[str]) -> set[int]:
     """The layers whose weights a part learns."""
     backward = (flow.operators[name] for name in part if flow.operators[name].kind == "backward")
-    return {each.layer - 1 for each in backward if flow.layers[each.layer - 1].weight_shapes}
+    return {operator.layer - 1 for operator in backward if flow.layers[operator.layer - 1].weight_shapes}
 
 
-def _picked(results: Mapping[Any, Any], name: Any) -> Any:
+def _pick_result(results: Mapping[Any, Any], name: Any) -> Any:
     """One of a task's results, so that the others are not sent along with it."""
     return results[name]
 
 
-def _joined(network: Network, layer: int, arrived: Sequence[Shares]) -> dict[str, Array]:
+def _join_shares(network: Network, layer: int, arrived: Sequence[Shares]) -> dict[str, Array]:
     """A layer's weights, of the shares that tasks gave; what is whole is not copied."""
-    shares = [share for each in arrived for share in each]
+    shares = [share for task_shares in arrived for share in task_shares]
     if len(shares) == 1 and all(index is ... for index in shares[0][0].values()):
         return shares[0][1]
     weights = {name: np.empty(shape) for name, shape in network.layers[layer].weight_shapes.items()}
@@ -129,9 +131,11 @@ def _part_of_group(
     learned. held: the weights that they read; old: those from which they move."""
     network, flow = shared
     machine, operators = learning(network, later=True), [flow.operators[name] for name in part]
-    weights = [_joined(network, layer, held[layer]) if layer in held else {} for layer in range(len(network.layers))]
-    given: Streams = {name: [] for name in between if flow.streams[name].writer in part}
-    come: Streams = {name: each for streams in arrived for name, each in streams.items()}
+    weights = [
+        _join_shares(network, layer, held[layer]) if layer in held else {} for layer in range(len(network.layers))
+    ]
+    outgoing: Streams = {name: [] for name in between if flow.streams[name].writer in part}
+    come: Streams = {name: samples for streams in arrived for name, samples in streams.items()}
     mine = [name for operator in operators for name in operator.inputs if name in come]
     totals: Gradients = {}
     losses: list[float] = []
@@ -139,16 +143,16 @@ def _part_of_group(
     for number, block in enumerate(blocks(range(count), block_size(network))):
         streams = {name: come[name][number] for name in mine}
         streams |= {name: samples[block.start : block.stop] for name, samples in outside.items()}
-        losses += passed(machine, operators, weights, streams, totals, first + block.start + 1)
-        for name, samples in given.items():
+        losses += fire_operators(machine, operators, weights, streams, totals, first + block.start + 1)
+        for name, samples in outgoing.items():
             samples.append(streams[name])
     learned: dict[int, Shares] = {layer: [] for layer in old}
     for name, total in all_summed(machine, flow, weights, totals).items():
         layer = flow.operators[name].layer - 1
-        where = owned(network.layers[layer], flow.operators[name])
+        where = locate_weights(network.layers[layer], flow.operators[name])
         base = _share(old[layer], where)
-        learned[layer].append((where, _moved(base, total, count, network.learning_rate)))
-    return {"streams": given, "losses": losses, **learned}
+        learned[layer].append((where, _move_share(base, total, count, network.learning_rate)))
+    return {"streams": outgoing, "losses": losses, **learned}
 
 
 def _share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
@@ -160,7 +164,7 @@ def _share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
     return {name: arrays[name][index] for name, index in where.items()}
 
 
-def _moved(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
+def _move_share(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
     """A share of a layer's weights after a group, in arrays of its own."""
     after = {name: np.empty_like(array) for name, array in before.items()}
     versions = Versions([[dict(before)], [after]], "delayed", rate)

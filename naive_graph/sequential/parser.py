@@ -153,10 +153,10 @@ class Reading:
         while waiting:
             part = waiting.pop()
             order.append(part)
-            waiting += [each for each in part.parts if isinstance(each, ParsedExpression)]
+            waiting += [operand for operand in part.parts if isinstance(operand, ParsedExpression)]
         for part in reversed(order):
             if part.kind != "name":
-                part.value = calculated(part)
+                part.value = calculate_value(part)
             elif within or (part is not expression and expression.kind != "tuple"):
                 part.value = self._constant(part, within).value
             else:
@@ -165,9 +165,9 @@ class Reading:
     def _constant(self, part: ParsedExpression, within: str) -> NamedNumber:
         """The constant of a name. Raises SequentialError where there is none yet."""
         name = part.parts[0]
-        found = self.constants.get(name)
-        if found is not None and name != within:
-            return found
+        constant = self.constants.get(name)
+        if constant is not None and name != within:
+            return constant
         meant = near(name, {*self.constants} - {within}, " (did you mean {})")
         says = f"no number has this name. Declare one before: int {name} = 3;"
         if name == within:
@@ -178,8 +178,11 @@ class Reading:
 
     def _declared_later(self, name: str) -> PlacedName | None:
         assert self.tree is not None
-        declared = [each for each in self.tree.statements if isinstance(each, ConstantDeclaration)]
-        return next((each for one in declared for each, _ in one.constants if each.text == name), None)
+        declared = [statement for statement in self.tree.statements if isinstance(statement, ConstantDeclaration)]
+        return next(
+            (declared_name for one in declared for declared_name, _ in one.constants if declared_name.text == name),
+            None,
+        )
 
     def _constant_or_word(self, part: ParsedExpression) -> Any:
         """The value of a name that stands alone; of none that is declared, the word that lacks its quotes."""
@@ -198,21 +201,23 @@ class Reading:
         What a word that only lacked quotes was to be is told instead of them.
         """
         before = self.repaired.split("\n")[: error.line - 1]  # lines, as the parser counts them
-        place = sum(len(line) + 1 for line in before) + error.column - 1
+        offset = sum(len(line) + 1 for line in before) + error.column - 1
         for start, end, instead in reversed(self.repairs):
-            place = place + end - start - len(instead) if place >= start + len(instead) else min(place, start)
-        line = self.text.count("\n", 0, place)
+            offset = offset + end - start - len(instead) if offset >= start + len(instead) else min(offset, start)
+        line = self.text.count("\n", 0, offset)
         source = self.text.split("\n")[line].rstrip("\r").replace("\t", " ")
-        found = error.at(line + 1, place - self.text.rfind("\n", 0, place), source)
-        same = [each for each in self.mistakes if (each.line, each.column) == (found.line, found.column)]
+        located = error.at(line + 1, offset - self.text.rfind("\n", 0, offset), source)
+        same = [
+            mistake for mistake in self.mistakes if (mistake.line, mistake.column) == (located.line, located.column)
+        ]
         if not same:
-            self.mistakes.append(found)
-        elif same[0] in self.guesses and found.code != "SyntaxError":
-            if found.code == "ARG_TYPE":  # no word is meant, but a number
+            self.mistakes.append(located)
+        elif same[0] in self.guesses and located.code != "SyntaxError":
+            if located.code == "ARG_TYPE":  # no word is meant, but a number
                 says = f"no number has this name. Declare one before: int {same[0].about} = 3;"
                 missing = SequentialError("UNDECLARED_NAME", says, same[0].about)
-                found = missing.at(found.line, found.column, found.source)
-            self.mistakes[self.mistakes.index(same[0])] = found
+                located = missing.at(located.line, located.column, located.source)
+            self.mistakes[self.mistakes.index(same[0])] = located
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -225,7 +230,7 @@ class Reading:
     def complain(self) -> None:
         """Raise the first mistake, with the others behind it, if there are any."""
         if self.mistakes:
-            first, *more = sorted(self.mistakes, key=lambda each: (each.line, each.column))[:MOST_MISTAKES]
+            first, *more = sorted(self.mistakes, key=lambda mistake: (mistake.line, mistake.column))[:MOST_MISTAKES]
             first.more = more
             raise first
 
@@ -233,17 +238,17 @@ class Reading:
 def _tree(text: str) -> ProgramTree:
     """The tree of a text. Raises TextMistake for its first mistake."""
     try:
-        found = _parser().parse(text)
+        tree = _parser().parse(text)
     except lark.UnexpectedToken as error:
-        raise _unexpected(text, error) from None
+        raise _explain_unexpected(text, error) from None
     except lark.UnexpectedCharacters as error:
         raise _strange(text, error) from None
     except lark.exceptions.VisitError as error:  # of our own, from a calculation
         raise TextMistake(error.orig_exc) from None  # type: ignore[arg-type]
     except SequentialError as error:
         raise TextMistake(error) from None
-    assert isinstance(found, ProgramTree)
-    return found
+    assert isinstance(tree, ProgramTree)
+    return tree
 
 
 @cache
@@ -253,8 +258,8 @@ def _parser() -> lark.Lark:
     return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
 
 
-def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
-    wanted = sorted(error.interactive_parser.accepts(), key=lambda each: each.strip("_"))  # type: ignore[no-untyped-call]
+def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
+    wanted = sorted(error.interactive_parser.accepts(), key=lambda terminal: terminal.strip("_"))  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
     ended = token.type == "$END"
     start = len(text) if ended else token.start_pos
@@ -265,16 +270,16 @@ def _unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
             return TextMistake(_no_statement(stack[-1]))
         says = f"a constant has a value: {stack[-1]} = 3."
         return TextMistake(error_at(stack[-1], "SyntaxError", says, str(stack[-1])))
-    named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower().strip('_'))}`" for each in wanted]
+    named = [WORDS.get(terminal) or f"`{SIGNS.get(terminal, terminal.lower().strip('_'))}`" for terminal in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if ended else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
         got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
-    said = re.sub(COMMENTS, lambda found: found[1] or " " * len(found[0]), text[:start])
-    behind = len(said.rstrip())  # where a sign is missing: behind what stands before
-    place = behind if ended or wanted == ["SEMICOLON"] else start
-    line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
-    sign = next((SIGNS[each] for each in wanted if token.type in MISSING_BEFORE.get(each, ())), "")
+    code = re.sub(COMMENTS, lambda match: match[1] or " " * len(match[0]), text[:start])
+    behind = len(code.rstrip())  # where a sign is missing: behind what stands before
+    offset = behind if ended or wanted == ["SEMICOLON"] else start
+    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    sign = next((SIGNS[terminal] for terminal in wanted if token.type in MISSING_BEFORE.get(terminal, ())), "")
     found = SequentialError("SyntaxError", f"expected {expected}, got {got}", line=line, column=column)
     return TextMistake(found, Repair(behind, behind, sign) if sign else None)
 
@@ -287,21 +292,21 @@ def _no_statement(word: Any) -> SequentialError:
 
 def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
     """A character that begins nothing; what is likely to be meant by it."""
-    at, char = error.pos_in_stream or 0, error.char
+    offset, char = error.pos_in_stream or 0, error.char
     plain = unicodedata.normalize("NFKC", char)
     name = unicodedata.name(char, "a control character").lower()
     repair = None
     if plain != char and plain.isascii():
         says = f"expected `{plain}`, got `{char}` ({name}). Type the plain sign."
-        repair = Repair(at, at + 1, plain)
+        repair = Repair(offset, offset + 1, plain)
     elif char in QUOTES:
-        inside = re.compile(f"([^{QUOTES}\\n]*)([{QUOTES}]?)").match(text, at + 1)
+        inside = re.compile(f"([^{QUOTES}\\n]*)([{QUOTES}]?)").match(text, offset + 1)
         assert inside is not None  # it fits an empty text
         word = f'"{inside[1].strip()}"'
         says = f"a text stands in plain quotes, \" or ', not in {char}: {word}."
         if char in "\"'":
             says = f"a text that begins with {char} does not end with it on its line{f': {word}' * bool(inside[2])}."
-        repair = Repair(at, inside.end(), word) if inside[2] else None
+        repair = Repair(offset, inside.end(), word) if inside[2] else None
     else:
         file = " A program is its text, not the name of its file." * (char in ".~\\")
         instead = INSTEAD.get(char, f" Take it out.{file}")
@@ -373,11 +378,11 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         return ParsedExpression("name", (name.text,), None, name.line, name.column)
 
     def tuple(self, parts: list[Any]) -> ParsedExpression:
-        kept = tuple(part for part in parts if part is not None)
-        for part in kept:
+        elements = tuple(part for part in parts if part is not None)
+        for part in elements:
             if part.kind == "tuple":
                 raise error_at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
-        return ParsedExpression("tuple", kept, None, kept[0].line, max(1, kept[0].column - 1))
+        return ParsedExpression("tuple", elements, None, elements[0].line, max(1, elements[0].column - 1))
 
     def neg(self, parts: list[Any]) -> ParsedExpression:
         (part,) = parts
@@ -386,7 +391,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
     plus, minus, times, divide = map(_two_sided, ("plus", "minus", "times", "divide"))
 
 
-def calculated(part: ParsedExpression) -> Any:
+def calculate_value(part: ParsedExpression) -> Any:
     """The value of an expression whose parts have theirs; None if one has none. Raises SequentialError."""
     if part.kind == "number":
         (digits,) = part.parts
@@ -396,9 +401,9 @@ def calculated(part: ParsedExpression) -> Any:
     if part.kind == "tuple":
         values = tuple(each.value for each in part.parts)
         return None if None in values else values
-    for each in part.parts:
-        if each.kind == "string" or each.kind == "tuple":
-            raise error_at(each, "ARG_TYPE", f"`{_brief(each)}` stands in a calculation, which takes numbers.")
+    for operand in part.parts:
+        if operand.kind == "string" or operand.kind == "tuple":
+            raise error_at(operand, "ARG_TYPE", f"`{_brief(operand)}` stands in a calculation, which takes numbers.")
     values = tuple(each.value for each in part.parts)
     if None in values:
         return None

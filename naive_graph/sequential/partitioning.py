@@ -25,7 +25,7 @@ from .layer_args import is_whole
 from .network import Network
 from .sdf_runtime import NetworkMachine, learning
 from .splitjoin import decomposed, shares
-from .weight_staleness import Gradients, Versions, all_summed, block_size, doubled, passed
+from .weight_staleness import Gradients, Versions, all_summed, block_size, doubled, fire_operators
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
 PIECES = 8  # of a worker's work, into which an operator that is more of it is taken apart
@@ -82,12 +82,12 @@ def _fire_all(
     totals: Gradients = {}
     for operator in flow.operators.values():
         start = time.perf_counter()
-        passed(machine, [operator], network.weights, streams, totals, 1)
+        fire_operators(machine, [operator], network.weights, streams, totals, 1)
         fired = time.perf_counter() - start
         if operator.name in totals:
             group = {
-                name: np.resize(each, (network.batch_size, *each.shape[1:]))
-                for name, each in totals.pop(operator.name).items()
+                name: np.resize(array, (network.batch_size, *array.shape[1:]))
+                for name, array in totals.pop(operator.name).items()
             }
             versions.learn_all(
                 flow, 0, all_summed(machine, flow, network.weights, {operator.name: group}), network.batch_size
@@ -104,15 +104,15 @@ def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: in
             _fire_all(machine, network, flow, versions, defaultdict(list))
 
     def seconds(count: int) -> float:
-        threads = [threading.Thread(target=work, args=(each,)) for each in whole[:count]]
+        threads = [threading.Thread(target=work, args=(replica,)) for replica in replicas[:count]]
         start = time.perf_counter()
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         return time.perf_counter() - start
 
-    whole = [Versions(doubled(network.weights), "delayed", network.learning_rate) for _ in range(2)]
+    replicas = [Versions(doubled(network.weights), "delayed", network.learning_rate) for _ in range(2)]
     return min(1.0, max(0.0, seconds(2) / seconds(1) - 1.0))
 
 
@@ -131,8 +131,9 @@ class Partition:
     def __str__(self) -> str:
         rows = zip(self.parts, self.seconds)
         return "\n".join(
-            f"worker {number}: {1e6 * each:8.1f} us  {names[0]}" + f" to {names[-1]} ({len(names)})" * (len(names) > 1)
-            for number, (names, each) in enumerate(rows)
+            f"worker {number}: {1e6 * seconds:8.1f} us  {names[0]}"
+            + f" to {names[-1]} ({len(names)})" * (len(names) > 1)
+            for number, (names, seconds) in enumerate(rows)
         )
 
 
@@ -173,7 +174,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
         ends.insert(0, int(cuts[number - 1][ends[0]]))
     bounds = list(zip([0, *ends], ends))
     return Partition(
-        [names[start:end] for start, end in bounds], [float(cost[each]) * stretch[used] for each in bounds], flow
+        [names[start:end] for start, end in bounds], [float(cost[bound]) * stretch[used] for bound in bounds], flow
     )
 
 
@@ -195,18 +196,18 @@ def large_apart(network: Network, workers: int) -> Dataflow:
     What is taken apart sums in another order. So work is counted here, not measured: the bits of a training must not
     depend on how busy the machine is.
     """
-    whole = Network.expand(network)
-    work = {name: products(whole, each) for name, each in whole.operators.items()}
+    flow = Network.expand(network)
+    work = {name: products(flow, each) for name, each in flow.operators.items()}
     total = max(1, sum(work.values()))
     grains = {}
-    for name, each in whole.operators.items():
-        count = shares(whole, each) or 1
+    for name, operator in flow.operators.items():
+        count = shares(flow, operator) or 1
         pieces = min(
             count, math.ceil(PIECES * workers * work[name] / total), work[name] * block_size(network) // LEAST_PIECE
         )
         if workers > 1 and pieces > PIECES // 2:
             grains[name] = -(-count // pieces)
-    return decomposed(whole, grains) if grains else whole
+    return decomposed(flow, grains) if grains else flow
 
 
 def products(flow: Dataflow, operator: StreamOperator) -> int:
@@ -221,14 +222,14 @@ def products(flow: Dataflow, operator: StreamOperator) -> int:
 def run_costs(flow: Dataflow, costs: Costs) -> Any:
     """[i, j]: the seconds for a sample of a worker that runs operators i to j, without j; infinite for an empty run."""
     names = list(flow.operators)
-    place = {name: number for number, name in enumerate(names)}
+    position = {name: number for number, name in enumerate(names)}
     count = len(names)
     work = np.concatenate([[0.0], np.cumsum([costs.work[name] for name in names])])
     cost = work[None, :] - work[:, None]
     starts, ends = np.arange(count + 1)[:, None], np.arange(count + 1)[None, :]
     for stream in flow.streams.values():
         if stream.writer and stream.reader:
-            writer, reader = place[stream.writer], place[stream.reader]
+            writer, reader = position[stream.writer], position[stream.reader]
             sends = (starts <= writer) & (writer < ends)
             takes = (starts <= reader) & (reader < ends)
             cost = cost + costs.stream[stream.name] * (sends ^ takes)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator, part_of
-from .layer_args import Field, fitted, whole
-from .splitjoin import owned
+from .layer_args import Field, fit_field, whole
+from .splitjoin import locate_weights
 
 
 class Conflict(NamedTuple):
@@ -95,8 +95,8 @@ class Schedule:
 
     def iteration(self, operator: str, cycle: int, iterations: int) -> int | None:
         """The iteration that an operator works on in a cycle, if any."""
-        found = cycle - self.stages[operator]
-        return found if 1 <= found <= iterations else None
+        number = cycle - self.stages[operator]
+        return number if 1 <= number <= iterations else None
 
     def table(self, iterations: int) -> str:
         """Cycles down, operators across."""
@@ -104,14 +104,16 @@ class Schedule:
         lines = ["cycle  " + "  ".join(names)]
         for cycle in range(1, self.cycles(iterations) + 1):
             cells = [(self.iteration(name, cycle, iterations), len(name)) for name in names]
-            lines.append(f"{cycle:5}  " + "  ".join(f"{found if found else '':>{width}}" for found, width in cells))
+            lines.append(
+                f"{cycle:5}  " + "  ".join(f"{iteration if iteration else '':>{width}}" for iteration, width in cells)
+            )
         return "\n".join(line.rstrip() for line in lines)
 
     def turns(self, workers: Sequence[int] | None = None) -> list[StreamOperator]:
         """The operators worker by worker, each worker's in their order."""
         order = list(dict.fromkeys(self.workers.values())) if workers is None else list(workers)
         operators = self.dataflow.operators.values()
-        return sorted(operators, key=lambda each: order.index(self.workers[each.name]))
+        return sorted(operators, key=lambda operator: order.index(self.workers[operator.name]))
 
     # --- weights ---------------------------------------------------------------
 
@@ -121,11 +123,11 @@ class Schedule:
         Of several that write in one stage on one worker, the first.
         """
         for placed in self.dataflow.layers:
-            mine = [each for each in self.dataflow.operators.values() if each.layer == placed.number]
+            mine = [operator for operator in self.dataflow.operators.values() if operator.layer == placed.number]
             writers = {
-                (self.stages[each.name], self.workers[each.name]): each
-                for each in reversed(mine)
-                if each.kind == "backward"
+                (self.stages[operator.name], self.workers[operator.name]): operator
+                for operator in reversed(mine)
+                if operator.kind == "backward"
             }
             for reader in mine if placed.weight_shapes else ():
                 if reader.kind == "forward":
@@ -136,7 +138,11 @@ class Schedule:
     def users(self) -> set[str]:
         """The operators that read weights."""
         flow = self.dataflow
-        return {name for name, each in flow.operators.items() if owned(flow.layers[each.layer - 1], each)}
+        return {
+            name
+            for name, operator in flow.operators.items()
+            if locate_weights(flow.layers[operator.layer - 1], operator)
+        }
 
     def writes(self, name: str, iteration: int, iterations: int, group_size: int) -> bool:
         """Whether an operator writes weights with an iteration: a backward with the last one of a group."""
@@ -155,7 +161,7 @@ class Schedule:
         iteration i is read: all reads but the first b - f mix two versions. Not
         those on the writer's own worker, which has its operators one after the other.
         """
-        found: dict[str, Conflict] = {}
+        conflicts: dict[str, Conflict] = {}
         iterations = at_least_one(iterations, "iterations")
         for reader, writer, distance in self.meetings():
             if self.workers[reader.name] != self.workers[writer.name]:
@@ -163,14 +169,14 @@ class Schedule:
                     wrote = read - distance
                     names = f"{reader.name}({read})", f"{writer.name}({wrote})"
                     cycle = read + self.stages[reader.name]
-                    found.setdefault(names[0], Conflict(cycle, reader.layer, *names, wrote - 1, wrote - 1))
-        return sorted(found.values())
+                    conflicts.setdefault(names[0], Conflict(cycle, reader.layer, *names, wrote - 1, wrote - 1))
+        return sorted(conflicts.values())
 
     def grouped(self, iterations: int, group_size: int) -> list[Conflict]:
         """The conflicts of the group-synchronous scheme: two buffers; group g reads buffer g mod 2, and its last
         backward writes version g + 2 there."""
         iterations, size = at_least_one(iterations, "iterations"), at_least_one(group_size, "group_size")
-        found: dict[str, Conflict] = {}
+        conflicts: dict[str, Conflict] = {}
         for reader, writer, distance in self.meetings():
             apart = self.workers[reader.name] != self.workers[writer.name]
             for read in range(1, iterations + 1):
@@ -183,13 +189,13 @@ class Schedule:
                     wrote = now if mixed else (holds - 1) * size
                     names = f"{reader.name}({read})", f"{writer.name}({wrote})" if wrote > 0 else "nobody"
                     cycle = read + self.stages[reader.name]
-                    found.setdefault(names[0], Conflict(cycle, reader.layer, *names, group, holds, mixed))
-        return sorted(found.values())
+                    conflicts.setdefault(names[0], Conflict(cycle, reader.layer, *names, group, holds, mixed))
+        return sorted(conflicts.values())
 
 
 def at_least_one(value: Any, who: str) -> int:
     """A whole number of at least 1. Raises SequentialError."""
-    return int(fitted("a pipeline", Field(who, whole(1)), value))
+    return int(fit_field("a pipeline", Field(who, whole(1)), value))
 
 
 def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None = None) -> Schedule:
@@ -208,19 +214,19 @@ def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None =
         raise SequentialError("BAD_VALUE", f"it is what expand(network) gives, not {shortened(dataflow)}.", "dataflow")
     if partition is not None:
         try:
-            given = [name for names in partition for name in names]
+            operator_names = [name for names in partition for name in names]
         except TypeError:
-            given = []
-        if given != list(dataflow.operators):
+            operator_names = []
+        if operator_names != list(dataflow.operators):
             raise SequentialError(
                 "BAD_VALUE",
                 f"it divides the operators {', '.join(dataflow.operators)} into runs, each named once, in this order.",
                 "partition",
             )
     workers = part_of(partition or [[name] for name in dataflow.operators])
-    found = Schedule(dataflow, dataflow.stages(partition), workers)
-    if batch_size is not None and at_least_one(batch_size, "batch_size") <= found.count:
-        mend = f"Let batch_size be {found.count + 1} or more, or leave it out."
-        says = f"{batch_size} must exceed {found.count} stages of its pipeline. {mend}"
+    pipeline = Schedule(dataflow, dataflow.stages(partition), workers)
+    if batch_size is not None and at_least_one(batch_size, "batch_size") <= pipeline.count:
+        mend = f"Let batch_size be {pipeline.count + 1} or more, or leave it out."
+        says = f"{batch_size} must exceed {pipeline.count} stages of its pipeline. {mend}"
         raise SequentialError("BATCH_TOO_SMALL", says, argument="batch_size")
-    return found
+    return pipeline

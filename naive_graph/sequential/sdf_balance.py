@@ -35,9 +35,13 @@ def repetitions(flow: Dataflow) -> Firings:
         )
     times: dict[str, Fraction] = {}
     beside: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
-    for each in inner(flow):
-        beside[each.writer].append((each, each.reader, Fraction(each.push, each.pop)))
-        beside[each.reader].append((each, each.writer, Fraction(each.pop, each.push)))
+    for inner_stream in inner(flow):
+        beside[inner_stream.writer].append(
+            (inner_stream, inner_stream.reader, Fraction(inner_stream.push, inner_stream.pop))
+        )
+        beside[inner_stream.reader].append(
+            (inner_stream, inner_stream.writer, Fraction(inner_stream.pop, inner_stream.push))
+        )
     for first in flow.operators:
         group = [] if first in times else [first]
         times.setdefault(first, Fraction(1))
@@ -46,14 +50,14 @@ def repetitions(flow: Dataflow) -> Firings:
                 if other not in times:
                     group.append(other)
                 if times.setdefault(other, times[name] * ratio) != times[name] * ratio:
-                    _unbalanced(stream, *(times[each] for each in (stream.writer, stream.reader)))
-        whole = math.lcm(*(times[name].denominator for name in group))
-        least = math.gcd(*(int(times[name] * whole) for name in group)) or 1
-        times |= {name: times[name] * whole / least for name in group}
+                    _raise_unbalanced(stream, *(times[operator] for operator in (stream.writer, stream.reader)))
+        denominator = math.lcm(*(times[name].denominator for name in group))
+        least = math.gcd(*(int(times[name] * denominator) for name in group)) or 1
+        times |= {name: times[name] * denominator / least for name in group}
     return {name: int(times[name]) for name in flow.operators}
 
 
-def _unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> None:
+def _raise_unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> None:
     more = writer * stream.push / (reader * stream.pop)
     raise SequentialError(
         "RATES",
@@ -65,7 +69,7 @@ def _unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> None:
 
 def inner(flow: Dataflow) -> list[Stream]:
     """The streams that have a writer and a reader."""
-    return [each for each in flow.streams.values() if each.writer and each.reader]
+    return [stream for stream in flow.streams.values() if stream.writer and stream.reader]
 
 
 def steady(flow: Dataflow) -> tuple[Firings, Firings]:
@@ -82,8 +86,8 @@ def steady(flow: Dataflow) -> tuple[Firings, Firings]:
     period = repetitions(flow)
     before = dict.fromkeys(flow.operators, 0)
     for name in reversed(flow.operators):
-        for each in map(flow.streams.__getitem__, flow.operators[name].outputs):
-            if each.reader:
-                wanted = before[each.reader] * each.pop + each.peek - each.pop
-                before[name] = max(before[name], -(-wanted // each.push))
+        for stream in map(flow.streams.__getitem__, flow.operators[name].outputs):
+            if stream.reader:
+                wanted = before[stream.reader] * stream.pop + stream.peek - stream.pop
+                before[name] = max(before[name], -(-wanted // stream.push))
     return {name: count for name, count in before.items() if count}, period

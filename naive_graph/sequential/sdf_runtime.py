@@ -16,7 +16,7 @@ from ..errors import SequentialError
 from .compute import LayerArithmetic, Loss
 from .dataflow import Dataflow, StreamOperator
 from .network import MOST_AT_ONCE, Network
-from .splitjoin import Share, dilated, divided, joined, owned
+from .splitjoin import Share, dilate_delta, join_results, locate_weights, split_samples
 
 Array = Any
 
@@ -69,11 +69,11 @@ class NetworkMachine:
             loss, slope = self.loss(*inputs)
             results = [slope]
         elif operator.kind == "roundrobin":
-            results = divided(placed, operator, inputs[0])
+            results = split_samples(placed, operator, inputs[0])
         elif operator.kind == "dilate":
-            results = [dilated(placed, inputs[0])]
+            results = [dilate_delta(placed, inputs[0])]
         elif operator.kind == "join":
-            results = [joined(placed, operator, inputs)] * len(operator.outputs)
+            results = [join_results(placed, operator, inputs)] * len(operator.outputs)
         elif operator.kind == "forward" and operator.share is None:
             results = self._forward(operator, inputs[0], weights, iteration)
         elif operator.kind == "forward":
@@ -110,16 +110,16 @@ class NetworkMachine:
         sums: dict[str, Array] = {}
         for start in range(0, len(total["delta"]), MOST_AT_ONCE):
             delta, held = (total[name][start : start + MOST_AT_ONCE] for name in ("delta", "held"))
-            found = self._layer(operator).learned(delta, held, weights)
-            sums = {name: sums[name] + array if sums else array for name, array in found.items()}
+            gradients = self._layer(operator).learned(delta, held, weights)
+            sums = {name: sums[name] + array if sums else array for name, array in gradients.items()}
         return sums
 
     def _forward(self, operator: StreamOperator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
         numbers = range(iteration, iteration + len(x))
-        chances = [(self.seed, operator.layer, each) for each in numbers] if self.training else None
-        result, kept = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
-        own = f"F{operator.layer}_B{operator.layer}"  # the stream of what it keeps
-        return [kept if name == own else result for name in operator.outputs]
+        chances = [(self.seed, operator.layer, number) for number in numbers] if self.training else None
+        result, residual = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
+        residual_stream = f"F{operator.layer}_B{operator.layer}"  # the stream of what it keeps
+        return [residual if name == residual_stream else result for name in operator.outputs]
 
 
 def learning(network: Network, later: bool = False) -> NetworkMachine:
@@ -130,10 +130,10 @@ def learning(network: Network, later: bool = False) -> NetworkMachine:
 def _of_one(flow: Dataflow, fired: Firing) -> Firing:
     """A firing for one sample, without the axis along which samples lie."""
     operator = flow.operators[fired.operator]
-    taken, given = ({name: each[0] for name, each in found.items()} for found in (fired.taken, fired.given))
+    taken, produced = ({name: array[0] for name, array in arrays.items()} for arrays in (fired.taken, fired.given))
     loss = None if fired.loss is None else fired.loss[0]
-    part = owned(flow.layers[operator.layer - 1], operator) if fired.gradients else {}
-    return fired._replace(taken=taken, given=given, loss=loss, part=part)
+    part = locate_weights(flow.layers[operator.layer - 1], operator) if fired.gradients else {}
+    return fired._replace(taken=taken, given=produced, loss=loss, part=part)
 
 
 def firings(
@@ -160,7 +160,7 @@ def firings(
     queues = {name: deque(feeds.get(name, ())) for name in flow.streams}
     for name in feeds:
         if name not in queues or flow.streams[name].writer:
-            outside = [each.name for each in flow.streams.values() if not each.writer]
+            outside = [stream.name for stream in flow.streams.values() if not stream.writer]
             raise SequentialError("UNDECLARED_STREAM", f"from outside come {', '.join(outside)}.", name)
     count = dict.fromkeys(flow.operators, 0)
     for name in in_turn(flow, lambda name: all(queues[stream] for stream in flow.operators[name].inputs)):
@@ -182,4 +182,4 @@ def in_turn(flow: Dataflow, can_fire: Callable[[str], bool]) -> Iterator[str]:
         if can_fire(name):
             yield name
             readers = [flow.streams[stream].reader for stream in flow.operators[name].outputs]
-            ready += [each for each in dict.fromkeys([*readers, name]) if each and can_fire(each)]
+            ready += [candidate for candidate in dict.fromkeys([*readers, name]) if candidate and can_fire(candidate)]

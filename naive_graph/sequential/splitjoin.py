@@ -44,7 +44,7 @@ def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
      'BComp1.split_delta', 'BComp1.split_x', 'BComp1.worker_0', 'BComp1.worker_1', 'BComp1.join']
     """
     grains = grain if isinstance(grain, Mapping) else dict.fromkeys(flow.operators, grain)
-    if not all(is_whole(each) and each >= 1 for each in grains.values()):
+    if not all(is_whole(size) and size >= 1 for size in grains.values()):
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(grain)}.", "grain")
     made = Dataflow(flow.layers, flow.name)
     readers: dict[str, str] = {}  # of each stream that a splitjoin reads
@@ -56,9 +56,9 @@ def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
             step = grains[operator.name]
             ranges = [range(start, min(start + step, count)) for start in range(0, count, step)]
             readers |= _taken_apart(made, flow, operator, ranges)
-    for each in flow.streams.values():
-        writer = each.writer if each.writer in ("", *made.operators) else f"{each.writer}.join"
-        made.connect(each.name, writer, readers.get(each.name, each.reader), each.shape)
+    for stream in flow.streams.values():
+        writer = stream.writer if stream.writer in ("", *made.operators) else f"{stream.writer}.join"
+        made.connect(stream.name, writer, readers.get(stream.name, stream.reader), stream.shape)
     for operator in flow.operators.values():
         if f"{operator.name}.join" in made.operators:
             _inner_streams(made, operator)
@@ -76,9 +76,9 @@ def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, range
             readers[stream] = f"{operator.name}.dilate"
             made.add(StreamOperator(readers[stream], "dilate", operator.layer))
         every = delta or operator.kind == "forward"
-        whole = isinstance(placed.layer, Conv2D) or (isinstance(placed.layer, Dense) and every)
-        cuts = () if whole else tuple(each.start for each in ranges[1:])
-        made.add(StreamOperator(name, "duplicate" if whole else "roundrobin", operator.layer, cuts=cuts))
+        is_duplicated = isinstance(placed.layer, Conv2D) or (isinstance(placed.layer, Dense) and every)
+        cuts = () if is_duplicated else tuple(span.start for span in ranges[1:])
+        made.add(StreamOperator(name, "duplicate" if is_duplicated else "roundrobin", operator.layer, cuts=cuts))
     for number, share in enumerate(ranges):
         made.add(StreamOperator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
     made.add(StreamOperator(f"{operator.name}.join", "join", operator.layer))
@@ -88,8 +88,8 @@ def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, range
 def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
     """From splits to workers, and from workers to the join, each with the shape of what goes through."""
     placed, name = made.layers[operator.layer - 1], operator.name
-    parts = [each for each in made.operators.values() if each.share and each.name.startswith(f"{name}.worker_")]
-    small = [smaller(placed, each) for each in parts]
+    parts = [worker for worker in made.operators.values() if worker.share and worker.name.startswith(f"{name}.worker_")]
+    small = [smaller(placed, worker) for worker in parts]
     for stream in operator.inputs:
         reader, shape = made.streams[stream].reader, made.streams[stream].shape
         if made.operators[reader].kind == "dilate":
@@ -121,14 +121,14 @@ def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
 # --- what the parts do ------------------------------------------------------------
 
 
-def divided(placed: Placed, operator: StreamOperator, samples: Array) -> list[Array]:
+def split_samples(placed: Placed, operator: StreamOperator, samples: Array) -> list[Array]:
     """What a roundrobin gives its workers: a slice of the last axis each."""
     if isinstance(placed.layer, Dense):
         samples = samples.reshape(len(samples), -1)
     return np.split(samples, operator.cuts, axis=-1)
 
 
-def joined(placed: Placed, operator: StreamOperator, parts: list[Array]) -> Array:
+def join_results(placed: Placed, operator: StreamOperator, parts: list[Array]) -> Array:
     """The workers' results, one after the other along the last axis."""
     shape = placed.output_shape if operator.name.startswith("F") else placed.input_shape
     return np.concatenate(parts, axis=-1).reshape(-1, *shape)
@@ -142,7 +142,7 @@ def dilated_shape(placed: Placed) -> tuple[int, ...]:
     return high, wide, layer.filters
 
 
-def dilated(placed: Placed, delta: Array) -> Array:
+def dilate_delta(placed: Placed, delta: Array) -> Array:
     """delta spread out for a convolution's backward: E[k - 1 + s i, k - 1 + s j] = delta[i, j], and zeros between."""
     spread = np.zeros((len(delta), *dilated_shape(placed)))
     spread[:, *_places(placed)] = delta
@@ -159,7 +159,7 @@ def _places(placed: Placed) -> tuple[slice, ...]:
 def smaller(placed: Placed, operator: StreamOperator) -> Placed:
     """The layer that a worker computes."""
     layer, forwards, count = placed.layer, operator.kind == "forward", len(operator.share or ())
-    biased = {"use_bias": int("b" in owned(placed, operator))}
+    biased = {"use_bias": int("b" in locate_weights(placed, operator))}
     shape = placed.input_shape
     small: Any = layer
     if isinstance(layer, Dense):
@@ -174,7 +174,7 @@ def smaller(placed: Placed, operator: StreamOperator) -> Placed:
     return Placed(small, placed.number, None, shape)
 
 
-def owned(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
+def locate_weights(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
     """Where the weights that an operator reads, or as a backward changes, lie in its layer's: an index by name."""
     if operator.kind not in ("forward", "backward"):
         return {}
@@ -195,7 +195,7 @@ class Share:
 
     def __init__(self, placed: Placed, operator: StreamOperator) -> None:
         assert operator.share is not None
-        self.index = owned(placed, operator)
+        self.index = locate_weights(placed, operator)
         self.channels = slice(operator.share.start, operator.share.stop)
         part = smaller(placed, operator)
         spread = isinstance(placed.layer, Conv2D) and operator.kind == "backward"
@@ -211,8 +211,8 @@ class Share:
         """The gradients of this part of the weights."""
         return self.arithmetic.learned(delta, self._seen(held), self._mine(whole))
 
-    def _mine(self, whole: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: whole[name][index] for name, index in self.index.items()}
+    def _mine(self, weights: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: weights[name][index] for name, index in self.index.items()}
 
     def _seen(self, held: Array | None) -> Array | None:
         return held[..., self.channels] if isinstance(self.arithmetic, SpreadArithmetic) and held is not None else held
@@ -228,8 +228,8 @@ class SpreadArithmetic(LayerArithmetic):
         spread = LeafNode.input((count, *dilated_shape(self.placed)), "E")
         kernel: Any = LeafNode.input(self.placed.weight_shapes["W"], "W")
         turned = kernel[:, :, ::-1, ::-1].transpose(2, 3, 0, 1)  # (kh, kw, filters, channels)
-        whole: Any = conv2d(spread, turned)
-        dx = whole[:, ph : ph + height, pw : pw + width]
+        padded_dx: Any = conv2d(spread, turned)
+        dx = padded_dx[:, ph : ph + height, pw : pw + width]
         return Calculation([spread, kernel], [dx]), learned
 
     def backward(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> Array:

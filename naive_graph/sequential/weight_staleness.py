@@ -27,7 +27,7 @@ from .dataflow import Dataflow, StreamOperator
 from .network import MOST_AT_ONCE, Network, Weights
 from .pipeline import Schedule
 from .sdf_runtime import NetworkMachine, learning
-from .splitjoin import owned
+from .splitjoin import locate_weights
 
 POLICIES = ("serial", "delayed", "alternate")
 Array = Any
@@ -35,7 +35,7 @@ Gradients = dict[str, dict[str, Array]]  # by operator and name
 IN_CACHE = 16_384  # numbers that a step moves at once
 
 
-def copied(weights: Weights) -> Weights:
+def copy_weights(weights: Weights) -> Weights:
     return [{name: array.copy() for name, array in layer.items()} for layer in weights]
 
 
@@ -47,7 +47,7 @@ def check_policy(policy: object) -> str:
 
 def doubled(weights: Weights) -> list[Weights]:
     """Where a training begins: U_0 and U_1, both the initial weights."""
-    return [copied(weights), copied(weights)]
+    return [copy_weights(weights), copy_weights(weights)]
 
 
 def newest(buffers: Sequence[Weights], ended: int) -> Weights:
@@ -55,7 +55,7 @@ def newest(buffers: Sequence[Weights], ended: int) -> Weights:
     return buffers[(ended + 1) % 2]
 
 
-def passed(
+def fire_operators(
     machine: NetworkMachine, operators: Iterable[StreamOperator], held: Sequence[Mapping[str, Array]],
     streams: dict[str, Array], totals: Gradients, iteration: int,
 ) -> list[float]:  # fmt: skip
@@ -81,11 +81,11 @@ def passed_group(
 ) -> tuple[Gradients, list[float]]:  # fmt: skip
     """Some samples, in blocks of `size`: the sums of their gradients by operator, and their losses."""
     totals: Gradients = {}
-    data, label = (each.name for each in flow.streams.values() if not each.writer)
+    data, label = (stream.name for stream in flow.streams.values() if not stream.writer)
     losses: list[float] = []
     for block in blocks(members, size):
         streams = {data: samples[block.start : block.stop], label: labels[block.start : block.stop]}
-        losses += passed(machine, flow.operators.values(), held, streams, totals, first + block.start + 1)
+        losses += fire_operators(machine, flow.operators.values(), held, streams, totals, first + block.start + 1)
     return all_summed(machine, flow, held, totals), losses
 
 
@@ -93,8 +93,8 @@ def all_summed(
     machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], totals: Gradients
 ) -> Gradients:
     """What operators found in a group, as sums of gradients."""
-    found = ((flow.operators[name], total) for name, total in totals.items())
-    return {each.name: machine.summed(each, total, held[each.layer - 1]) for each, total in found}
+    pairs = ((flow.operators[name], total) for name, total in totals.items())
+    return {operator.name: machine.summed(operator, total, held[operator.layer - 1]) for operator, total in pairs}
 
 
 class Versions:
@@ -124,7 +124,7 @@ class Versions:
         """What all operators found in a group of so many samples, each for its own weights."""
         for name, total in totals.items():
             operator = flow.operators[name]
-            mine = owned(flow.layers[operator.layer - 1], operator)
+            mine = locate_weights(flow.layers[operator.layer - 1], operator)
             self.learn(operator.layer - 1, group, mine, total, count)
 
 
@@ -160,7 +160,7 @@ def in_series(
     group, first: groups and samples that other runs have seen. block: samples of one firing.
     """
     flow, machine = flow or Network.expand(network), learning(network, later=block is None)
-    versions = Versions([copied(each) for each in buffers], policy, network.learning_rate)
+    versions = Versions([copy_weights(buffer) for buffer in buffers], policy, network.learning_rate)
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
         held = versions.buffers[number % 2]
         size = block or block_size(network)
@@ -209,7 +209,7 @@ def by_cycles(
                 else outside[name][iteration - 1 : iteration]
                 for name in operator.inputs
             }  # fmt: skip
-            passed(machine, [operator], versions.half(group), streams, totals, iteration)
+            fire_operators(machine, [operator], versions.half(group), streams, totals, iteration)
             waiting.update({(name, iteration): samples for name, samples in streams.items()})
             if operator.name in totals and (iteration % size == 0 or iteration == count):
                 total = {operator.name: totals.pop(operator.name)}

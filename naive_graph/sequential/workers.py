@@ -22,7 +22,7 @@ from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
 from .sdf_runtime import learning
-from .weight_staleness import Gradients, Versions, block_size, blocks, copied, groups, passed
+from .weight_staleness import Gradients, Versions, block_size, blocks, copy_weights, fire_operators, groups
 
 Array = Any
 CAPACITY = 4  # blocks that a stream between workers holds
@@ -108,7 +108,7 @@ class PipelineRun(Versions):
     def left(self) -> list[Weights]:
         """Both buffers; a copy of what was there before where no group has written."""
         written = {group % 2 for group in range(self.first_group, min(self.ended.values()))}
-        return [self.buffers[half] if half in written else copied(self.begun[half]) for half in (0, 1)]
+        return [self.buffers[half] if half in written else copy_weights(self.begun[half]) for half in (0, 1)]
 
 
 class Part:
@@ -152,7 +152,9 @@ class Part:
             shared.wait(shared.writers[operator.layer], group)
         start = time.perf_counter()
         weights = shared.half(group)
-        self.losses += passed(self.machine, [operator], weights, streams, totals, shared.samples_before + iteration)
+        self.losses += fire_operators(
+            self.machine, [operator], weights, streams, totals, shared.samples_before + iteration
+        )
         if self.timed:
             times = (moment - shared.started for moment in (start, time.perf_counter()))
             self.bars.append(FiringTime(self.worker, operator.name, iteration, *times))
@@ -180,7 +182,7 @@ class Part:
 Division = Sequence[Sequence[str]] | Partition
 
 
-def checked(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
+def check_division(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
     """Operators and who runs them; halves if nobody says. Raises SequentialError for what is no division.
 
     A Partition may be of the network taken apart; lists of names are of the whole one's operators.
@@ -201,7 +203,7 @@ def in_threads(
     partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> Ran:  # fmt: skip
     """A pipelined run with a thread for each part. A Ctrl-C ends it behind the group at hand."""
-    flow, names = checked(network, partition)
+    flow, names = check_division(network, partition)
     shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=names, before=before)
     _ = network.arithmetic  # made here, once, not by each thread
     parts = [Part(shared, worker, mine, timed) for worker, mine in enumerate(names)]

@@ -85,14 +85,18 @@ class PublicName:
         if not self.is_class:
             return {}
         with catch_warnings(action="ignore"):
-            told = doc.Class(self.thing.__module__, self.thing.__qualname__, self.thing, ("", "")).members
-        return {name: each for name, each in sorted(told.items()) if name[0] != "_" and each.docstring}
+            documented = doc.Class(self.thing.__module__, self.thing.__qualname__, self.thing, ("", "")).members
+        return {name: member for name, member in sorted(documented.items()) if name[0] != "_" and member.docstring}
 
     @staticmethod
     def called(member: Any) -> str:
         """How a member is called; empty for an attribute."""
         with catch_warnings(action="ignore"):  # of types whose tools are not installed
-            return member.name + _cleaned(member.signature_without_self) if isinstance(member, doc.Function) else ""
+            return (
+                member.name + _clean_signature(member.signature_without_self)
+                if isinstance(member, doc.Function)
+                else ""
+            )
 
     @cached_property
     def doc(self) -> str:
@@ -108,10 +112,10 @@ class PublicName:
     def elsewhere(self) -> list[str]:
         """What an operator is called in ONNX and in TensorFlow."""
         if self.is_row:
-            return [f"{each.framework}: {each.operator}" for each in self.thing.mappings]
+            return [f"{mapping.framework}: {mapping.operator}" for mapping in self.thing.mappings]
         if self.is_rule:
             onnx = [f"onnx: {self.thing.onnx}"] * bool(self.thing.onnx)
-            return onnx + [f"tensorflow: {each}" for each in self.thing.tensorflow]
+            return onnx + [f"tensorflow: {operator}" for operator in self.thing.tensorflow]
         return []
 
     @cached_property
@@ -120,8 +124,8 @@ class PublicName:
         if not self.of_numbers or (self.is_rule and self.name in TABLE["over_samples"]):
             return TABLE["over_samples"][self.name] if self.of_numbers else []
         with Graph.scratch():
-            y, operands = _applied(self.thing)
-            return [y.formula(), *(f"d/d{each.name} = {_slope(y, each)}" for each in operands)]
+            y, operands = _apply_operator(self.thing)
+            return [y.formula(), *(f"d/d{operand.name} = {_slope(y, operand)}" for operand in operands)]
 
     @property
     def rule(self) -> Any:
@@ -149,7 +153,9 @@ class PublicName:
         if not self.is_operator:
             return ""
         with Graph.scratch(), suppress(DrawingError):
-            made = ExampleCall(self.thing, self.thing.examples[0]).results if self.is_row else _applied(self.thing)
+            made = (
+                ExampleCall(self.thing, self.thing.examples[0]).results if self.is_row else _apply_operator(self.thing)
+            )
             image = re.search(r"<img[^>]*>", draw(made[0], values=False, grads=False, most=40)._html(""))
             return image[0] if image else ""
         return ""
@@ -168,12 +174,16 @@ class PublicName:
 def _signature(thing: Any) -> str:
     """How it is called: a class with a `__new__` as well by what its `__init__` takes."""
     has_init = isinstance(thing, type) and thing.__init__ is not object.__init__  # type: ignore[misc]
-    told = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
-    found = inspect.signature(thing.__init__ if has_init and not told else thing)
-    return _cleaned(found.replace(parameters=[each for each in found.parameters.values() if each.name != "self"]))
+    has_signature = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
+    signature = inspect.signature(thing.__init__ if has_init and not has_signature else thing)
+    return _clean_signature(
+        signature.replace(
+            parameters=[parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+        )
+    )
 
 
-def _cleaned(signature: inspect.Signature) -> str:
+def _clean_signature(signature: inspect.Signature) -> str:
     text = str(signature)
     for pattern, inside in CLEANED.items():
         text = re.sub(pattern, inside, text)
@@ -188,12 +198,16 @@ def _slope(y: Any, x: Any) -> str:
         return "0"
 
 
-def _applied(function: Any) -> tuple[Any, list[Variable]]:
+def _apply_operator(function: Any) -> tuple[Any, list[Variable]]:
     """What an operator of numbers gives, and its operands."""
     if isinstance(function, Rule):
         names = list("abcd"[: function.arity or 3])
     else:
-        names = [name for name, each in inspect.signature(function).parameters.items() if each.default is each.empty]
+        names = [
+            name
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.default is parameter.empty
+        ]
     operands = [Variable(0.5, name=name) for name in names]
     return function(*operands), operands
 
@@ -201,24 +215,24 @@ def _applied(function: Any) -> tuple[Any, list[Variable]]:
 def _number_call(name: str, function: Any) -> str:
     """An operator of numbers, called with some that it takes."""
     domain = function.domain if isinstance(function, Rule) else [(-1.0, 1.0)]
-    given = [0.5 if low < 0.5 < high else low + 1.0 for low, high in domain]
-    operands = [str(each) for each in [*given, 2.0, 3.0][: len(_applied(function)[1])]]
+    values = [0.5 if low < 0.5 < high else low + 1.0 for low, high in domain]
+    operands = [str(value) for value in [*values, 2.0, 3.0][: len(_apply_operator(function)[1])]]
     return f"{name}({', '.join(operands)})"
 
 
 def _tensor_call(name: str, row: Row) -> str:
     """An operator of tensors, called as in its example: with numbers, or of many with the shapes alone."""
     case = ExampleCall(row, row.examples[0])
-    call = f"{name}({', '.join(f'{each}={_literal(given)}' for each, given in case.given.items())})"
-    asked = "shape" if "np.ones" in call else "eval().round(4).tolist()"
-    return f"[each.{asked} for each in {call}]" if isinstance(case.result, tuple) else f"{call}.{asked}"
+    call = f"{name}({', '.join(f'{parameter}={_literal(value)}' for parameter, value in case.given.items())})"
+    suffix = "shape" if "np.ones" in call else "eval().round(4).tolist()"
+    return f"[each.{suffix} for each in {call}]" if isinstance(case.result, tuple) else f"{call}.{suffix}"
 
 
-def _literal(given: Any) -> str:
+def _literal(value: Any) -> str:
     """What an example gives, as one writes it."""
-    if isinstance(given, list):
-        return f"[{', '.join(map(_literal, given))}]"
-    if isinstance(given, LeafNode):
-        numbers = given.eval()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, LeafNode):
+        numbers = value.eval()
         return str(numbers.round(2).tolist()) if numbers.size <= FEW else f"np.ones({numbers.shape})"
-    return repr(given)
+    return repr(value)

@@ -12,14 +12,14 @@ from ..classroom.language import in_language, messages
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_into
 from ..views.assets import piece
-from ..views.playground.folder import known, makers_host
+from ..views.playground.folder import fingerprint, makers_host
 from ..views.stepper.page import page
 from .api_entry import PublicName
 from .gallery import GalleryProgram, examples, lenet, shown
 from .languages import pages
 from .lessons import LessonPage, glossary, lesson, now_two, sections
 from .markdown import HERE, formula, markdown, place
-from .page import framed, with_a_way_home
+from .page import render_page, with_a_way_home
 from .reference import findings, groups
 from .slides import slides
 from .wheel import wheel
@@ -34,16 +34,22 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     that is a file or cannot be written.
     """
     files = _Pages(folder, url.rstrip("/") + "/" if url else "")
-    lessons = [lesson(each, files.playground) for each in lessons_of_the_package() if each.stem.startswith(names or "")]
-    kept = {title: [each for each in group if each.path.startswith(names or "")] for title, group in groups().items()}
-    kept = {title: group for title, group in kept.items() if group}
-    yield from files.front(lessons, [each for group in kept.values() for each in group])
+    lessons = [
+        lesson(notebook, files.playground)
+        for notebook in lessons_of_the_package()
+        if notebook.stem.startswith(names or "")
+    ]
+    selected = {
+        title: [member for member in group if member.path.startswith(names or "")] for title, group in groups().items()
+    }
+    selected = {title: group for title, group in selected.items() if group}
+    yield from files.front(lessons, [member for group in selected.values() for member in group])
     yield from files.of_lessons(lessons)
     yield from files.of_languages(lessons)
-    yield from files.of_the_reference(kept)
-    programs = [each for each in examples() if each.name.startswith(names or "")]
+    yield from files.of_the_reference(selected)
+    programs = [example for example in examples() if example.name.startswith(names or "")]
     yield from files.of_the_gallery(programs, "lenet".startswith(names or ""))
-    yield files.search(lessons, kept, programs)
+    yield files.search(lessons, selected, programs)
 
 
 class _Pages:
@@ -57,7 +63,7 @@ class _Pages:
         self.python, self.known = None, ""
         if self.playground:
             beside = folder / "playground"
-            self.python, self.known = makers_host(beside), known((beside / "package.zip").read_bytes())
+            self.python, self.known = makers_host(beside), fingerprint((beside / "package.zip").read_bytes())
 
     def page(self, path: str, template: str, title: str, *, card: bytes = b"", **facts: Any) -> Path:
         shown = "card.png"
@@ -66,7 +72,7 @@ class _Pages:
             write_into(self.folder, shown, card)
         around = {"playground": self.playground, "lab": self.lab, "wheel": self.wheel, "known": self.known}
         about = {"url": self.url, "path": path, "card": shown}
-        made = framed(template, title, "../" * path.count("/"), **around, **about, **facts)
+        made = render_page(template, title, "../" * path.count("/"), **around, **about, **facts)
         return write_into(self.folder, path, made.encode())
 
     def each(self, room: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[Path]:
@@ -103,43 +109,49 @@ class _Pages:
         for name, words in now_two(lessons):
             for room in ("lessons", "slides"):
                 yield self.page(f"{room}/{name}.html", "glossary.html", "Now two lessons", words=markdown(words))
-        told = [
+        page_entries = [
             (each.name, f"{each.number}. {each.title}",
              {"lesson": each, "said": "", "python": self.python and self.python * each.needs_more, "card": each.card,
               "says": f"Lesson {each.number} of a course on automatic differentiation, {each.minutes} minutes."})
             for each in lessons
         ]  # fmt: skip
-        yield from self.each("lessons", "lesson.html", told)
-        for each in lessons:
-            yield write_into(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
-            title, said = f"{each.number}. {each.title}", slides(each.notebook)
-            yield self.page(f"slides/{each.name}.html", "slides.html", title, lesson=each, slides=said, bare=True)
+        yield from self.each("lessons", "lesson.html", page_entries)
+        for lesson_page in lessons:
+            yield write_into(self.folder, f"lessons/{lesson_page.name}.ipynb", without_outputs(lesson_page.notebook))
+            title, slide_text = f"{lesson_page.number}. {lesson_page.title}", slides(lesson_page.notebook)
+            yield self.page(
+                f"slides/{lesson_page.name}.html",
+                "slides.html",
+                title,
+                lesson=lesson_page,
+                slides=slide_text,
+                bare=True,
+            )
 
     def of_languages(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         for language, texts, translations in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
             for name, words in texts.items():
                 yield self.page(f"{language}/{name}", "glossary.html", "naive_graph", language=language, words=words)
-            said, told = _said(language), []
-            for each in translations:
-                bare = in_language(each.notebook, language)
-                yield write_into(self.folder, f"{language}/{each.name}.ipynb", bare)
-                python = self.python and self.python * each.needs_more
-                facts = {"lesson": each, "said": said, "python": python, "language": language}
-                told.append((each.name, f"{each.number}. {each.title}", facts))
+            said, told = _translate_cells(language), []
+            for translation in translations:
+                bare = in_language(translation.notebook, language)
+                yield write_into(self.folder, f"{language}/{translation.name}.ipynb", bare)
+                python = self.python and self.python * translation.needs_more
+                facts = {"lesson": translation, "said": said, "python": python, "language": language}
+                told.append((translation.name, f"{translation.number}. {translation.title}", facts))
             yield from self.each(language, "lesson.html", told)
 
     def of_the_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
-        entries = {each: title for title, group in found.items() for each in group}
-        links = {each.name: each.page for each in reversed(entries)}  # of two the first course's
+        entries = {member: title for title, group in found.items() for member in group}
+        links = {entry.name: entry.page for entry in reversed(entries)}  # of two the first course's
         yield self.page("reference/index.html", "reference.html", "Reference", groups=found)
-        texts = {each: each.text(links) for each in entries}
-        told = [
-            (each.page.removesuffix(".html"), each.path,
-             {"entry": each, "group": title, "text": texts[each], "links": links,
-              "asked": [by for by, text in texts.items() if by is not each and f'href="{each.page}"' in text]})
-            for each, title in entries.items()
-        ]  # fmt: skip
-        yield from self.each("reference", "entry.html", told)
+        texts = {entry: entry.text(links) for entry in entries}
+        page_entries = []
+        for entry, title in entries.items():
+            asked = [other for other, text in texts.items() if other is not entry and f'href="{entry.page}"' in text]
+            values = {"entry": entry, "group": title, "text": texts[entry], "links": links, "asked": asked}
+            page_entries.append((entry.page.removesuffix(".html"), entry.path, values))
+        yield from self.each("reference", "entry.html", page_entries)
 
     def of_the_gallery(self, programs: Sequence[GalleryProgram], is_whole: bool) -> Iterator[Path]:
         face = ""
@@ -152,7 +164,7 @@ class _Pages:
             "gallery/index.html", "gallery.html", "Gallery", programs=programs, face=face, lenet=is_whole and lenet()
         )
         yield from self.each(
-            "gallery", "program.html", [(each.name, each.title, {"program": each}) for each in programs]
+            "gallery", "program.html", [(program.name, program.title, {"program": program}) for program in programs]
         )
 
     def search(
@@ -162,27 +174,28 @@ class _Pages:
         programs: Sequence[GalleryProgram],
     ) -> Path:
         """What can be looked up: parts of lessons, words, names, what errors say, what others call it, and programs."""
-        entries = [each for group in found.values() for each in group]
+        entries = [member for group in found.values() for member in group]
         rows = [
-            (each.path, f"reference/{each.page}", "reference", " ".join(each.elsewhere), each.says) for each in entries
+            (entry.path, f"reference/{entry.page}", "reference", " ".join(entry.elsewhere), entry.says)
+            for entry in entries
         ]
-        for each in lessons:
-            for title, address, said in sections(each):
-                once = " ".join(dict.fromkeys(re.findall(r"\w+", said.lower())))
-                rows.append((title, address, f"lesson {each.number}", once, each.title))
+        for lesson_page in lessons:
+            for title, address, text in sections(lesson_page):
+                once = " ".join(dict.fromkeys(re.findall(r"\w+", text.lower())))
+                rows.append((title, address, f"lesson {lesson_page.number}", once, lesson_page.title))
         words = (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text("utf-8")
         for term, meaning in re.findall(r"^## (.+)\n\n(.+(?:\n.+)*)", words, re.MULTILINE):
             rows.append((term, f"lessons/glossary.html#{place(term)}", "glossary", "", " ".join(meaning.split())))
-        rows += [(each.title, f"gallery/{each.name}.html", "gallery", "", each.says) for each in programs]
-        links = {each.name: each.page for each in reversed(entries)}
+        rows += [(program.title, f"gallery/{program.name}.html", "gallery", "", program.says) for program in programs]
+        links = {entry.name: entry.page for entry in reversed(entries)}
         found_in_pages = findings(entries, links)
         rows += [(name, f"reference/{page}", "reference", "", says) for name, page, says in found_in_pages]
         index = json.dumps(rows, ensure_ascii=False).replace("</", "<\\/")
         return self.page("search.html", "search.html", "Search", index=index)
 
 
-def _said(language: str) -> str:
+def _translate_cells(language: str) -> str:
     """What the cells of a lesson say, in a language: each text with its translation."""
-    own = re.search(r"const WORDS = \{(.*?)\n  \};", piece("playground/cells.js"), re.DOTALL)
-    texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', own[1] if own else "")
-    return json.dumps({each: messages(language).message(each) for each in texts}, ensure_ascii=False)
+    match = re.search(r"const WORDS = \{(.*?)\n  \};", piece("playground/cells.js"), re.DOTALL)
+    texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', match[1] if match else "")
+    return json.dumps({text: messages(language).message(text) for text in texts}, ensure_ascii=False)

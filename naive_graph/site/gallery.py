@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..graph.graph import Graph
 from ..views.playground.running import html
-from .markdown import played
+from .markdown import link_playground
 
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
 
@@ -31,7 +31,7 @@ class GalleryProgram(NamedTuple):
     @property
     def link(self) -> str:
         """What opens it in the playground; empty where it needs more than Python."""
-        return "" if NEEDS_MORE.search(self.code) else played(self.code)
+        return "" if NEEDS_MORE.search(self.code) else link_playground(self.code)
 
     def html(self) -> str:
         """Its picture."""

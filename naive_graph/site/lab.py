@@ -35,8 +35,8 @@ def write_lab(folder: Path, given: Path | None = None) -> None:
     files["static/pyodide/pyodide-lock.json"] = json.dumps(lock).encode()
     name, data = wheel()
     files[f"static/pyodide-lock/{name}"] = data
-    files |= {f"files/{each.name}": without_outputs(each) for each in lessons_of_the_package()}
-    files |= {f"files/{each.as_posix()}": (lessons_of_the_package()[0].parent / each).read_bytes() for each in LINKED}
+    files |= {f"files/{notebook.name}": without_outputs(notebook) for notebook in lessons_of_the_package()}
+    files |= {f"files/{path.as_posix()}": (lessons_of_the_package()[0].parent / path).read_bytes() for path in LINKED}
     files |= {"jupyter_lite_config.json": json.dumps(BUILT).encode(), "jupyter-lite.json": json.dumps(SETTLED).encode()}
     with tempfile.TemporaryDirectory() as work:
         for name, data in files.items():

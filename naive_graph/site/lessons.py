@@ -47,16 +47,16 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
-    said = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+((\d+).*?)\n\n", notes, re.DOTALL)
-    assert said is not None, notebook
+    match = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+((\d+).*?)\n\n", notes, re.DOTALL)
+    assert match is not None, notebook
     return LessonPage(
         notebook,
         notebook.stem,
         notebook.stem.split("_")[0].lstrip("0"),
         sources[0].removeprefix("# ").splitlines()[0],
-        said[3],
-        markdown(said[2]),
-        markdown(" ".join(said[1].split())),
+        match[3],
+        markdown(match[2]),
+        markdown(" ".join(match[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
         _speak_of_buttons(lead_to_pages(page(cells, playground)), playground),
         bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
@@ -71,7 +71,9 @@ def _words(cells: Iterable[Any]) -> list[str]:
 
 def _pngs(cell: Any) -> list[str]:
     return [
-        "".join(each["data"]["image/png"]) for each in cell.get("outputs", ()) if "image/png" in each.get("data", {})
+        "".join(cell_output["data"]["image/png"])
+        for cell_output in cell.get("outputs", ())
+        if "image/png" in cell_output.get("data", {})
     ]
 
 
@@ -118,17 +120,19 @@ def page(cells: list[Any], playground: bool = False, say: Callable[[str], str] =
 def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
     """The glossary in a folder of lessons, with a place for each term and ways to these lessons."""
     text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
-    for each in lessons:
-        text = text.replace(f"<em>{each.title}</em>", f'<a href="{each.name}.html">{each.title}</a>')
+    for lesson_page in lessons:
+        text = text.replace(
+            f"<em>{lesson_page.title}</em>", f'<a href="{lesson_page.name}.html">{lesson_page.title}</a>'
+        )
     return text
 
 
 def _exercise(source: str) -> str:
     """The exercise that a cell checks: of tiny.py the last one that a lesson asks for."""
-    found = CHECKED.search(source)
-    if found is None or found[1]:
-        return found[1] if found else ""
-    return [part.name for part in TINY if texts()["tiny"]["parts"].get(part.name, LAST) <= int(found[2])][-1]
+    match = CHECKED.search(source)
+    if match is None or match[1]:
+        return match[1] if match else ""
+    return [part.name for part in TINY if texts()["tiny"]["parts"].get(part.name, LAST) <= int(match[2])][-1]
 
 
 def output(given: Any) -> str:

@@ -46,11 +46,11 @@ def templates() -> Environment:
     return made
 
 
-def _safe(function: Callable[..., str], *given: Any) -> Markup:
-    return Markup(function(*given))
+def _safe(function: Callable[..., str], *arguments: Any) -> Markup:
+    return Markup(function(*arguments))
 
 
-def played(program: str) -> str:
+def link_playground(program: str) -> str:
     """The way from a page beside the playground's folder to this program in it."""
     return f"../playground/index.html#program={quote(program, safe='')}"
 
@@ -109,7 +109,9 @@ def signed(text: str, links: Links, here: str = "") -> str:
 
 def docstring(text: str | None, links: Links) -> str:
     """A docstring: paragraphs as they stand, doctests as programs, and the names in it as links."""
-    return "".join(_block(each, links) for each in re.split(r"\n\s*\n", cleandoc(text or "")) if each.strip())
+    return "".join(
+        _block(paragraph, links) for paragraph in re.split(r"\n\s*\n", cleandoc(text or "")) if paragraph.strip()
+    )
 
 
 def _block(text: str, links: Links) -> str:

@@ -19,8 +19,12 @@ Functions = defaultdict[str, list[ast.FunctionDef]]  # of a file
 def messages(name: str) -> list[str]:
     """What an error says: with ... where a name or a number is put in."""
     kind = getattr(errors, name)
-    said = (" ".join(text.split()) for given, functions in _calls()[name] for text in _said(kind, given, functions))
-    return sorted({each for each in said if re.search(r"\w+ \w+", each)})
+    texts = (
+        " ".join(text.split())
+        for arguments, functions in _calls()[name]
+        for text in _expand_message(kind, arguments, functions)
+    )
+    return sorted({text for text in texts if re.search(r"\w+ \w+", text)})
 
 
 @cache
@@ -29,36 +33,40 @@ def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
 
     A function that makes one says so by what it returns, and takes a code and the text as `says`.
     """
-    found = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
+    calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
     for file in sorted(Path(__file__).parents[1].rglob("*.py")):
         parts, functions = list(ast.walk(ast.parse(file.read_text("utf-8")))), Functions(list)
-        for each in parts:
-            if isinstance(each, ast.FunctionDef):
-                functions[each.name].append(each)
+        for part in parts:
+            if isinstance(part, ast.FunctionDef):
+                functions[part.name].append(part)
         for call in parts:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
-                found[call.func.id].append((call.args, functions))
+                calls[call.func.id].append((call.args, functions))
                 for maker in functions[call.func.id]:
-                    given = dict(zip([each.arg for each in maker.args.args], call.args))
-                    if isinstance(maker.returns, ast.Name) and "says" in given:
-                        found[maker.returns.id].append(([given.get("code", call.func), given["says"]], functions))
-    return found
+                    arguments = dict(zip([argument.arg for argument in maker.args.args], call.args))
+                    if isinstance(maker.returns, ast.Name) and "says" in arguments:
+                        calls[maker.returns.id].append(
+                            ([arguments.get("code", call.func), arguments["says"]], functions)
+                        )
+    return calls
 
 
-def _said(kind: type[Exception], given: list[ast.expr], functions: Functions) -> Iterator[str]:
+def _expand_message(kind: type[Exception], arguments: list[ast.expr], functions: Functions) -> Iterator[str]:
     """The error's text; one that puts it together from what it is given does so."""
     if "__str__" not in vars(kind):
-        return _texts(given[0], functions)
-    parts = [[Printed(text) for text in _texts(each, functions)] for each in given[:4]]  # then comes a place in a text
-    return (str(kind(*each)) for each in product(*parts))
+        return _texts(arguments[0], functions)
+    parts = [
+        [Printed(text) for text in _texts(argument, functions)] for argument in arguments[:4]
+    ]  # then comes a place in a text
+    return (str(kind(*combination)) for combination in product(*parts))
 
 
 def _texts(part: ast.expr, functions: Functions) -> Iterator[str]:
     """What is written there; what a function of the file returns, if it is asked for it."""
     made = functions[ast.unparse(part.func)] if isinstance(part, ast.Call) else []
-    for each in (inner for function in made for inner in ast.walk(function)):
-        if isinstance(each, ast.Return) and each.value:
-            yield from _texts(each.value, functions)
+    for node in (inner for function in made for inner in ast.walk(function)):
+        if isinstance(node, ast.Return) and node.value:
+            yield from _texts(node.value, functions)
     if not made:
         parts = part.values if isinstance(part, ast.JoinedStr) else [part]
-        yield "".join(str(each.value) if isinstance(each, ast.Constant) else "..." for each in parts)
+        yield "".join(str(piece.value) if isinstance(piece, ast.Constant) else "..." for piece in parts)

@@ -18,7 +18,7 @@ SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # that of an SVG begins with a new line, and stays there
 
 
-def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
+def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     """The page that a template makes of these facts.
 
     up: the way from its folder to the front page's, such as "../". What pictures
@@ -34,24 +34,24 @@ def framed(template: str, title: str, up: str = "", **facts: Any) -> str:
     runs = [text for kind, text in scripts if "ng-dot" not in kind]
     style = "\n".join([_style(), *styles])
     fixed = "" if " style=" in body else style  # a picture's size is its element's own style
-    whole: str = templates().get_template("frame.html").render(
+    html: str = templates().get_template("frame.html").render(
         title=title, up=up, body=body, copies=copies, runs=runs, style=style, version=__version__, say=say,
         playground=facts.get("playground"), asks=facts.get("python"), bare=facts.get("bare"), language=language,
-        languages=[(each, messages(each).message(NAME)) for each in languages()], logo=_logo(),
+        languages=[(code, messages(code).message(NAME)) for code in languages()], logo=_logo(),
         says=facts.get("says") or ABOUT, url=facts.get("url"), path=facts.get("path"), card=facts.get("card"),
         lessons_at=f"{language}/index.html" if language != "en" else "lessons/index.html",
         runner=facts.get("runner", "playground/cells.js"),
         policy=policy(*runs, style=fixed, dot=bool(copies), python=facts.get("python")),
     )  # fmt: skip
-    return whole
+    return html
 
 
 def with_a_way_home(page: str, up: str = "") -> str:
     """A page that another room made, and above it a way to the front page."""
     look = (HERE / "home.css").read_text("utf-8")
     way = f'<nav aria-label="the site"><a href="{up}index.html">naive_graph</a></nav>'
-    for place, more in {"style-src ": f"{digest(look)} ", "<body>": way}.items():
-        page = page.replace(place, place + more, 1)
+    for marker, more in {"style-src ": f"{digest(look)} ", "<body>": way}.items():
+        page = page.replace(marker, marker + more, 1)
     return page.replace("</head>", f"<style>{look}</style></head>", 1)
 
 

@@ -25,29 +25,35 @@ def groups() -> dict[str, list[PublicName]]:
     titles = list(dict.fromkeys(homes.values()))
     for name, thing in things.items():
         homes.setdefault(name, _home(thing, homes, things))
-    found = {title: [PublicName("", name, things[name]) for name in things if homes[name] == title] for title in titles}
+    by_group = {
+        title: [PublicName("", name, things[name]) for name in things if homes[name] == title] for title in titles
+    }
     for room in TABLE["rooms"]:
         inside = _of_a_room(f"{HOUSE}.{room}").items()
-        found[f"{HOUSE}.{room}"] = [
+        by_group[f"{HOUSE}.{room}"] = [
             PublicName(room, name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)
         ]
-    found["what functions take and give"] = [
+    by_group["what functions take and give"] = [
         PublicName(file, name, getattr(sys.modules[f"{HOUSE}.{file}"], name))
         for file, name in TABLE["given"].items()
         if f"{HOUSE}.{file}" in sys.modules  # by what rooms hand out, as far as their tools are there
     ]
     pages = set[str]()
-    for each in (entry for entries in found.values() for entry in entries):
-        while each.page.lower() in pages:  # `Operator` and `operator` are one name for some file systems
-            each.page = each.page.replace(".html", "_.html")
-        pages.add(each.page.lower())
-    return found
+    for public_name in (entry for entries in by_group.values() for entry in entries):
+        while public_name.page.lower() in pages:  # `Operator` and `operator` are one name for some file systems
+            public_name.page = public_name.page.replace(".html", "_.html")
+        pages.add(public_name.page.lower())
+    return by_group
 
 
 def _of_a_room(name: str) -> dict[str, Any]:
     """What a room hands out, with names that Python has for itself, which `import *` leaves out."""
     names, room = public(name), sys.modules[name]
-    return names | {each: getattr(room, each) for each in dir(room) if hasattr(builtins, each) and each[0] != "_"}
+    return names | {
+        builtin_name: getattr(room, builtin_name)
+        for builtin_name in dir(room)
+        if hasattr(builtins, builtin_name) and builtin_name[0] != "_"
+    }
 
 
 def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:
@@ -56,17 +62,17 @@ def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str,
     Methods, the messages of errors, and what other libraries call things.
     """
     entries = list(entries)
-    classes = {each.thing for each in entries if each.is_class}
+    classes = {entry.thing for entry in entries if entry.is_class}
     for entry in entries:
         for name, member in entry.members.items():
             if not any(base in classes and hasattr(base, name) for base in entry.thing.__mro__[1:]):
                 yield f"{entry.name}.{name}", f"{entry.page}#{name}", member.docstring.partition("\n")[0]
-        for place, said in enumerate(entry.messages):
-            yield entry.name, f"{entry.page}#says-{place}", said
-    there = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
+        for number, message in enumerate(entry.messages):
+            yield entry.name, f"{entry.page}#says-{number}", message
+    anchors = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
     for before, owner in OWNERS.items():
         for name, advice in guesses(owner).items():
-            yield before + name, _place(advice, links, there), f"(elsewhere) Here: {advice}"
+            yield before + name, _place(advice, links, anchors), f"(elsewhere) Here: {advice}"
 
 
 def _place(advice: str, links: Links, members: Collection[str]) -> str:

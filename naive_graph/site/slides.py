@@ -68,12 +68,14 @@ class _Slides:
         elif source.startswith("predict("):
             self.is_asked = True
         elif not source.startswith(("check(", "from ", "import ")):
-            pictures = [each for each in outputs if "image/png" in each.get("data", {})]
+            pictures = [output for output in outputs if "image/png" in output.get("data", {})]
             if self.is_asked or (self.said and (outputs or not self.is_new)):
-                yield from self.answered(source, [each for each in outputs if each not in pictures], pictures)
+                yield from self.make_program_slides(
+                    source, [output for output in outputs if output not in pictures], pictures
+                )
             elif pictures:
-                yield from (self.slide("", picture=each) for each in pictures)
-            self.told = "".join(map(_printed, outputs))
+                yield from (self.slide("", picture=picture) for picture in pictures)
+            self.told = "".join(map(_extract_text, outputs))
             self.about, self.seen, self.is_asked = source, pictures[-1] if pictures else None, False
         self.exercise = ""
 
@@ -83,31 +85,31 @@ class _Slides:
         if self.seen is not None:
             yield self.slide(said + "\n\n" + question, picture=self.seen)
             return
-        *before, last = _pieces(self.about, ROOM - _said(question))
-        room = ROOM - _said(said) - _said(question) - _lines(last)
+        *before, last = _pieces(self.about, ROOM - _count_lines(question))
+        room = ROOM - _count_lines(said) - _count_lines(question) - _lines(last)
         yield from (self.slide("", code(piece)) for piece in before)
-        told = _in_a_box(self.told) if _lines(self.told) <= room else ""
-        yield self.slide(said, code(last) if last else "", told, after=question)
+        output = _in_a_box(self.told) if _lines(self.told) <= room else ""
+        yield self.slide(said, code(last) if last else "", output, after=question)
 
-    def answered(self, source: str, texts: list[Any], pictures: list[Any]) -> Iterator[str]:
+    def make_program_slides(self, source: str, texts: list[Any], pictures: list[Any]) -> Iterator[str]:
         """A program with what it showed: on one slide, if there is room."""
-        told = "".join(map(_printed, texts))
-        first, *rest = _pieces(source, ROOM - _said(self.said))
-        if not rest and not pictures and _said(self.said) + _lines(first) + _lines(told) <= ROOM:
-            yield self.slide(self.said, code(first), _in_a_box(told))
+        output = "".join(map(_extract_text, texts))
+        first, *rest = _pieces(source, ROOM - _count_lines(self.said))
+        if not rest and not pictures and _count_lines(self.said) + _lines(first) + _lines(output) <= ROOM:
+            yield self.slide(self.said, code(first), _in_a_box(output))
         else:
             yield self.slide(self.said, code(first))
             yield from (self.slide("", code(piece)) for piece in rest)
-            if told:
-                yield self.slide("", "", _in_a_box(told), picture=pictures.pop(0) if pictures else None)
-            again = self.question if self.is_asked and not told else ""
-            yield from (self.slide(again, picture=each) for each in pictures)
+            if output:
+                yield self.slide("", "", _in_a_box(output), picture=pictures.pop(0) if pictures else None)
+            again = self.question if self.is_asked and not output else ""
+            yield from (self.slide(again, picture=picture) for picture in pictures)
         self.said = ""
 
     def waiting(self) -> Iterator[str]:
         """What announced something, and nothing to be shown came."""
         if self.said:
-            fits = self.is_new and _said(self.said) + _lines(self.about) <= ROOM
+            fits = self.is_new and _count_lines(self.said) + _lines(self.about) <= ROOM
             yield self.slide(self.said, code(self.about) if fits and self.about else "")
         self.said = ""
 
@@ -122,10 +124,10 @@ class _Slides:
 
     def drawn(self, given: Any) -> str:
         html = "".join(given["data"].get("text/html", ""))
-        still, told = STILL.search(html), SAID.search(html)
-        said = told[1] if told else escape(f"Figure: {self.part}")
+        still, caption = STILL.search(html), SAID.search(html)
+        alt = caption[1] if caption else escape(f"Figure: {self.part}")
         source = still[1] if still else "data:image/png;base64," + given["data"]["image/png"].strip()
-        return f'<img alt="{said}" src="{source}">'
+        return f'<img alt="{alt}" src="{source}">'
 
 
 def _pieces(program: str, room: int = ROOM) -> list[str]:
@@ -153,10 +155,10 @@ def _fitting(lines: list[str], room: int) -> tuple[str, list[str]]:
     return "\n".join(lines[:count]), lines[count:]
 
 
-def _printed(given: Any) -> str:
+def _extract_text(output: Any) -> str:
     """What a cell printed, or its value as a text."""
-    text = given.get("text") or given.get("data", {}).get("text/plain", "")
-    return "".join(text) if "image/png" not in given.get("data", {}) else ""
+    text = output.get("text") or output.get("data", {}).get("text/plain", "")
+    return "".join(text) if "image/png" not in output.get("data", {}) else ""
 
 
 def _in_a_box(printed: str) -> str:
@@ -170,6 +172,6 @@ def _lines(text: str) -> int:
     return sum(-(-len(line) // WIDE) or 1 for line in text.strip("\n").splitlines())
 
 
-def _said(text: str) -> int:
+def _count_lines(text: str) -> int:
     """The lines of a program for which words take the room."""
     return 2 * -(-len(text) // 56)

@@ -17,25 +17,25 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: naive_graph\nRoot-Is-Purelib: true\nTag:
 def wheel() -> tuple[str, bytes]:
     """Its file's name, and what it holds: the package, the lessons, and what pip asks of it."""
     try:
-        told = distribution("naive-graph")
+        package = distribution("naive-graph")
     except PackageNotFoundError:
         raise MissingToolError("A wheel says what it needs: install this package first. Run: pip install .") from None
-    name = f"naive_graph-{told.version}"
-    about = {each: told.read_text(each) or "" for each in ("METADATA", "entry_points.txt")}
-    found = io.BytesIO(packed_package())
-    with zipfile.ZipFile(found, "a", zipfile.ZIP_DEFLATED) as archive:
-        there = archive.namelist()  # an installed package has its lessons inside
+    name = f"naive_graph-{package.version}"
+    about = {file: package.read_text(file) or "" for file in ("METADATA", "entry_points.txt")}
+    buffer = io.BytesIO(packed_package())
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        existing = archive.namelist()  # an installed package has its lessons inside
         rest = {
-            f"{name}.dist-info/{each}": text.encode() for each, text in {**about, "WHEEL": WHEEL, "RECORD": ""}.items()
+            f"{name}.dist-info/{file}": text.encode() for file, text in {**about, "WHEEL": WHEEL, "RECORD": ""}.items()
         }
         for path, data in {**dict(_lessons()), **rest}.items():
-            if path not in there:
+            if path not in existing:
                 archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
-    return f"{name}-py3-none-any.whl", found.getvalue()
+    return f"{name}-py3-none-any.whl", buffer.getvalue()
 
 
 def _lessons() -> Iterator[tuple[str, bytes]]:
     folder = lessons_of_the_package()[0].parent
-    for path in (each for each in sorted(folder.rglob("*")) if each.suffix in (".ipynb", ".md", ".po")):
+    for path in (path for path in sorted(folder.rglob("*")) if path.suffix in (".ipynb", ".md", ".po")):
         data = without_outputs(path) if path.suffix == ".ipynb" else path.read_bytes()
         yield f"naive_graph/lessons/{path.relative_to(folder).as_posix()}", data

@@ -27,45 +27,45 @@ LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 @method
 def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
     """Apply a rule entry by entry to tensors, scalar nodes, arrays and numbers, broadcast as NumPy does."""
-    node = _applied(self, rule, operands)
-    if node.call is None and not any(node is each for each in operands):
+    node = _apply_rule(self, rule, operands)
+    if node.call is None and not any(node is operand for operand in operands):
         node.call = Call(rule, operands)
     return node
 
 
-def _applied(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> TensorNode:
+def _apply_rule(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> TensorNode:
     rule.check_arity(len(operands))
     if rule.name in LINEAR and len(operands) > 2:
         first = apply(self, rule, *operands[:2])
-        for each in operands[2:]:
-            first = apply(first, rule, first, each)
+        for next_operand in operands[2:]:
+            first = apply(first, rule, first, next_operand)
         return first
     if rule.name == "neg":
-        return scaled(self, -1.0)
+        return scale_by(self, -1.0)
     if rule.name in ("total", "mean"):  # of a tensor: over its entries
         tensor: Any = self
         return tensor.sum() if rule.name == "total" else tensor.mean()  # type: ignore[no-any-return]
     if rule.name == "mul" and len(operands) == 2:
         for one, other in (operands, operands[::-1]):
             if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not is_array(other):
-                return scaled(one, number(other, "'mul'"))
+                return scale_by(one, number(other, "'mul'"))
     if rule.name in LINEAR and len(operands) == 2:
-        return elementwise(LINEAR[rule.name], *(as_tensor(each, rule) for each in operands))
+        return elementwise(LINEAR[rule.name], *(as_tensor(operand, rule) for operand in operands))
     return _nonlinear(rule, operands)
 
 
 def _nonlinear(rule: Rule, operands: Sequence[Any]) -> TensorNode:
     """Apply a rule that is not linear, as one node. Plain numbers become part of its function."""
-    spread = [_is_tensor(each) for each in operands]
-    tensors = [as_tensor(each, rule) for each, tensor in zip(operands, spread) if tensor]
-    numbers = [None if tensor else number(each, f"'{rule.name}'") for each, tensor in zip(operands, spread)]
+    spread = [_is_tensor(operand) for operand in operands]
+    tensors = [as_tensor(operand, rule) for operand, tensor in zip(operands, spread) if tensor]
+    numbers = [None if tensor else number(operand, f"'{rule.name}'") for operand, tensor in zip(operands, spread)]
     shape = broadcast_shape(*tensors)
     sources = [broadcast(tensor, shape) for tensor in tensors]
     if len(sources) < len(operands):
 
         def function(*xs: Any) -> Any:
-            given = iter(xs)
-            return rule(*(next(given) if known is None else known for known in numbers))
+            arguments = iter(xs)
+            return rule(*(next(arguments) if constant is None else constant for constant in numbers))
 
         return NonlinearNode(trace(function, len(sources)), *sources)
     return NonlinearNode(rule, *sources)
@@ -91,7 +91,7 @@ def _is_tensor(value: object) -> bool:
     return isinstance(value, (TensorNode, Node)) or is_array(value)
 
 
-def scaled(node: TensorNode, alpha: float) -> TransformNode:
+def scale_by(node: TensorNode, alpha: float) -> TransformNode:
     """alpha times the tensor."""
     same = range(1, node.rank + 1)
     return TransformNode(same, same, node, alpha)
@@ -100,24 +100,24 @@ def scaled(node: TensorNode, alpha: float) -> TransformNode:
 def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
     """left op right, broadcast: an axis that one lacks, or has at extent 1, is left out of its index array."""
     shape = broadcast_shape(left, right)
-    (left, l_ids), (right, r_ids) = (_aligned(node, shape) for node in (left, right))
+    (left, l_ids), (right, r_ids) = (_align_axes(node, shape) for node in (left, right))
     return LinearNode(op, range(1, len(shape) + 1), l_ids, r_ids, left, right)
 
 
-def _aligned(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
+def _align_axes(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
     """The node without its axes of extent 1 that are broadcast, and the index ids of the other axes."""
     ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))
     if node.shape == shape:
         return node, ids
-    kept = [axis for axis, each in enumerate(ids) if node.shape[axis] == shape[each - 1]]
-    return _without_other(node, kept), tuple(ids[axis] for axis in kept)
+    kept_axes = [axis for axis, index in enumerate(ids) if node.shape[axis] == shape[index - 1]]
+    return _without_other(node, kept_axes), tuple(ids[axis] for axis in kept_axes)
 
 
-def _without_other(node: TensorNode, kept: Sequence[int]) -> TensorNode:
-    if len(kept) == node.rank:
+def _without_other(node: TensorNode, kept_axes: Sequence[int]) -> TensorNode:
+    if len(kept_axes) == node.rank:
         return node
-    src = [axis + 1 if axis in kept else -(axis + 1) for axis in range(node.rank)]
-    return TransformNode([axis + 1 for axis in kept], src, node)
+    src = [axis + 1 if axis in kept_axes else -(axis + 1) for axis in range(node.rank)]
+    return TransformNode([axis + 1 for axis in kept_axes], src, node)
 
 
 def broadcast_shape(*nodes: TensorNode) -> Shape:
@@ -154,8 +154,8 @@ def broadcast(node: TensorNode, shape: Sequence[int]) -> TensorNode:
         return node
     if _common(node.shape, shape) != shape:
         raise ShapeError(f"{node.label} cannot be spread to shape {shortened(shape)}.")
-    source, ids = _aligned(node, shape)
-    dst = [each if each in ids else -each for each in range(1, len(shape) + 1)]
+    source, ids = _align_axes(node, shape)
+    dst = [index if index in ids else -index for index in range(1, len(shape) + 1)]
     return TransformNode(dst, ids, source, shape=shape)
 
 
@@ -176,18 +176,18 @@ def matmul(self: TensorNode, other: Any) -> TensorNode:
     rows, columns, summed = len(batch) + 1, len(batch) + 2, -(len(batch) + 3)
     l_tail = (rows, summed) if left.rank > 1 else (summed,)
     r_tail = (summed, columns) if right.rank > 1 else (summed,)
-    left, l_ids = _batched(left, batch, l_tail)
-    right, r_ids = _batched(right, batch, r_tail)
-    dst = [each for each in range(1, len(batch) + 3) if each in (*l_ids, *r_ids)]
+    left, l_ids = _align_batch(left, batch, l_tail)
+    right, r_ids = _align_batch(right, batch, r_tail)
+    dst = [index for index in range(1, len(batch) + 3) if index in (*l_ids, *r_ids)]
     return LinearNode(OpType.mul, dst, l_ids, r_ids, left, right)
 
 
-def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[TensorNode, tuple[int, ...]]:
+def _align_batch(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[TensorNode, tuple[int, ...]]:
     leading = node.shape[: node.rank - len(tail)]
     ids = tuple(range(len(batch) - len(leading) + 1, len(batch) + 1))
-    kept = [axis for axis, each in enumerate(ids) if leading[axis] == batch[each - 1]]
-    kept += range(len(leading), node.rank)
-    return _without_other(node, kept), tuple(((*ids, *tail))[axis] for axis in kept)
+    kept_axes = [axis for axis, index in enumerate(ids) if leading[axis] == batch[index - 1]]
+    kept_axes += range(len(leading), node.rank)
+    return _without_other(node, kept_axes), tuple(((*ids, *tail))[axis] for axis in kept_axes)
 
 
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
@@ -206,18 +206,24 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
 
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     """A new axis of extent 1, before which `axis` axes stand."""
-    at = place(axis, self.rank + 1)
-    dst = [*range(1, at + 1), -1, *range(at + 1, self.rank + 1)]
-    return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:at], 1, *self.shape[at:]))
+    position = place(axis, self.rank + 1)
+    dst = [*range(1, position + 1), -1, *range(position + 1, self.rank + 1)]
+    return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:position], 1, *self.shape[position:]))
 
 
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     """The tensor without axes of extent 1: these, or all."""
-    chosen = axes_of(self, axis) if axis is not None else [at for at, extent in enumerate(self.shape) if extent == 1]
-    for each in chosen:
-        if self.shape[each] != 1:
-            raise ShapeError(f"Axis {each} of {self.label} runs to {self.shape[each]}: only an axis of 1 can go.")
-    return _without_other(self, [at for at in range(self.rank) if at not in chosen])
+    chosen = (
+        axes_of(self, axis)
+        if axis is not None
+        else [position for position, extent in enumerate(self.shape) if extent == 1]
+    )
+    for dropped_axis in chosen:
+        if self.shape[dropped_axis] != 1:
+            raise ShapeError(
+                f"Axis {dropped_axis} of {self.label} runs to {self.shape[dropped_axis]}: only an axis of 1 can go."
+            )
+    return _without_other(self, [position for position in range(self.rank) if position not in chosen])
 
 
 def gather(self: TensorNode, chosen: Any, axis: int) -> TensorNode:

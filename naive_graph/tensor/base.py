@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from ..core.guesses import explain_calls, explains, refuse
-from ..core.number import listed, shortened
+from ..core.number import as_list, shortened
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
@@ -113,7 +113,7 @@ class TensorNode(_Methods):
         check_name(name)
         frame = learners_frame()
         if type(self) is TensorNode:  # the kinds check what they are made of
-            sources = listed(sources, "TensorNode", "a list of tensors")
+            sources = as_list(sources, "TensorNode", "a list of tensors")
             check_tensors("TensorNode", sources)
             shape = checked_shape(shape)
         self.shape = tuple(shape)
@@ -132,8 +132,10 @@ class TensorNode(_Methods):
             self.compute_at_once()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
-        if name not in own and "_run" in own and not hasattr(type(self), name) and _is_ours(type(self)):
+        attributes = (
+            self.__dict__
+        )  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
+        if name not in attributes and "_run" in attributes and not hasattr(type(self), name) and _is_ours(type(self)):
             refuse(f"This {type(self).__name__}", name, self._owner, self)
         object.__setattr__(self, name, value)
 
@@ -194,7 +196,9 @@ class TensorNode(_Methods):
                 pass
         if self._home.closed:
             raise StaleNodeError(f"{self.label} belongs to a graph that {self._home.closed}. Build it again.")
-        if self._checkpoint is not None and not any(each is self._checkpoint for each in self._home.checkpoints):
+        if self._checkpoint is not None and not any(
+            checkpoint is self._checkpoint for checkpoint in self._home.checkpoints
+        ):
             raise StaleNodeError(f"{self.label} was cut back by revert(). Build it again.")
         if self._home is not CURRENT.tables:
             raise ForeignNodeError(f"{self.label} belongs to another graph than the current one. Build it in this one.")
@@ -262,7 +266,7 @@ def method(function: Method) -> Method:
 
 def checked_shape(shape: Any) -> Shape:
     """The shape as a tuple of whole numbers; a ShapeError if it is none."""
-    extents = tuple(listed(shape, "A shape", "a list of whole numbers"))
+    extents = tuple(as_list(shape, "A shape", "a list of whole numbers"))
     if {*map(type, extents)} <= {int} and min(extents, default=1) > 0:
         return extents
     for extent in extents:

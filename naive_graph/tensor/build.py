@@ -34,19 +34,19 @@ def transform(
     (src,), dst = _letters(equation, 1, "transform('ij->ji', a)")
     _check_rank(src, source, equation)
     shared = [letter for letter in dst if letter in src]
-    ids = {letter: place for place, letter in enumerate(shared, 1)}
+    ids = {letter: position for position, letter in enumerate(shared, 1)}
     sizes = dict(sizes or {})
     for letter in sizes:
         if letter not in dst:
             raise IndexSpecError(f"sizes gives {letter!r}, which is not in the result of {equation!r}.")
-    known = dict(zip(src, source.shape))
+    extents = dict(zip(src, source.shape))
     for letter in dst:
         if letter not in src and letter not in sizes:
             raise ShapeError(
                 f"{letter!r} is new in {equation!r}: nothing says how far it runs. Add sizes={{{letter!r}: 3}}."
             )
-    shape = [sizes.get(letter, known.get(letter)) for letter in dst]
-    index = TransformIndex(_numbered(dst, ids), _numbered(src, ids))
+    shape = [sizes.get(letter, extents.get(letter)) for letter in dst]
+    index = TransformIndex(_number_letters(dst, ids), _number_letters(src, ids))
     node = TransformNode(*index, source, alpha, shape, name)
     node.letters = dst + "".join(letter for letter in src if letter not in dst)
     return node
@@ -79,13 +79,13 @@ def linear(
                 f"transform('{ls}->{ls}{letter}', a, sizes={{{letter!r}: 3}})."
             )
     left, ls, right, rs = _two_sided(op, ls, left, rs, right, dst)
-    ids = {letter: place for place, letter in enumerate(dst, 1)}
+    ids = {letter: position for position, letter in enumerate(dst, 1)}
     for letter in [*ls, *rs]:
         ids.setdefault(letter, -(len(ids) + 1))
     dst_ids, left_ids, right_ids = ([ids[letter] for letter in letters] for letters in (dst, ls, rs))
     node = LinearNode(op, dst_ids, left_ids, right_ids, left, right, name)
     letter_of = {number: letter for letter, number in ids.items()}
-    node.letters = dst + "".join(letter_of[each] for each in node.index.dummies)
+    node.letters = dst + "".join(letter_of[dummy] for dummy in node.index.dummies)
     return node
 
 
@@ -110,20 +110,20 @@ def _two_sided(
         return left, ls, right, rs
     times_left = _runs(only_right, rs, right) if op != OpType.mul else 1
     times_right = _runs(only_left, ls, left) if op != OpType.mul else 1
-    left, ls = _summed(only_left, ls, left, times_left)
-    right, rs = _summed(only_right, rs, right, times_right)
+    left, ls = _sum_letters(only_left, ls, left, times_left)
+    right, rs = _sum_letters(only_right, rs, right, times_right)
     return left, ls, right, rs
 
 
-def _runs(letters: list[str], own: str, source: TensorNode) -> int:
-    return size_of(source.shape[own.index(letter)] for letter in letters)
+def _runs(letters: list[str], source_letters: str, source: TensorNode) -> int:
+    return size_of(source.shape[source_letters.index(letter)] for letter in letters)
 
 
-def _summed(letters: list[str], own: str, source: TensorNode, times: int) -> tuple[TensorNode, str]:
-    kept = "".join(letter for letter in own if letter not in letters)
-    if kept == own and times == 1:
-        return source, own
-    return transform(f"{own}->{kept}", source, number(times)), kept
+def _sum_letters(letters: list[str], source_letters: str, source: TensorNode, times: int) -> tuple[TensorNode, str]:
+    kept_letters = "".join(letter for letter in source_letters if letter not in letters)
+    if kept_letters == source_letters and times == 1:
+        return source, source_letters
+    return transform(f"{source_letters}->{kept_letters}", source, number(times)), kept_letters
 
 
 def _letters(equation: object, count: int, example: str) -> tuple[list[str], str]:
@@ -140,7 +140,7 @@ def _letters(equation: object, count: int, example: str) -> tuple[list[str], str
             if not letter.isalpha():
                 raise IndexSpecError(f"{letter!r} in {equation!r} is no letter. Write {example}.")
             if letters.count(letter) > 1:
-                other = next(each for each in "ijklmnpqrstuvw" if each not in equation)
+                other = next(candidate for candidate in "ijklmnpqrstuvw" if candidate not in equation)
                 raise IndexSpecError(
                     f"{letter!r} stands twice in {letters!r} of {equation!r}. For a diagonal, write "
                     f"linear('{letters[::-1].replace(letter, other, 1)[::-1]},{letter}{other}->{dst}', a, "
@@ -158,15 +158,15 @@ def _check_rank(letters: str, source: TensorNode, equation: str) -> None:
 
 def _check_extents(ls: str, left: TensorNode, rs: str, right: TensorNode) -> None:
     """Raise ShapeError if a letter would have two extents; the message speaks of letters, as the learner did."""
-    number_of = {letter: place for place, letter in enumerate(dict.fromkeys(ls + rs), 1)}
-    extents = Extents({place: repr(letter) for letter, place in number_of.items()})
+    number_of = {letter: position for position, letter in enumerate(dict.fromkeys(ls + rs), 1)}
+    extents = Extents({position: repr(letter) for letter, position in number_of.items()})
     for letters, source in ((ls, left), (rs, right)):
         extents.note(tuple(number_of[letter] for letter in letters), source.shape, source.label)
 
 
-def _numbered(letters: str, ids: Mapping[str, int]) -> Ids:
-    count, found = 0, []
+def _number_letters(letters: str, ids: Mapping[str, int]) -> Ids:
+    count, numbers = 0, []
     for letter in letters:
         count -= letter not in ids
-        found.append(ids.get(letter, count))
-    return tuple(found)
+        numbers.append(ids.get(letter, count))
+    return tuple(numbers)

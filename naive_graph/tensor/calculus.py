@@ -72,7 +72,7 @@ class Nodes(Algebra):
     at_once = False
 
     def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
-        if alpha == 1.0 and index.dst == index.src and all(each > 0 for each in index.dst):
+        if alpha == 1.0 and index.dst == index.src and all(axis_id > 0 for axis_id in index.dst):
             return source
         return TransformNode(index.dst, index.src, source, alpha, shape)
 
@@ -83,15 +83,15 @@ class Nodes(Algebra):
         return NonlinearNode(function, *sources)
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[TensorNode | None]:
-        found = call.operator.slopes(*given, **call.properties)
-        return [found[each] for each in places]
+        slopes = call.operator.slopes(*given, **call.properties)
+        return [slopes[position] for position in places]
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)
 
     def softmax(self, index: TransformIndex, source: TensorNode) -> TensorNode:
-        found: TensorNode = softmax(self, index, source, source.shape)
-        return found
+        node: TensorNode = softmax(self, index, source, source.shape)
+        return node
 
     def constant(self, array: Array, structural: bool = False) -> TensorNode:
         leaf = LeafNode.constant(array)
@@ -125,28 +125,28 @@ class Calculus:
         same = straight(rank + len(self.h_shape))
         return self.algebra.linear(OpType.add, LinearIndex(same, same, same), a, b)
 
-    def scaled(self, a: Any, alpha: float, shape: Shape) -> Any:
+    def scale_by(self, a: Any, alpha: float, shape: Shape) -> Any:
         same = straight(len(shape) + len(self.h_shape))
         return self.algebra.transform(TransformIndex(same, same), a, alpha, shape + self.h_shape)
 
     def along(self, a: Any, b: Any, rank: int) -> Any:
         """a[I,H] * b[I], entry by entry."""
-        own = straight(rank)
-        h = self.h(own)
-        return self.algebra.linear(OpType.mul, LinearIndex(own + h, own + h, own), a, b)
+        ids = straight(rank)
+        h = self.h(ids)
+        return self.algebra.linear(OpType.mul, LinearIndex(ids + h, ids + h, ids), a, b)
 
     def beside(self, a: Any, shape: Shape) -> Any:
         """a[I] spread over H."""
-        own = straight(len(shape))
-        new = tuple(-place for place in straight(len(self.h_shape)))
-        index = TransformIndex(own + new, own)
+        ids = straight(len(shape))
+        new = tuple(-axis_id for axis_id in straight(len(self.h_shape)))
+        index = TransformIndex(ids + new, ids)
         return self.algebra.transform(index, a, 1.0, shape + self.h_shape) if new else a
 
     def along_slope(self, node: NonlinearNode, position: int, move: Any) -> Any:
         """A derivative times f' with respect to one source (the chain rule); None if f' is 0 everywhere."""
         slope = node.function.derivative(position)
         if isinstance(slope, float):
-            return self.scaled(move, slope, node.shape) if slope != 0.0 else None
+            return self.scale_by(move, slope, node.shape) if slope != 0.0 else None
         return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
 
     def through(self, node: ReductionNode, index: LinearIndex, move: Any) -> Any:
@@ -164,8 +164,8 @@ class Calculus:
     def handed_back(self, node: TensorNode, adjoint: Any, asked: Collection[int]) -> Sequence[Any]:
         """The derivatives that go back through such a node, at the positions that are asked for."""
         back = self.back(node)
-        found = back(node, self.value, adjoint, asked) if back else None
-        return self.algebra.as_written(node, self.value, adjoint) if found is None else found
+        derivatives = back(node, self.value, adjoint, asked) if back else None
+        return self.algebra.as_written(node, self.value, adjoint) if derivatives is None else derivatives
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
         """The tensors that a node hands its derivative on to."""
@@ -199,12 +199,12 @@ class Calculus:
 
     def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
         """Which entries of a source are reached by a branch that some `where` took; None for all."""
-        place = branch(node, position)
-        if place:
+        branch_number = branch(node, position)
+        if branch_number:
             condition = self.value(condition_of(node))
             if taken is None:
-                return self.algebra.nonlinear(_BRANCH[place], [condition])
-            return self.algebra.nonlinear(_BRANCH_IF[place], [condition, taken])
+                return self.algebra.nonlinear(_BRANCH[branch_number], [condition])
+            return self.algebra.nonlinear(_BRANCH_IF[branch_number], [condition, taken])
         if taken is None or self.back(node):
             return None
         if isinstance(node, NonlinearNode):
@@ -230,7 +230,7 @@ class Calculus:
 
     def tangent(self, node: TensorNode, moves: Sequence[Any]) -> Any:
         """How a node moves when its sources do; None stands for a zero, which is never stored."""
-        moving = [place for place, move in enumerate(moves) if move is not None]
+        moving = [position for position, move in enumerate(moves) if move is not None]
         if not moving:
             return None
         if isinstance(node, TransformNode):
@@ -248,10 +248,10 @@ class Calculus:
         h = self.h(*node.index)
         if node.op == OpType.mul:
             terms = []
-            for place in moving:
+            for position in moving:
                 pair = self.values(node)
-                pair[place] = moves[place]
-                terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, place, h), *pair))
+                pair[position] = moves[position]
+                terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, position, h), *pair))
             return terms[0] if len(terms) == 1 else self.add(terms[0], terms[1], node.rank)
         if len(moving) == 2:
             return self.algebra.linear(node.op, sum_tangent(node.index, h), *moves)
@@ -263,8 +263,8 @@ class Calculus:
         if node.function.branches:
             return self._chosen(node, moves)
         total = None
-        for place in moving:
-            term = self.along_slope(node, place, moves[place])
+        for position in moving:
+            term = self.along_slope(node, position, moves[position])
             if term is not None:
                 total = term if total is None else self.add(total, term, node.rank)
         return total
@@ -272,12 +272,12 @@ class Calculus:
     def _chosen(self, node: NonlinearNode, moves: Sequence[Any]) -> Any:
         """How the branch that was taken moves; the other's slope may be infinite and does not matter."""
         condition = self.beside(self.value(condition_of(node)), node.shape)
-        by_place = {place: moves[position] for position, place in node.function.branches.items()}
+        by_place = {branch_number: moves[position] for position, branch_number in node.function.branches.items()}
         a, b = by_place.get(1), by_place.get(2)
         if a is not None and b is not None:
             return self.algebra.nonlinear(_CHOICE, [condition, a, b])
-        kept = function_of(lambda c, x: where(c, x, 0.0) if b is None else where(c, 0.0, x), 2)
-        return None if a is None and b is None else self.algebra.nonlinear(kept, [condition, a if b is None else b])
+        choice = function_of(lambda c, x: where(c, x, 0.0) if b is None else where(c, 0.0, x), 2)
+        return None if a is None and b is None else self.algebra.nonlinear(choice, [condition, a if b is None else b])
 
 
 def branch(node: TensorNode, position: int) -> int:
@@ -288,7 +288,9 @@ def branch(node: TensorNode, position: int) -> int:
 def condition_of(node: TensorNode) -> TensorNode:
     """The condition of a `where`: the source that decides."""
     assert isinstance(node, NonlinearNode)
-    return next(node.sources[position] for position, place in node.function.branches.items() if place == 0)
+    return next(
+        node.sources[position] for position, branch_number in node.function.branches.items() if branch_number == 0
+    )
 
 
 def responds(node: TensorNode, position: int) -> bool:

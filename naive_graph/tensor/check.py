@@ -38,11 +38,13 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
     check_tensors("gradcheck", losses)
     with np.errstate(all="ignore"):
         question = _TensorLoss(
-            reduce(lambda a, b: a + b, (sum(each) if each.rank else each for each in losses)), wishes
+            reduce(lambda a, b: a + b, (sum(term) if term.rank else term for term in losses)), wishes
         )
         report, generator, skipped = Report(), random.Random(wishes.seed), list(wishes.skip)
         for leaf in question.leaves:
-            if not any(leaf is each or getattr(leaf, "source", leaf) is each for each in skipped):
+            if not any(
+                leaf is skipped_leaf or getattr(leaf, "source", leaf) is skipped_leaf for skipped_leaf in skipped
+            ):
                 question.check(leaf, report, wishes.sample(range(leaf.size), generator))
     return report
 
@@ -54,8 +56,8 @@ class _TensorLoss:
         self.loss, self.wishes = loss, wishes
         self.nodes = ancestors([loss])
         self.names = names_among(self.nodes)
-        leaves = [each for each in self.nodes if isinstance(each, LeafNode) and not isinstance(each, SelectionNode)]
-        check_fed(missing(loss, lambda each: not each.sources and (each._value is not None or _known(each))))
+        leaves = [node for node in self.nodes if isinstance(node, LeafNode) and not isinstance(node, SelectionNode)]
+        check_fed(missing(loss, lambda node: not node.sources and (node._value is not None or _has_value(node))))
         self.start: Values = {leaf: _numbers(leaf) for leaf in leaves}
         self.leaves = [leaf for leaf in leaves if leaf.leaf_type != LeafType.CONSTANT]
         self.values = self.apart(loss, self.start)
@@ -75,29 +77,31 @@ class _TensorLoss:
     @staticmethod
     def apart(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
         """The known arrays, with that of a node and of all that it is computed from."""
-        found = dict(known)
-        for recipe in recipes(missing(target, lambda node: node in found), target):
-            found[recipe.node] = computed(recipe, lambda node: node if isinstance(node, SelectionNode) else found[node])
-        return found
+        values = dict(known)
+        for recipe in recipes(missing(target, lambda node: node in values), target):
+            values[recipe.node] = computed(
+                recipe, lambda node: node if isinstance(node, SelectionNode) else values[node]
+            )
+        return values
 
     def check(self, leaf: LeafNode, report: Report, places: Sequence[int]) -> None:
         """Compare the derivatives along some entries of a leaf."""
-        whole = {"reverse": self.adjoints.get(leaf), "graph": self._as_nodes(leaf)}
-        for mode, array in whole.items():
+        derivatives = {"reverse": self.adjoints.get(leaf), "graph": self._as_nodes(leaf)}
+        for mode, array in derivatives.items():
             if array is not None and tuple(array.shape) != leaf.shape:
                 raise GradientCheckError(
                     f"The {mode} derivative along {leaf.label} has the shape {tuple(array.shape)}."
                 )
-        for place in places:
-            at = tuple(int(each) for each in np.unravel_index(place, leaf.shape))
-            if self.wishes.mask is not None and self.wishes.mask(leaf, at):
+        for position in places:
+            index = tuple(int(coordinate) for coordinate in np.unravel_index(position, leaf.shape))
+            if self.wishes.mask is not None and self.wishes.mask(leaf, index):
                 report.leave_out(self.names[leaf])
                 continue
-            label = entry_name(self.names[leaf], leaf.shape, place)
-            found = {mode: 0.0 if array is None else float(array[at]) for mode, array in whole.items()}
-            found["forward"] = self._tangent(leaf, at)
-            loss = partial(self._loss, leaf, at)
-            report.check(self.names[leaf], label, found, loss, self._near_kink(leaf, at), self.wishes)
+            label = entry_name(self.names[leaf], leaf.shape, position)
+            by_mode = {mode: 0.0 if array is None else float(array[index]) for mode, array in derivatives.items()}
+            by_mode["forward"] = self._tangent(leaf, index)
+            loss = partial(self._loss, leaf, index)
+            report.check(self.names[leaf], label, by_mode, loss, self._near_kink(leaf, index), self.wishes)
 
     def _as_nodes(self, leaf: LeafNode) -> Array:
         built = gradients(self.loss, leaf)
@@ -105,26 +109,30 @@ class _TensorLoss:
 
     def _constants(self, built: TensorNode) -> Values:
         """What is known of a derivative's nodes: the constants that were made for it, and the loss's own nodes."""
-        made = [each for each in ancestors([built]) if isinstance(each, LeafNode) and each not in self.values]
-        return self.values | {each: each.value for each in made if not isinstance(each, SelectionNode)}
+        made = [
+            ancestor
+            for ancestor in ancestors([built])
+            if isinstance(ancestor, LeafNode) and ancestor not in self.values
+        ]
+        return self.values | {leaf: leaf.value for leaf in made if not isinstance(leaf, SelectionNode)}
 
-    def _tangent(self, leaf: LeafNode, at: tuple[int, ...]) -> float:
+    def _tangent(self, leaf: LeafNode, index: tuple[int, ...]) -> float:
         seed = np.zeros(leaf.shape)
-        seed[at] = 1.0
+        seed[index] = 1.0
         move = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
         return 0.0 if move is None else float(move)
 
-    def _moved(self, leaf: LeafNode, at: tuple[int, ...], distance: float) -> Values:
+    def _moved(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Values:
         array = self.start[leaf].copy()
-        array[at] += distance
+        array[index] += distance
         return self.apart(self.loss, self.start | {leaf: array})
 
-    def _loss(self, leaf: LeafNode, at: tuple[int, ...], distance: float) -> float:
-        return float(self._moved(leaf, at, distance)[self.loss])
+    def _loss(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> float:
+        return float(self._moved(leaf, index, distance)[self.loss])
 
     # --- kinks ---
 
-    def _near_kink(self, leaf: LeafNode, at: tuple[int, ...]) -> bool:
+    def _near_kink(self, leaf: LeafNode, index: tuple[int, ...]) -> bool:
         """Whether something changes its sign within reach, or starts from 0."""
         if not self.kinked:
             return False
@@ -132,13 +140,15 @@ class _TensorLoss:
         return any(
             bool(((before != after) & ~(before * after > 0.0)).any())
             for distance in (-reach, reach)
-            for before, after in zip(self.signs, self._signs(self._moved(leaf, at, distance)))
+            for before, after in zip(self.signs, self._signs(self._moved(leaf, index, distance)))
         )
 
     def _signs(self, values: Values) -> list[Array]:
         """Arrays that change their sign where a rule's slope jumps."""
         return [
-            each for node in self.kinked for each in _kinks(node, [self._array(values, each) for each in node.sources])
+            kink
+            for node in self.kinked
+            for kink in _kinks(node, [self._array(values, source) for source in node.sources])
         ]
 
     def _array(self, values: Values, node: TensorNode) -> Array:
@@ -147,7 +157,7 @@ class _TensorLoss:
         return written_out(values.get(node, node))
 
 
-def _known(leaf: TensorNode) -> bool:
+def _has_value(leaf: TensorNode) -> bool:
     return isinstance(leaf, LeafNode) and (isinstance(leaf, SelectionNode) or leaf.held is not None)
 
 
@@ -173,12 +183,12 @@ def _kinks(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
     assert isinstance(node, NonlinearNode)
     steps = node.function.steps
     values: list[Any] = steps.constants[:]
-    for place, array in zip(steps.arguments, sources):
-        if place is not None:
-            values[place] = Entries(array)
+    for argument, array in zip(steps.arguments, sources):
+        if argument is not None:
+            values[argument] = Entries(array)
     for step, rule, operands in steps.rules:
-        given = [values[each] for each in operands]
-        values[step] = rule(*given)
+        arguments = [values[operand] for operand in operands]
+        values[step] = rule(*arguments)
         kink: Callable[..., Any] | None = rule.kink
-        if kink is not None and isinstance(found := kink(*given), Entries):
-            yield found.array
+        if kink is not None and isinstance(kink_value := kink(*arguments), Entries):
+            yield kink_value.array

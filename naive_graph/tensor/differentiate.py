@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import listed
+from ..core.number import as_list
 from ..core.plan import plan_for
 from ..core.sweep import Contribution, backward_pass
 from ..errors import NodeError
+from ..graph.derive import explain_swap
 from ..graph.derive import gradients as scalar_gradients
-from ..graph.derive import swapped
 from ..graph.nodes import Constant, Node
 from .base import Call, TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
@@ -35,23 +35,23 @@ BEHIND: Walk = attrgetter("behind")
 
 def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Walk = SOURCES) -> list[TensorNode]:
     """The outputs and all that they are made of, in an order in which sources come first. after: a serial."""
-    found: dict[TensorNode, None] = {}
+    visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node not in found and node.serial > after:
-            found[node] = None
+        if node not in visited and node.serial > after:
+            visited[node] = None
             waiting.extend(of(node))
-    return sorted(found, key=lambda node: node.serial)
+    return sorted(visited, key=lambda node: node.serial)
 
 
 def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Walk = BEHIND) -> set[TensorNode]:
     """Those of the nodes (sources first) that are wanted, or depend on one that is."""
-    found = set(wanted)
+    dependents = set(wanted)
     for node in nodes:
-        if not node.flat and any(source in found for source in of(node)):
-            found.add(node)
-    return found
+        if not node.flat and any(source in dependents for source in of(node)):
+            dependents.add(node)
+    return dependents
 
 
 class Adjoint:
@@ -73,7 +73,7 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
     answers: dict[TensorNode, Any] = {}
 
     def contributions(node: TensorNode, adjoint: Adjoint) -> Iterator[Contribution[TensorNode]]:
-        adjoint = settled(calculus, node, adjoint)
+        adjoint = finish_adjoint(calculus, node, adjoint)
         if node in wanted:
             answers[node] = adjoint.sum
         for position, (source, share) in enumerate(shares(calculus, node, adjoint, route)):
@@ -81,7 +81,7 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
                 yield source, share, position, None
 
     adjoints = {output: Adjoint(seed) for output, seed in seeds.items()}
-    deque(backward_pass(nodes, adjoints, contributions, partial(joined, calculus)), maxlen=0)
+    deque(backward_pass(nodes, adjoints, contributions, partial(merge_adjoints, calculus)), maxlen=0)
     return answers
 
 
@@ -91,15 +91,15 @@ def shares(
     """A node's contributions: to operands by its operator's own derivative, and to its sources by the rules."""
     call, places, positions = route.of(node, adjoint.taken is not None)
     if call:
-        for place, share in zip(places, overridden(calculus, call, node, adjoint.sum, places)):
-            yield call.operands[place], None if share is None else Adjoint(share)
+        for operand_position, share in zip(places, differentiate_call(calculus, call, node, adjoint.sum, places)):
+            yield call.operands[operand_position], None if share is None else Adjoint(share)
     sources = calculus.sources(node)
-    found = calculus.handed_back(node, adjoint.sum, positions) if positions and calculus.back(node) else None
+    derivatives = calculus.handed_back(node, adjoint.sum, positions) if positions and calculus.back(node) else None
     for position in positions:
-        if found is None:
+        if derivatives is None:
             yield sources[position], contribution(calculus, node, position, adjoint)
         else:
-            yield sources[position], None if found[position] is None else Adjoint(found[position])
+            yield sources[position], None if derivatives[position] is None else Adjoint(derivatives[position])
 
 
 class Route:
@@ -124,12 +124,12 @@ class Route:
         among = self.within.get(node, self.varying)
         call = None if masked else overriding(node)
         if call is None:
-            return None, [], [at for at, source in enumerate(self.sources(node)) if source in among]
-        inner = between(self.nodes, call.first, node.serial)
-        asked = leading(inner, self.wanted.intersection(inner), self.sources)
-        self.within.update(dict.fromkeys(inner, asked))
-        places = [at for at, operand in enumerate(call.operands) if operand in among]
-        return call, places, [at for at, source in enumerate(self.sources(node)) if source in asked]
+            return None, [], [position for position, source in enumerate(self.sources(node)) if source in among]
+        inner = slice_by_serial(self.nodes, call.first, node.serial)
+        inner_varying = leading(inner, self.wanted.intersection(inner), self.sources)
+        self.within.update(dict.fromkeys(inner, inner_varying))
+        places = [position for position, operand in enumerate(call.operands) if operand in among]
+        return call, places, [position for position, source in enumerate(self.sources(node)) if source in inner_varying]
 
 
 def overriding(node: TensorNode) -> Call | None:
@@ -140,28 +140,30 @@ def overriding(node: TensorNode) -> Call | None:
     return call
 
 
-def between(nodes: Sequence[TensorNode], first: int, last: int) -> Sequence[TensorNode]:
+def slice_by_serial(nodes: Sequence[TensorNode], first: int, last: int) -> Sequence[TensorNode]:
     """Those of the nodes (sources first) that were made after one serial and before another."""
-    start, end = (bisect_left(nodes, each, key=lambda node: node.serial) for each in (first + 1, last))
+    start, end = (bisect_left(nodes, serial, key=lambda node: node.serial) for serial in (first + 1, last))
     return nodes[start:end]
 
 
-def overridden(calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, places: Sequence[int]) -> list[Any]:
+def differentiate_call(
+    calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, places: Sequence[int]
+) -> list[Any]:
     """The derivatives for some operands by the formula that their operator defines.
 
     It is linear in the adjoint: how it moves with one is what it is for all entries of H at once.
     """
-    values = [None if each is None else calculus.value(each) for each in (node, *call.operands)]
+    values = [None if operand is None else calculus.value(operand) for operand in (node, *call.operands)]
     if not calculus.h_shape:
         return calculus.algebra.expression(call, [adjoint, *values], places)
     one = calculus.algebra.constant(np.ones(node.shape))
-    found = calculus.algebra.expression(call, [one, *values], places)
-    made = ancestors([each for each in found if each is not None], one.serial)
+    derivatives = calculus.algebra.expression(call, [one, *values], places)
+    made = ancestors([derivative for derivative in derivatives if derivative is not None], one.serial)
     moves = forward(calculus, made, {one: adjoint})
-    return [moves.get(each) for each in found]
+    return [moves.get(derivative) for derivative in derivatives]
 
 
-def settled(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
+def finish_adjoint(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
     """The finished derivative with respect to a node, to which all its consumers have contributed."""
     return Adjoint(calculus.guarded(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
 
@@ -172,9 +174,9 @@ def contribution(calculus: Calculus, node: TensorNode, position: int, adjoint: A
     return None if share is None else Adjoint(share, calculus.taken(node, position, adjoint.taken))
 
 
-def joined(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoint) -> Adjoint:
+def merge_adjoints(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoint) -> Adjoint:
     """The sum of what was contributed before and one contribution more."""
-    parts = [calculus.guarded(each.sum, each.taken, source.shape) for each in (before, share)]
+    parts = [calculus.guarded(adjoint.sum, adjoint.taken, source.shape) for adjoint in (before, share)]
     return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, share.taken))
 
 
@@ -205,17 +207,19 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     >>> gradients(y, w).eval().tolist()
     [2.0, 4.0]
     """
-    one, chosen = _chosen("gradients", output, wrt)
+    one, chosen = _parse_targets("gradients", output, wrt)
     _check_order("gradients", [output], chosen)
     calculus = Calculus(Nodes(), output.shape, lambda node: node)
-    scalars = [each for each in ancestors([output]) if _scalars_of(each)] if any(map(_scalars_of, chosen)) else []
-    found = reverse(calculus, {output: identity(output.shape)}, [*chosen, *scalars])
-    answers = [found.get(each) for each in chosen]
-    for at, leaf in enumerate(chosen):
+    scalars = (
+        [ancestor for ancestor in ancestors([output]) if _scalars_of(ancestor)] if any(map(_scalars_of, chosen)) else []
+    )
+    derivatives = reverse(calculus, {output: identity(output.shape)}, [*chosen, *scalars])
+    answers = [derivatives.get(node) for node in chosen]
+    for position, leaf in enumerate(chosen):
         if _scalars_of(leaf):
-            shares = [_through(leaf, each, found[each]) for each in scalars if each in found]
-            answers[at] = reduce(_either_or_sum, shares, None)
-    nodes = [zeros(leaf.shape + output.shape) if each is None else each for leaf, each in zip(chosen, answers)]
+            shares = [_through(leaf, scalar, derivatives[scalar]) for scalar in scalars if scalar in derivatives]
+            answers[position] = reduce(_either_or_sum, shares, None)
+    nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(chosen, answers)]
     return nodes[0] if one else nodes
 
 
@@ -238,17 +242,17 @@ def _through(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorN
         return slopes
     if not (moves != 0.0).any():
         return None
-    matrix, own, rank = _as_leaf(moves, leaf.shape + other.shape), leaf.rank, leaf.rank + slopes.rank - other.rank
-    places, kept = range(1, own + 1), range(own + 1, rank + 1)
+    matrix, leaf_rank, rank = _as_leaf(moves, leaf.shape + other.shape), leaf.rank, leaf.rank + slopes.rank - other.rank
+    places, kept_ids = range(1, leaf_rank + 1), range(leaf_rank + 1, rank + 1)
     summed = [-(rank + 1 + axis) for axis in range(other.rank)]
-    return LinearNode(OpType.mul, (*places, *kept), (*places, *summed), (*summed, *kept), matrix, slopes)
+    return LinearNode(OpType.mul, (*places, *kept_ids), (*places, *summed), (*summed, *kept_ids), matrix, slopes)
 
 
 def _as_leaf(moves: Any, shape: Shape) -> LeafNode:
     """Derivatives of scalars as a tensor: a constant, unless some of them are nodes."""
-    if not any(isinstance(each, Node) for each in moves.flat):
+    if not any(isinstance(move, Node) for move in moves.flat):
         return LeafNode.constant(moves.astype(float).reshape(shape))
-    nodes = [each if isinstance(each, Node) else Constant(each) for each in moves.flat]
+    nodes = [move if isinstance(move, Node) else Constant(move) for move in moves.flat]
     return LeafNode.of(np.array(nodes, dtype=object).reshape(shape))
 
 
@@ -257,9 +261,9 @@ def _scalar_moves(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
     moves = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
     for column, end in enumerate(ends):
         behind = {*plan_for(end.tables, [end.row]).rows} - {end.row}
-        rows = [at for at, start in enumerate(starts) if start.row in behind and not isinstance(start, Constant)]
-        for at, slope in zip(rows, scalar_gradients(end, [starts[at] for at in rows]) if rows else ()):
-            moves[at, column] = slope
+        rows = [row for row, start in enumerate(starts) if start.row in behind and not isinstance(start, Constant)]
+        for matrix_row, slope in zip(rows, scalar_gradients(end, [starts[row] for row in rows]) if rows else ()):
+            moves[matrix_row, column] = slope
     return moves
 
 
@@ -275,7 +279,7 @@ def tangents(start: TensorNode | Node, outputs: TensorNode | Node | Iterable[Ten
     [[2.0, 0.0], [0.0, 4.0]]
     """
     start = LeafNode.of(start) if isinstance(start, Node) else start
-    one, chosen = _chosen("tangents", start, outputs)
+    one, chosen = _parse_targets("tangents", start, outputs)
     _check_order("tangents", chosen, [start])
     calculus, nodes = Calculus(Nodes(), start.shape, lambda node: node), ancestors(chosen)
     seeds: dict[TensorNode, TensorNode] = {start: identity(start.shape)}
@@ -293,22 +297,22 @@ def zeros(shape: Shape) -> TensorNode:
     """A tensor of zeros, stored as one number, and structural: what it multiplies is not computed."""
     zero = LeafNode(LeafType.CONSTANT, (), 0.0)
     zero.structural = True
-    return TransformNode([-place for place in straight(len(shape))], (), zero, 1.0, shape) if shape else zero
+    return TransformNode([-axis_id for axis_id in straight(len(shape))], (), zero, 1.0, shape) if shape else zero
 
 
 def _check_order(who: str, results: Sequence[TensorNode], wrt: Sequence[TensorNode]) -> None:
     """Raise NodeError where output and leaf were swapped: every derivative would be 0."""
-    if any(each.sources for each in results) or not all(each.sources for each in wrt):
+    if any(result.sources for result in results) or not all(node.sources for node in wrt):
         return
     behind = {*ancestors(wrt)}
-    if any(each in behind for each in results):
-        raise NodeError(swapped(who, results[0].label, wrt[0].label))
+    if any(result in behind for result in results):
+        raise NodeError(explain_swap(who, results[0].label, wrt[0].label))
 
 
-def _chosen(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
+def _parse_targets(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
     one = isinstance(others, TensorNode) or not isinstance(others, Iterable)
-    given: list[Any] = [others] if one else listed(others, who, "tensor nodes")
-    chosen: list[Any] = [LeafNode.of(each) if isinstance(each, Node) else each for each in given]
+    nodes: list[Any] = [others] if one else as_list(others, who, "tensor nodes")
+    chosen: list[Any] = [LeafNode.of(other) if isinstance(other, Node) else other for other in nodes]
     check_tensors(who, [node, *chosen])
     if not chosen:
         raise NodeError(f"{who} needs at least one tensor node to differentiate with respect to.")

@@ -36,11 +36,11 @@ class Meeting(NamedTuple):
 
     @classmethod
     def of(cls, selection: SelectionNode, picker: Picker, ids: Ids) -> Meeting:
-        many = tuple(ids[axis] for axis in picker.axes)
+        indices = tuple(ids[axis] for axis in picker.axes)
         lengths = [selection.shape[axis] for axis in (*picker.axes, picker.axis)]
         steady = picker.table is None and picker.offset == 0 and tuple(picker.strides) == (1,)
         inside = bool((picker.picks(selection.shape) >= 0).all())
-        return cls(picker, ids[picker.axis], many, inside, steady and len(set(lengths)) == 1)
+        return cls(picker, ids[picker.axis], indices, inside, steady and len(set(lengths)) == 1)
 
 
 class Product(NamedTuple):
@@ -62,16 +62,22 @@ class Factors:
 
     def product(self, sources: Sequence[TensorNode], ids: Sequence[Ids]) -> Product:
         meetings = [
-            Meeting.of(source, picker, own)
-            for source, own in zip(sources, ids)
+            Meeting.of(source, picker, source_ids)
+            for source, source_ids in zip(sources, ids)
             if isinstance(source, SelectionNode)
             for picker in source.pickers
         ]
-        tensors = [(source, own) for source, own in zip(sources, ids) if not isinstance(source, SelectionNode)]
-        rest = [each for each in meetings if not self._replace(each, {index for _, own in tensors for index in own})]
-        conditions = [f"[{self.text(each.one)} = {self.place(each)}]" for each in rest]
-        entries = [(source, [self.text(each) for each in own]) for source, own in tensors]
-        return Product(conditions, entries, [self.letters[each] for each in self.summed])
+        tensors = [
+            (source, source_ids) for source, source_ids in zip(sources, ids) if not isinstance(source, SelectionNode)
+        ]
+        rest = [
+            meeting
+            for meeting in meetings
+            if not self._replace(meeting, {index for _, source_ids in tensors for index in source_ids})
+        ]
+        conditions = [f"[{self.text(meeting.one)} = {self.place(meeting)}]" for meeting in rest]
+        entries = [(source, [self.text(index) for index in source_ids]) for source, source_ids in tensors]
+        return Product(conditions, entries, [self.letters[index] for index in self.summed])
 
     def _replace(self, meeting: Meeting, of_tensors: set[int]) -> bool:
         """Replace a summed index by an expression of others, where the sum has one term only."""
@@ -90,17 +96,17 @@ class Factors:
 
     def _behind(self, stand_in: Meeting | int) -> set[int]:
         """The indices that the expression in place of an index consists of."""
-        found: set[int] = set()
+        indices: set[int] = set()
         waiting: list[Meeting | int] = [stand_in]
         while waiting:
-            each = waiting.pop()
-            if isinstance(each, Meeting):
-                waiting.extend(each.many)
-            elif each in self.replaced:
-                waiting.append(self.replaced[each])
+            expression = waiting.pop()
+            if isinstance(expression, Meeting):
+                waiting.extend(expression.many)
+            elif expression in self.replaced:
+                waiting.append(self.replaced[expression])
             else:
-                found.add(each)
-        return found
+                indices.add(expression)
+        return indices
 
     def text(self, index: int) -> str:
         """The letter of an index, or the expression in its place."""
@@ -111,7 +117,7 @@ class Factors:
 
     def place(self, meeting: Meeting) -> str:
         """`2*i+a-1`, the index that a picker determines."""
-        letters = [self.text(each) for each in meeting.many]
+        letters = [self.text(index) for index in meeting.many]
         picker = meeting.picker
         if picker.table is not None:
             return self._looked_up(np.asarray(picker.table), letters)
@@ -167,7 +173,7 @@ class EquationWriter:
 
     def left(self, node: TensorNode) -> str:
         """The left side: the entry that the equation defines, `y[i,j]`."""
-        return self.entry(node, self._named(node)[0]).text
+        return self.entry(node, self._name_indices(node)[0]).text
 
     def right(self, node: TensorNode) -> str:
         """The right side: what the entry is equal to."""
@@ -188,23 +194,23 @@ class EquationWriter:
         name = tex_name(self.names[node]) if self.style is TEX else self.names[node]
         if node.rank and self.style is TEX and name.endswith("}") and "_{" in name:
             name = f"{{{name}}}"  # x_{1} with more indices: {x_{1}}_{ij}
-        subscript = self.style.subscript.format(self._joined(indices)) if node.rank else ""
+        subscript = self.style.subscript.format(self._join_indices(indices)) if node.rank else ""
         return Text(name + subscript, ATOM, self._formula)
 
     def _number(self, value: float) -> Text:
         number: Text = self._formula.number(value, self._formula)
         return number
 
-    def _joined(self, indices: Sequence[str]) -> str:
+    def _join_indices(self, indices: Sequence[str]) -> str:
         """Indices in one text: `i,j`; in TeX, letters stand side by side."""
-        return ("" if self.style is TEX and all(len(each) == 1 for each in indices) else ",").join(indices)
+        return ("" if self.style is TEX and all(len(index) == 1 for index in indices) else ",").join(indices)
 
     # --- indices ---
 
     def _results(self, size: int) -> list[str]:
         return self._letters(RESULT_LETTERS, size)
 
-    def _named(self, node: TensorNode) -> tuple[list[str], list[str]]:
+    def _name_indices(self, node: TensorNode) -> tuple[list[str], list[str]]:
         """The indices of the result and what is summed over: in the letters that the node was written with, if free."""
         summed = getattr(node, "DummyIndex", 0)
         if len(node.letters) == node.rank + summed and not self.taken & {*node.letters}:
@@ -213,9 +219,9 @@ class EquationWriter:
 
     def _letters(self, alphabet: str, size: int) -> list[str]:
         """Letters for indices: the alphabet without names of tensors; then i1, i2 and so on."""
-        numbered = (f"{alphabet[0]}{place}" for place in range(1, size + len(self.taken) + 1))
-        free = [each for each in (*alphabet, *numbered) if each not in self.taken][:size]
-        return [f"{each[0]}_{{{each[1:]}}}" if self.style is TEX and len(each) > 1 else each for each in free]
+        numbered = (f"{alphabet[0]}{number}" for number in range(1, size + len(self.taken) + 1))
+        free = [letter for letter in (*alphabet, *numbered) if letter not in self.taken][:size]
+        return [f"{letter[0]}_{{{letter[1:]}}}" if self.style is TEX and len(letter) > 1 else letter for letter in free]
 
     # --- the kinds of node ---
 
@@ -230,7 +236,7 @@ class EquationWriter:
         return words if self.style is TEXT else rf"\text{{{words}}}"
 
     def _sum(self, letters: Sequence[str], term: str) -> str:
-        return self.style.total.format(self._joined(letters)) + term if letters else term
+        return self.style.total.format(self._join_indices(letters)) + term if letters else term
 
     def _transform(self, node: TransformNode) -> str:
         summed, term = self._source(node)
@@ -242,10 +248,10 @@ class EquationWriter:
 
     def _source(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
         """The indices that only the source has, and its entry."""
-        own, summed = self._named(node)
-        letters = dict(zip(node.index.dst, own))
+        result_indices, summed = self._name_indices(node)
+        letters = dict(zip(node.index.dst, result_indices))
         rest = iter(summed)
-        indices = [letters[each] if each > 0 else next(rest) for each in node.index.src]
+        indices = [letters[index] if index > 0 else next(rest) for index in node.index.src]
         return summed, self.entry(node.sources[0], indices)
 
     def _reduction(self, node: ReductionNode) -> str:
@@ -253,7 +259,7 @@ class EquationWriter:
         if not over and node.rule != "argmax":
             return term.text
         word = REDUCTIONS[node.rule].tex if self.style is TEX else REDUCTIONS[node.rule].text
-        return f"{word}_{{{self._joined(over)}}} {term.within(PRODUCT + 1)}"
+        return f"{word}_{{{self._join_indices(over)}}} {term.within(PRODUCT + 1)}"
 
     def _factor(self, value: float) -> str:
         """A factor as text: 1/3 rather than 0.3333333333333333."""
@@ -263,10 +269,10 @@ class EquationWriter:
         return ("-" if divisor < 0 else "") + self.style.fraction.format(abs(divisor))
 
     def _total(self, node: LinearNode) -> str:
-        own, summed = self._named(node)
-        letters = dict(zip(node.index.dst, own)) | dict(zip(node.index.dummies, summed))
+        result_indices, summed = self._name_indices(node)
+        letters = dict(zip(node.index.dst, result_indices)) | dict(zip(node.index.dummies, summed))
         first, second = (
-            self.entry(source, [letters[each] for each in ids]) for source, ids in zip(node.sources, node.index[1:])
+            self.entry(source, [letters[index] for index in ids]) for source, ids in zip(node.sources, node.index[1:])
         )
         minus, other = node.op == OpType.sub, second.within(SUM + 1)
         if other.startswith("-"):  # a + -1 is a - 1
@@ -276,32 +282,35 @@ class EquationWriter:
 
     def _product(self, node: LinearNode) -> str:
         """A product of two tensors; a selection moves indices, or says where its entry is 1."""
-        own, summed = self._named(node)
-        letters = dict(zip(node.index.dst, own)) | dict(zip(node.index.dummies, summed))
+        result_indices, summed = self._name_indices(node)
+        letters = dict(zip(node.index.dst, result_indices)) | dict(zip(node.index.dummies, summed))
         factors = Factors(letters, node.index.dummies, self.style is TEX).product(node.sources, node.index[1:])
         entries = [self.entry(source, indices) for source, indices in factors.tensors]
-        parts = [*factors.conditions, *(each.within(PRODUCT + 1) for each in entries)]
+        parts = [*factors.conditions, *(entry.within(PRODUCT + 1) for entry in entries)]
         return self._sum(factors.summed, self.style.times.join(parts) or "1")
 
     def _nonlinear(self, node: NonlinearNode) -> str:
-        own = self._results(node.rank)
-        entries = [self.entry(source, own) for source in node.sources]
+        result_indices = self._results(node.rank)
+        entries = [self.entry(source, result_indices) for source in node.sources]
         plain = EquationWriter(self.names, TEXT)
-        fits = composed(node, [plain.entry(source, plain._results(node.rank)) for source in node.sources]) is not None
-        written = composed(node, entries, longest=None) if fits else None
+        fits = (
+            compose_formula(node, [plain.entry(source, plain._results(node.rank)) for source in node.sources])
+            is not None
+        )
+        written = compose_formula(node, entries, longest=None) if fits else None
         if written is not None:
             return written
-        some = ", ".join(each.text for each in entries[:3]) + (", ..." if len(entries) > 3 else "")
+        some = ", ".join(entry.text for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
         name = node.function.name
         return f"{name}({some})" if self.style is TEXT else rf"{tex_name(name)}\left({some}\right)"
 
 
-def composed(node: NonlinearNode, entries: Sequence[Text], longest: int | None = LONGEST) -> str | None:
+def compose_formula(node: NonlinearNode, entries: Sequence[Text], longest: int | None = LONGEST) -> str | None:
     """The formula of a node's function with these arguments; None if it is longer than `longest` characters."""
     function, plan = node.function, node.function.plan
-    given = dict(zip(function.arguments, entries))
+    argument_texts = dict(zip(function.arguments, entries))
     style = entries[0].style
-    texts = [given.get(row) for row in plan.rows]
+    texts = [argument_texts.get(row) for row in plan.rows]
     for step, row in enumerate(plan.rows):
         if plan.kinds[step] < 0 and texts[step] is None:
             texts[step] = style.number(function.tables.value(row), style)

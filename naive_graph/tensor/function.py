@@ -118,14 +118,16 @@ class Function:
         if rule is None or not rule.selects:
             return {}
         operands = self.tables.operands(self.result)
-        found = {self.arguments.index(row): place for place, row in enumerate(operands) if row in self.arguments}
+        branch_of = {
+            self.arguments.index(row): position for position, row in enumerate(operands) if row in self.arguments
+        }
         settled = all(row in self.arguments or self.tables.operators[row] == CONSTANT for row in operands)
-        return found if settled and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
+        return branch_of if settled and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
 
     def __call__(self, *values: Any) -> Any:
         plan = self.plan
-        given = dict(zip(self.arguments, values, strict=True))
-        columns = [given[row] if row in given else self.tables.value(row) for row in plan.rows]
+        argument_values = dict(zip(self.arguments, values, strict=True))
+        columns = [argument_values[row] if row in argument_values else self.tables.value(row) for row in plan.rows]
         evaluate(plan, columns)
         return columns[plan.targets[0]]
 
@@ -136,7 +138,7 @@ class Function:
         rules = [(step, plan.rule(step), tuple(plan.operands(step))) for step in range(len(plan))]
         constants = [None if row in self.arguments else tables.value(row) for row in plan.rows]
         arguments = [plan.rows.index(row) if row in plan.rows else None for row in self.arguments]
-        return TracedSteps(constants, arguments, [each for each in rules if each[1] is not None], plan.targets[0])
+        return TracedSteps(constants, arguments, [rule for rule in rules if rule[1] is not None], plan.targets[0])
 
     def derivative(self, position: int) -> Function | float:
         """The derivative with respect to one argument, as a Function; a number if it is constant."""
@@ -159,7 +161,7 @@ class Function:
         return "; ".join([*(f"{name} = {part}" for name, part in definitions), text])
 
     def __repr__(self) -> str:
-        names = ["x"] if self.arity == 1 else [f"x{place}" for place in range(self.arity)]
+        names = ["x"] if self.arity == 1 else [f"x{position}" for position in range(self.arity)]
         return f"<function {self.formula(names)}>"
 
 

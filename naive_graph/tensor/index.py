@@ -62,8 +62,8 @@ class TransformIndex(NamedTuple):
         >>> TransformIndex((7, -5, 3), (3, 7)).canonical()
         TransformIndex(dst=(1, -1, 2), src=(2, 1))
         """
-        number = {index: place for place, index in enumerate((index for index in self.dst if index > 0), 1)}
-        return TransformIndex(_renumbered(self.dst, number), _renumbered(self.src, number))
+        number = {index: position for position, index in enumerate((index for index in self.dst if index > 0), 1)}
+        return TransformIndex(_renumber_ids(self.dst, number), _renumber_ids(self.src, number))
 
     def shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
         """The extents of the destination. wished: its shape, which new indices need."""
@@ -132,8 +132,8 @@ class LinearIndex(NamedTuple):
         >>> LinearIndex((4, 9), (-2, 4), (-2, 9)).canonical()
         LinearIndex(dst=(1, 2), left=(-3, 1), right=(-3, 2))
         """
-        number = {index: place for place, index in enumerate(self.dst, 1)}
-        number |= {index: -place for place, index in enumerate(self.dummies, len(self.dst) + 1)}
+        number = {index: position for position, index in enumerate(self.dst, 1)}
+        number |= {index: -position for position, index in enumerate(self.dummies, len(self.dst) + 1)}
         return LinearIndex(*(tuple(number[index] for index in ids) for ids in self))
 
     def shape(self, left: Shape, right: Shape) -> Shape:
@@ -164,8 +164,8 @@ class Extents:
         if wished is not None and len(wished) != len(ids):
             raise ShapeError(f"The destination has {len(ids)} indices, but its shape was given as {tuple(wished)}.")
         shape = []
-        for place, index in enumerate(ids):
-            wish = None if wished is None else wished[place]
+        for position, index in enumerate(ids):
+            wish = None if wished is None else wished[position]
             extent = self.known[index][0] if index > 0 else wish
             if extent is None:
                 called = self.call.get(abs(index), index)
@@ -213,9 +213,9 @@ def _negatives(ids: Ids) -> int:
 
 
 def _check_ids(who: str, ids: Ids) -> None:
-    for place, index in enumerate(ids):
+    for position, index in enumerate(ids):
         if not isinstance(index, int) or isinstance(index, bool) or index == 0:
-            raise IndexSpecError(f"{who} has {index!r} at place {place}. An index is a whole number, not 0.")
+            raise IndexSpecError(f"{who} has {index!r} at place {position}. An index is a whole number, not 0.")
     for index in ids:
         if ids.count(index) > 1 or (-index in ids and "Linear" in who):
             raise IndexSpecError(
@@ -224,7 +224,7 @@ def _check_ids(who: str, ids: Ids) -> None:
             )
 
 
-def _renumbered(ids: Ids, number: Mapping[int, int]) -> Ids:
+def _renumber_ids(ids: Ids, number: Mapping[int, int]) -> Ids:
     """The ids numbered anew: positive ones by `number`, negative ones -1, -2, ... in order."""
     count, renumbered = 0, []
     for index in ids:
@@ -290,7 +290,7 @@ def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIn
 @lru_cache(maxsize=4096)
 def product_tangent(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     """The tangent of a product: the moving source has the indices H as well, the other stays as it is."""
-    left, right = (ids + h if place == side else ids for place, ids in enumerate(index[1:]))
+    left, right = (ids + h if position == side else ids for position, ids in enumerate(index[1:]))
     return LinearIndex(index.dst + h, left, right)
 
 

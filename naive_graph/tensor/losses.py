@@ -24,7 +24,7 @@ import numpy as np
 from ..core.catalogue import abs as magnitude
 from ..core.catalogue import exp, greater, log, not_equal, relu, softplus, square, where
 from ..errors import ShapeError
-from .arithmetic import broadcast, scaled
+from .arithmetic import broadcast, scale_by
 from .base import TensorNode, size_of
 from .index import Shape, place
 from .nodes import LeafNode
@@ -89,7 +89,7 @@ def of_rows(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
     return loss_shape(y, z, weights, reduce, y[:-1])
 
 
-def weighed(losses: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
+def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
     """The entries times their weights; then their sum or mean, if the loss is reduced."""
     if weights is None:
         return losses if reduce == "none" else sum(losses) if reduce == "sum" else mean(losses)
@@ -105,8 +105,8 @@ def weighed(losses: TensorNode, weights: TensorNode | None, reduce: str) -> Tens
 
 def _binary(y: Any, z: Any, positive: float = 1.0) -> Any:
     """-positive * y log(sigmoid(z)) - (1 - y) log(1 - sigmoid(z)): two smooth terms, and nothing cancels."""
-    ones = y * softplus(-z)
-    return (ones if positive == 1.0 else positive * ones) + (1.0 - y) * softplus(z)
+    positive_term = y * softplus(-z)
+    return (positive_term if positive == 1.0 else positive * positive_term) + (1.0 - y) * softplus(z)
 
 
 # --- entry by entry ---------------------------------------------------------------
@@ -121,7 +121,7 @@ def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Red
     >>> float(absolute_difference([1.0, 0.0], [0.5, 0.25], reduce="sum").eval())
     0.75
     """
-    return weighed(entry(lambda y, p: magnitude(p - y), y, p), weights, reduce)
+    return reduce_losses(entry(lambda y, p: magnitude(p - y), y, p), weights, reduce)
 
 
 @loss_row(of_p)
@@ -130,7 +130,7 @@ def mean_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Redu
 
     y: labels; p: predictions, of their shape. Both are any numbers.
     """
-    return weighed(entry(lambda y, p: square(p - y), y, p), weights, reduce)
+    return reduce_losses(entry(lambda y, p: square(p - y), y, p), weights, reduce)
 
 
 @loss_row(of_p, *EXAMPLES, example((2, 3), (2, 3), delta=0.3))
@@ -144,7 +144,7 @@ def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT,
         d = p - y
         return where(greater(magnitude(d), delta), delta * magnitude(d) - 0.5 * delta * delta, 0.5 * square(d))
 
-    return weighed(entry(of_entry, y, p), weights, reduce)
+    return reduce_losses(entry(of_entry, y, p), weights, reduce)
 
 
 @loss_row(of_p, *EXAMPLES, example((3,), (3,), epsilon=0.01))
@@ -157,7 +157,7 @@ def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAU
     def of_entry(y: Any, p: Any) -> Any:
         return -(y * log(p + epsilon)) - (1.0 - y) * log(1.0 - p + epsilon)
 
-    return weighed(entry(of_entry, y, p), weights, reduce)
+    return reduce_losses(entry(of_entry, y, p), weights, reduce)
 
 
 @loss_row(of_z)
@@ -166,7 +166,7 @@ def hinge(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT)
 
     y: labels, 0 or 1; z: scores, any numbers of their shape: above 0 for a 1.
     """
-    return weighed(entry(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
+    return reduce_losses(entry(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
 
 
 @loss_row(of_z, *EXAMPLES, example((3,), (3,), smoothing=0.25))
@@ -185,10 +185,10 @@ def sigmoid_cross_entropy(
             y = y * (1.0 - smoothing) + 0.5 * smoothing
         return _binary(y, z)
 
-    return weighed(entry(of_entry, y, z), weights, reduce)
+    return reduce_losses(entry(of_entry, y, z), weights, reduce)
 
 
-@loss_row(of_z, *(example(*each.operands, positive=3.0, **each.properties) for each in EXAMPLES))
+@loss_row(of_z, *(example(*case.operands, positive=3.0, **case.properties) for case in EXAMPLES))
 def weighted_cross_entropy_with_logits(
     y: Tensor, z: Tensor, positive: float, weights: Maybe = None, reduce: Reduce = DEFAULT
 ) -> Any:
@@ -196,7 +196,7 @@ def weighted_cross_entropy_with_logits(
 
     y: labels, 0 or 1; z: logits, any numbers of their shape.
     """
-    return weighed(entry(lambda y, z: _binary(y, z, positive), y, z), weights, reduce)
+    return reduce_losses(entry(lambda y, z: _binary(y, z, positive), y, z), weights, reduce)
 
 
 @loss_row(of_z, *EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
@@ -213,7 +213,7 @@ def log_poisson(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DE
         stirling = y * log(y) - y + 0.5 * log(2.0 * math.pi * y)
         return loss + where(greater(y, 1.0), stirling, 0.0)
 
-    return weighed(entry(of_entry, y, z), weights, reduce)
+    return reduce_losses(entry(of_entry, y, z), weights, reduce)
 
 
 # --- along axes -------------------------------------------------------------------
@@ -238,7 +238,7 @@ def softmax_cross_entropy(
     """
     if smoothing:
         y = y * (1.0 - smoothing) + smoothing / y.shape[-1]
-    return weighed(scaled(sum(y * log_softmax(z), -1), -1.0), weights, reduce)
+    return reduce_losses(scale_by(sum(y * log_softmax(z), -1), -1.0), weights, reduce)
 
 
 def _of_classes(classes: Any, z: Shape, weights: Shape | None, reduce: str, ignore_index: int | None) -> Shape:
@@ -247,8 +247,8 @@ def _of_classes(classes: Any, z: Shape, weights: Shape | None, reduce: str, igno
             f"classes is a whole number for each row of z: an array of shape {z[:-1]}. "
             "One-hot labels go to softmax_cross_entropy."
         )
-    kept = classes[classes != ignore_index] if ignore_index is not None else classes
-    if kept.size and not 0 <= kept.min() <= kept.max() < z[-1]:
+    valid_classes = classes[classes != ignore_index] if ignore_index is not None else classes
+    if valid_classes.size and not 0 <= valid_classes.min() <= valid_classes.max() < z[-1]:
         raise ShapeError(f"classes run from 0 to {z[-1] - 1}.")
     return loss_shape(z, z, weights, reduce, z[:-1])
 
@@ -269,15 +269,15 @@ def sparse_softmax_cross_entropy(
     # A choice has one form for all samples, whatever their classes, which the passes find; a place has not.
     chosen = LeafNode.constant(((np.arange(z.shape[-1]) == classes[..., None]) & ~ignored[..., None]).astype(float))
     if ignored.any():
-        kept = (~ignored).astype(np.float64)
-        weights = LeafNode.constant(kept) if weights is None else weights * kept
+        mask = (~ignored).astype(np.float64)
+        weights = LeafNode.constant(mask) if weights is None else weights * mask
     picked = sum(entry(lambda c, s: where(c, s, 0.0), chosen, log_softmax(z)), axis=-1)
-    return weighed(scaled(picked, -1.0), weights, reduce)
+    return reduce_losses(scale_by(picked, -1.0), weights, reduce)
 
 
 def _of_vectors(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: str) -> Shape:
-    at = place(axis, len(y))
-    return loss_shape(y, p, weights, reduce, (*y[:at], 1, *y[at + 1 :]))
+    axis_index = place(axis, len(y))
+    return loss_shape(y, p, weights, reduce, (*y[:axis_index], 1, *y[axis_index + 1 :]))
 
 
 @loss_row(_of_vectors, example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), axis=0, reduce="none"))
@@ -287,7 +287,7 @@ def cosine_distance(y: Tensor, p: Tensor, axis: Axis = -1, weights: Maybe = None
     y: labels; p: predictions, of their shape: vectors along the axis. They should
     have length 1, which is not checked.
     """
-    return weighed(1.0 - sum(p * y, axis, keepdims=True), weights, reduce)
+    return reduce_losses(1.0 - sum(p * y, axis, keepdims=True), weights, reduce)
 
 
 def _of_samples(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
@@ -304,7 +304,7 @@ def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, red
     d = p - y
     axes, n = list(range(1, d.rank)), size_of(d.shape[1:])
     spread = sum(square(d - mean(d, axes, True)), axes)
-    return weighed(spread * (2.0 / (n - 1) if n > 1 else 0.0), weights, reduce)
+    return reduce_losses(spread * (2.0 / (n - 1) if n > 1 else 0.0), weights, reduce)
 
 
 @loss_row(lambda x: (), example((2, 3)), example(()))

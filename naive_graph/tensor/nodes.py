@@ -37,8 +37,8 @@ class _Choice(EnumMeta):
         try:
             return super().__call__(*asked, **more)
         except (TypeError, ValueError):
-            known = ", ".join(map(str, cls))
-            raise OperandError(f"{cls.__name__} is one of {known}, not {', '.join(map(shortened, asked))}.") from None
+            members = ", ".join(map(str, cls))
+            raise OperandError(f"{cls.__name__} is one of {members}, not {', '.join(map(shortened, asked))}.") from None
 
 
 class LeafType(IntEnum, metaclass=_Choice):
@@ -105,10 +105,10 @@ class LeafNode(TensorNode):
         if isinstance(nodes, Node):
             return _leaf_of(nodes, name)
         array = np.array(nodes, dtype=object)
-        if not all(isinstance(each, Node) for each in array.flat):
+        if not all(isinstance(node, Node) for node in array.flat):
             raise NodeError(f"LeafNode.of takes scalar nodes in nested lists of equal lengths, not {shortened(nodes)}.")
         leaf = cls(LeafType.INPUT, array.shape, name=name)
-        leaf.nodes, leaf.watch = [each for each in array.flat if each.row >= 0], Watch()
+        leaf.nodes, leaf.watch = [node for node in array.flat if node.row >= 0], Watch()
         return leaf
 
     source: Any = None  # the parameter of a Model that the leaf reads; which of its rows, or None for all;
@@ -323,7 +323,7 @@ class NonlinearNode(TensorNode):
 
     def canonical(self) -> tuple[Any, ...]:
         """What two equal nonlinear nodes of the same sources share."""
-        names = [f"x{place}" for place in range(len(self.sources))]
+        names = [f"x{position}" for position in range(len(self.sources))]
         return ("nonlinear", self.function.formula(names), self.shape)
 
 

@@ -52,7 +52,7 @@ def equations(node: TensorNode, style: str = "text") -> str:
     """
     nodes = ancestors([node])
     written = EquationWriter(names_among(nodes), _style(style))
-    lines = [f"{written.left(each)} = {written.right(each)}" for each in nodes if each.sources]
+    lines = [f"{written.left(tensor)} = {written.right(tensor)}" for tensor in nodes if tensor.sources]
     if style == "tex":
         return r"\begin{aligned}" + r" \\ ".join(line.replace(" = ", " &= ", 1) for line in lines) + r"\end{aligned}"
     return "\n".join(lines)

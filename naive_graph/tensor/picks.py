@@ -28,9 +28,9 @@ def pick(
     [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
     """
     new = tuple(range(node.rank + 1, node.rank + 1 + len(extents)))
-    own = tuple(range(1, node.rank + 1))
-    dst = (*own[:axis], *new, *own[axis + 1 :])
-    left = (*own[:axis], -(axis + 1), *own[axis + 1 :])
+    ids = tuple(range(1, node.rank + 1))
+    dst = (*ids[:axis], *new, *ids[axis + 1 :])
+    left = (*ids[:axis], -(axis + 1), *ids[axis + 1 :])
     picker = Picker(tuple(range(len(extents))), len(extents), tuple(strides), offset, table)
     selection = SelectionNode((*extents, node.shape[axis]), [picker])
     return LinearNode("mul", dst, left, (*new, -(axis + 1)), node, selection)
@@ -38,40 +38,40 @@ def pick(
 
 def reshape(node: TensorNode, shape: Sequence[int]) -> TensorNode:
     """The same entries, row by row, in another shape; one extent may be -1."""
-    wanted = _wanted(node, shape)
+    wanted = _resolve_shape(node, shape)
     if wanted == node.shape:
         return node
-    flat = node if node.rank == 1 else _flattened(node)
-    return flat if len(wanted) == 1 else _unflattened(flat, wanted)
+    flat = node if node.rank == 1 else _flatten_entries(node)
+    return flat if len(wanted) == 1 else _unflatten_entries(flat, wanted)
 
 
-def _wanted(node: TensorNode, shape: Sequence[int]) -> Shape:
+def _resolve_shape(node: TensorNode, shape: Sequence[int]) -> Shape:
     if not all(isinstance(extent, Integral) for extent in shape):
         raise ShapeError(f"A shape is made of whole numbers, not {shortened(shape)}.")
-    known = size_of(extent for extent in shape if extent != -1)
-    wanted = tuple(node.size // known if extent == -1 and known else extent for extent in shape)
+    known_size = size_of(extent for extent in shape if extent != -1)
+    wanted = tuple(node.size // known_size if extent == -1 and known_size else extent for extent in shape)
     if list(shape).count(-1) > 1 or size_of(wanted) != node.size or min(wanted, default=1) < 1:
         raise ShapeError(f"{node.label} has {node.size} entries and cannot be reshaped to {tuple(shape)}.")
     return wanted
 
 
-def _flattened(node: TensorNode) -> TensorNode:
+def _flatten_entries(node: TensorNode) -> TensorNode:
     if node.rank == 0:
         return TransformNode((-1,), (), node, shape=(1,))
     axes = tuple(range(node.rank))
     picker = Picker(axes, node.rank, tuple(size_of(node.shape[axis + 1 :]) for axis in axes))
-    own = tuple(-axis - 2 for axis in axes)
+    ids = tuple(-axis - 2 for axis in axes)
     selection = SelectionNode((*node.shape, node.size), [picker])
-    return LinearNode("mul", (1,), own, (*own, 1), node, selection)
+    return LinearNode("mul", (1,), ids, (*ids, 1), node, selection)
 
 
-def _unflattened(flat: TensorNode, shape: Shape) -> TensorNode:
+def _unflatten_entries(flat: TensorNode, shape: Shape) -> TensorNode:
     if not shape:
         return TransformNode((), (-1,), flat)
     return pick(flat, 0, shape, [size_of(shape[axis + 1 :]) for axis in range(len(shape))])
 
 
-def sliced(node: TensorNode, axis: int, part: slice) -> TensorNode:
+def slice_axis(node: TensorNode, axis: int, part: slice) -> TensorNode:
     """One axis cut down to a slice, which may step and run backwards."""
     try:
         steps = range(*part.indices(node.shape[axis]))
@@ -92,6 +92,6 @@ def entry(node: TensorNode, axis: int, place: int) -> TensorNode:
     return pick(node, axis, (), (), place % extent)
 
 
-def padded(node: TensorNode, axis: int, before: int, after: int) -> TensorNode:
+def pad_axis(node: TensorNode, axis: int, before: int, after: int) -> TensorNode:
     """Zeros around one axis; negative numbers cut it."""
     return pick(node, axis, (node.shape[axis] + before + after,), (1,), -before)

@@ -23,13 +23,13 @@ def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNod
 def mean(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The mean over an axis, several, or all: a sum times 1 / count."""
     axes = axes_of(self, axis)
-    return _total(self, axes, keepdims, 1.0 / size_of(self.shape[each] for each in axes))
+    return _total(self, axes, keepdims, 1.0 / size_of(self.shape[position] for position in axes))
 
 
 def _total(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> TensorNode:
-    src = _signed(node, axes)
-    dst = [each for each in src if keepdims or each > 0]
-    return TransformNode(dst, src, node, alpha, [1 if each < 0 else None for each in dst])
+    src = _sign_axes(node, axes)
+    dst = [index for index in src if keepdims or index > 0]
+    return TransformNode(dst, src, node, alpha, [1 if index < 0 else None for index in dst])
 
 
 def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
@@ -57,26 +57,26 @@ def below_peak(node: TensorNode, axis: Any) -> TensorNode:
 
 def over(node: TensorNode, rule: str, axis: Any, keepdims: bool = False) -> TensorNode:
     """Build a ReductionNode over the axes that `axis` names: one, several, or all for None."""
-    src = _signed(node, axis)
-    found = ReductionNode(rule, [each for each in src if each > 0], src, node)
+    src = _sign_axes(node, axis)
+    reduction = ReductionNode(rule, [index for index in src if index > 0], src, node)
     if not keepdims:
-        return found
-    return TransformNode(src, found.index.dst, found, shape=[1 if each < 0 else None for each in src])
+        return reduction
+    return TransformNode(src, reduction.index.dst, reduction, shape=[1 if index < 0 else None for index in src])
 
 
-def _signed(node: TensorNode, axis: Any) -> list[int]:
+def _sign_axes(node: TensorNode, axis: Any) -> list[int]:
     """An id for each axis, negative for those that `axis` names."""
     axes = axes_of(node, axis)
-    return [-(each + 1) if each in axes else each + 1 for each in range(node.rank)]
+    return [-(position + 1) if position in axes else position + 1 for position in range(node.rank)]
 
 
 def _minus(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
     """The node minus a tensor that lacks the reduced axes."""
-    own = range(1, node.rank + 1)
-    return LinearNode("sub", own, own, [each for each in _signed(node, axis) if each > 0], node, other)
+    ids = range(1, node.rank + 1)
+    return LinearNode("sub", ids, ids, [axis_id for axis_id in _sign_axes(node, axis) if axis_id > 0], node, other)
 
 
 def _beside(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
     """A tensor that lacks the reduced axes, spread over the shape of the node."""
-    src = _signed(node, axis)
-    return TransformNode(src, [each for each in src if each > 0], other, shape=node.shape)
+    src = _sign_axes(node, axis)
+    return TransformNode(src, [index for index in src if index > 0], other, shape=node.shape)

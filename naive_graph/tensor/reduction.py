@@ -101,9 +101,9 @@ class Places(NamedTuple):
     @classmethod
     @lru_cache(maxsize=4096)
     def of(cls, index: TransformIndex) -> Places:
-        own = tuple(range(1, len(index.src) + 1))
-        kept = tuple(index.src.index(each) + 1 for each in index.dst)
-        return cls(own, kept, tuple(each for each in own if each not in kept))
+        source_ids = tuple(range(1, len(index.src) + 1))
+        kept_ids = tuple(index.src.index(axis_id) + 1 for axis_id in index.dst)
+        return cls(source_ids, kept_ids, tuple(axis_id for axis_id in source_ids if axis_id not in kept_ids))
 
     def adjoint(self, h: Ids) -> LinearIndex:
         """The indices of slope[own] * adjoint[kept, H], the product in reverse mode."""
@@ -111,5 +111,5 @@ class Places(NamedTuple):
 
     def tangent(self, h: Ids) -> LinearIndex:
         """The indices of the sum over the reduced axes of slope[own] * move[own, H], the product in forward mode."""
-        signed = tuple(-each if each in self.dropped else each for each in self.own)
+        signed = tuple(-axis_id if axis_id in self.dropped else axis_id for axis_id in self.own)
         return LinearIndex(self.kept + h, signed + h, signed)

@@ -71,13 +71,13 @@ class Slope:
         extents = [self.shape[each - 1] for each in places.dropped]
 
         def spread(value: Any, ids: Ids) -> Any:
-            dst = tuple(each if each in ids else -each for each in rows)
+            dst = tuple(row if row in ids else -row for row in rows)
             return self.algebra.transform(TransformIndex(dst, ids), value, 1.0, (*self.shape, *extents))
 
         own = self.algebra.constant(np.eye(size_of(extents)).reshape(extents * 2))
         x = spread(self.x, tuple(copies.get(each, each) for each in places.own))
         table = self.algebra.nonlinear(_ELSE, [spread(own, (*places.dropped, *copies.values())), x])
-        index = TransformIndex(places.own, tuple(each if each in places.own else -each for each in rows))
+        index = TransformIndex(places.own, tuple(row if row in places.own else -row for row in rows))
         return self.algebra.reduction("mul", index, table)
 
 

@@ -35,12 +35,12 @@ class Loop:
 
     def __init__(self, step: Step, order: range, fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]):
         self.order, self.counts = order, (len(fed), len(states))
-        shapes = [*(each.shape[1:] for each in fed), *(each.shape for each in (*states, *shared))]
+        shapes = [*(sequence.shape[1:] for sequence in fed), *(tensor.shape for tensor in (*states, *shared))]
         self.given = [LeafNode.constant(np.zeros(shape)) for shape in shapes]
-        self.after = step(*self.parted(self.given))
+        self.after = step(*self.split_arguments(self.given))
         self.forward = _travelling(Calculation(self.given, self.after))
 
-    def parted(self, all_of_it: Sequence[Any]) -> list[Sequence[Any]]:
+    def split_arguments(self, all_of_it: Sequence[Any]) -> list[Sequence[Any]]:
         """What is fed, the states, and what is shared."""
         fed, states = self.counts
         return [all_of_it[:fed], all_of_it[fed : fed + states], all_of_it[fed + states :]]
@@ -49,49 +49,58 @@ class Loop:
     def backward(self) -> tuple[Calculation, list[bool]]:
         """How what is given moves what comes out, and which of it does."""
         with CURRENT.tables.lock:
-            seeds = [LeafNode.constant(np.zeros(each.shape)) for each in self.after]
-            found = reverse(Calculus(Nodes(), (), lambda node: node), dict(zip(self.after, seeds)), self.given)
-        moves = [found[each] for each in self.given if each in found]
-        return _travelling(Calculation([*self.given, *seeds], moves)), [each in found for each in self.given]
+            seeds = [LeafNode.constant(np.zeros(output.shape)) for output in self.after]
+            derivatives = reverse(Calculus(Nodes(), (), lambda node: node), dict(zip(self.after, seeds)), self.given)
+        moves = [derivatives[leaf] for leaf in self.given if leaf in derivatives]
+        return _travelling(Calculation([*self.given, *seeds], moves)), [leaf in derivatives for leaf in self.given]
 
     def __getstate__(self) -> dict[str, Any]:
         self.backward  # noqa: B018 - another process has no graph to find it in
         return vars(self)
 
     def __call__(self, *arrays: Array) -> Array:
-        fed, states, shared = self.parted(together([*map(written_out, arrays)]))
+        fed, states, shared = self.split_arguments(together([*map(written_out, arrays)]))
         seen: list[Any] = [None] * len(self.order)
-        for at in self.order:
-            seen[at] = states = self.forward(*(each[at] for each in fed), *states, *shared)
-        return _stacked([_stacked(each) for each in zip(*seen)])
+        for position in self.order:
+            seen[position] = states = self.forward(*(sequence[position] for sequence in fed), *states, *shared)
+        return _stack_arrays([_stack_arrays(history) for history in zip(*seen)])
 
     def back(
         self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
     ) -> list[Any]:
         """The derivatives for what is fed, the first states, and what is shared; None for what has none."""
-        fed, first, shared = self.parted(together([written_out(value(each)) for each in node.behind]))
-        known, (calculation, responds) = value(node), self.backward
+        fed, first, shared = self.split_arguments(together([written_out(value(source)) for source in node.behind]))
+        history, (calculation, responds) = value(node), self.backward
         moved: list[Any] = [None] * len(self.order)
         carried: Sequence[Any] = [0.0] * len(first)
         totals, places = [0.0] * len(shared), [*self.order]
-        for at, before in zip(reversed(places), [*reversed(places[:-1]), None]):
-            states = first if before is None else [known[kind][before] for kind in range(len(first))]
-            seeds = [adjoint[kind][at] + more for kind, more in enumerate(carried)]
-            found = iter(calculation(*(each[at] for each in fed), *states, *shared, *seeds))
-            moved[at], carried, parts = self.parted([next(found) if each else 0.0 for each in responds])
+        for position, before in zip(reversed(places), [*reversed(places[:-1]), None]):
+            states = first if before is None else [history[kind][before] for kind in range(len(first))]
+            seeds = [adjoint[kind][position] + more for kind, more in enumerate(carried)]
+            derivatives = iter(calculation(*(sequence[position] for sequence in fed), *states, *shared, *seeds))
+            moved[position], carried, parts = self.split_arguments(
+                [next(derivatives) if respond else 0.0 for respond in responds]
+            )
             totals = [total + part for total, part in zip(totals, parts)]
-        all_of_it = [*(each if type(each[0]) is float else _stacked(each) for each in zip(*moved)), *carried, *totals]
-        return [each if some else None for each, some in zip(all_of_it, responds)]
+        all_of_it = [
+            *(
+                contributions if type(contributions[0]) is float else _stack_arrays(contributions)
+                for contributions in zip(*moved)
+            ),
+            *carried,
+            *totals,
+        ]
+        return [derivative if some else None for derivative, some in zip(all_of_it, responds)]
 
 
-def _stacked(arrays: Sequence[Array]) -> Array:
+def _stack_arrays(arrays: Sequence[Array]) -> Array:
     return namespace(arrays[0]).stack([*arrays])
 
 
 def _travelling(calculation: Calculation) -> Calculation:
     """The same, its nodes marked as what another process needs whole."""
-    for each in ancestors(calculation.outputs):
-        each.travels = True
+    for ancestor in ancestors(calculation.outputs):
+        ancestor.travels = True
     return calculation
 
 
@@ -128,25 +137,25 @@ class RepeatedNode(TransformNode):
             first, outer = next(serials), home.scope_now
             home.enter(self.scope)
             try:
-                whole = self._unfolded()
+                result = self._unfold_steps()
             finally:
                 home.enter(outer)
-            self._backdate(ancestors([whole], first), first)
-        return (whole,)
+            self._backdate(ancestors([result], first), first)
+        return (result,)
 
-    def _unfolded(self) -> TensorNode:
-        fed, states, shared = self.loop.parted(self.reads)
+    def _unfold_steps(self) -> TensorNode:
+        fed, states, shared = self.loop.split_arguments(self.reads)
         seen: list[Any] = [None] * len(self.loop.order)
-        for at in self.loop.order:
-            seen[at] = states = self.step([entry(each, 0, at) for each in fed], states, shared)
-        result: TensorNode = stack.function([stack.function([*each], 0) for each in zip(*seen)], 0)
+        for position in self.loop.order:
+            seen[position] = states = self.step([entry(sequence, 0, position) for sequence in fed], states, shared)
+        result: TensorNode = stack.function([stack.function([*history], 0) for history in zip(*seen)], 0)
         return result
 
     def _backdate(self, made: Sequence[TensorNode], first: int) -> None:
         """Make what was made since `first` seem made just before this node, where it was written."""
         calls = {id(each.call): each.call for each in made if each.call}
-        for each in made:
-            each.origin, each._checkpoint = self.origin, self._checkpoint
-            each.serial = self.serial - ROOM + (each.serial - first) // ROOM
+        for node in made:
+            node.origin, node._checkpoint = self.origin, self._checkpoint
+            node.serial = self.serial - ROOM + (node.serial - first) // ROOM
         for call in calls.values():
             call.first = self.serial - ROOM + (call.first - first) // ROOM

@@ -40,29 +40,29 @@ class Picker(NamedTuple):
         if self.table is not None:
             return np.asarray(self.table).reshape(extents)
         picks = np.full(extents, self.offset)
-        for place, stride in enumerate(self.strides):
+        for position, stride in enumerate(self.strides):
             along = [1] * len(extents)
-            along[place] = -1
-            picks = picks + stride * np.arange(extents[place]).reshape(along)
+            along[position] = -1
+            picks = picks + stride * np.arange(extents[position]).reshape(along)
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
     def along(self, shared: Sequence[int], shape: Shape) -> tuple[Picker, Shape, Shape]:
         """What it picks in the axis flattened behind some of its own axes, the shape of that, and their extents."""
         picks, start = self.picks(shape), 0
-        for each in shared:
-            steps = [-1 if each == at else 1 for at in range(picks.ndim)]
-            start = start * picks.shape[each] + np.arange(picks.shape[each]).reshape(steps)
+        for position in shared:
+            steps = [-1 if position == axis else 1 for axis in range(picks.ndim)]
+            start = start * picks.shape[position] + np.arange(picks.shape[position]).reshape(steps)
         lead, axes = tuple(picks.shape[each] for each in shared), tuple(range(picks.ndim))
         table = np.where(picks < 0, -1, start * shape[self.axis] + picks)
-        whole = (*picks.shape, size_of(lead) * shape[self.axis])
-        return Picker(axes, picks.ndim, (0,) * picks.ndim, table=table), whole, lead
+        picked_shape = (*picks.shape, size_of(lead) * shape[self.axis])
+        return Picker(axes, picks.ndim, (0,) * picks.ndim, table=table), picked_shape, lead
 
     def dense(self, shape: Shape) -> Array:
         """Its zeros and ones, of extent 1 along the axes of other pickers."""
-        ones = (self.picks(shape)[..., None] == np.arange(shape[self.axis])).astype(np.float64)
-        own = (*self.axes, self.axis)
-        ordered = ones.transpose(np.argsort(own))
-        return ordered.reshape([extent if axis in own else 1 for axis, extent in enumerate(shape)])
+        table = (self.picks(shape)[..., None] == np.arange(shape[self.axis])).astype(np.float64)
+        axes = (*self.axes, self.axis)
+        ordered = table.transpose(np.argsort(axes))
+        return ordered.reshape([extent if axis in axes else 1 for axis, extent in enumerate(shape)])
 
     def is_reshape(self, shape: Shape) -> bool:
         """Whether the axes, flattened row by row, are the axis."""
@@ -73,7 +73,7 @@ class Picker(NamedTuple):
 @lru_cache(maxsize=4096)
 def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
     """Whether the picker is a reshape: its axes, row by row, are the whole axis of this size."""
-    steps = [size_of(extents[place + 1 :]) for place in range(len(extents))]
+    steps = [size_of(extents[position + 1 :]) for position in range(len(extents))]
     steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
     return steady and size_of(extents) == size
 
@@ -117,7 +117,7 @@ def chosen_by(source: TensorNode, node: TensorNode, axis: int, picks: Callable[[
     gives, from the source's array, the index along `axis` for each position of the
     other axes, or -1 for none. So what is not chosen costs nothing.
     """
-    axes = tuple(each for each in range(node.rank) if each != axis)
+    axes = tuple(dimension for dimension in range(node.rank) if dimension != axis)
 
     def selection(array: Array) -> SelectionNode:
         table = picks(np.asarray(getattr(array, "detach", lambda: array)()))

@@ -40,8 +40,8 @@ class SlidingWindow(NamedTuple):
     def inside(self, extent: int) -> np.ndarray:
         """For each position and place, whether it lies within the axis."""
         spots = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
-        found: np.ndarray = (spots >= 0) & (spots < extent)
-        return found
+        mask: np.ndarray = (spots >= 0) & (spots < extent)
+        return mask
 
     def counts(self, extent: int, padding: bool) -> np.ndarray:
         """For each position, how many places lie within the axis (or the axis and its padding)."""
@@ -92,7 +92,7 @@ def largest(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns
     return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
 
 
-def patched(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
+def extract_patches(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
     """The entries in each window, as axes ..., p, i, q, j, c: window (p, q), place (i, j), channel c."""
     return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
 
@@ -104,7 +104,9 @@ def sides(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:
     return shape[-3:] if data_format == "NHWC" else (*shape[-2:], shape[-3])  # type: ignore[return-value]
 
 
-def imaged(shape: tuple[int, ...], rows: int, columns: int, channels: int, data_format: str) -> tuple[int, ...]:
+def make_image_shape(
+    shape: tuple[int, ...], rows: int, columns: int, channels: int, data_format: str
+) -> tuple[int, ...]:
     """The shape with these for an image's last three axes."""
     return (*shape[:-3], *((rows, columns, channels) if data_format == "NHWC" else (channels, rows, columns)))
 

@@ -21,8 +21,8 @@ from ..core.rules import Arithmetic
 from ..errors import NodeError, PlaceError, ShapeError
 from .arithmetic import expand_dims, in_reach, transpose
 from .base import TensorNode, method, size_of
-from .evaluation.arrays import Array, asked
-from .picks import entry, pick, reshape, sliced
+from .evaluation.arrays import Array, parse_places
+from .picks import entry, pick, reshape, slice_axis
 
 Part = None | EllipsisType | bool | int | slice | Array  # of a subscript, as it is meant
 
@@ -43,7 +43,7 @@ def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
         if part is None or isinstance(part, bool):
             node = expand_dims(node, axis)
         if isinstance(part, slice):
-            node = sliced(node, axis, part)
+            node = slice_axis(node, axis, part)
         elif part is not None:
             tables[axis] = np.zeros(int(part), int) if isinstance(part, bool) else in_reach(node, part, axis)
         axis += 1
@@ -52,7 +52,7 @@ def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
 
 @method
 def __iter__(self: TensorNode) -> Iterator[TensorNode]:
-    return (entry(self, 0, place) for place in range(len(self)))
+    return (entry(self, 0, position) for position in range(len(self)))
 
 
 # --- lists of places ----------------------------------------------------------
@@ -68,7 +68,7 @@ def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNo
         raise ShapeError(f"Lists of places of shapes {shapes} do not broadcast, as in {node.label}[...].") from None
     if not meeting[0].size:
         raise ShapeError(f"The lists and masks in {node.label}[...] pick no entry. A tensor has at least one.")
-    rest, first = [each for each in range(node.rank) if each not in axes], 0 if apart else axes[0]
+    rest, first = [axis for axis in range(node.rank) if axis not in axes], 0 if apart else axes[0]
     order = [*rest[:first], *axes, *rest[first:]]
     moved = node if order == sorted(order) else transpose(node, *order)
     extents = moved.shape[first : first + len(axes)]
@@ -79,18 +79,22 @@ def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNo
 
 def _apart(parts: Sequence[Part]) -> bool:
     """Whether a slice, a new axis or `...` stands between lists of places; beside them a number counts as a list."""
-    lists = [at for at, part in enumerate(parts) if part is not None and not isinstance(part, (slice, EllipsisType))]
+    lists = [
+        position
+        for position, part in enumerate(parts)
+        if part is not None and not isinstance(part, (slice, EllipsisType))
+    ]
     return lists[-1] - lists[0] >= len(lists)
 
 
 # --- reading ------------------------------------------------------------------
 
 
-def _spelt_out(node: TensorNode, given: tuple[Any, ...]) -> list[Part]:
+def _spelt_out(node: TensorNode, subscript: tuple[Any, ...]) -> list[Part]:
     """The parts of a subscript, with `...` as whole slices, and masks as the places that they keep."""
-    if sum(1 for part in given if part is Ellipsis) > 1:
+    if sum(1 for part in subscript if part is Ellipsis) > 1:
         raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
-    parts = [part if part is Ellipsis else _meant(node, part) for part in given]
+    parts = [part if part is Ellipsis else _meant(node, part) for part in subscript]
     taken = sum(map(_axes, parts))
     if taken > node.rank:
         raise PlaceError(f"{node.label} was given {taken} indices, and has {node.rank} axes.")
@@ -129,7 +133,7 @@ def _meant(node: TensorNode, part: Any) -> Part:
         )
     if hasattr(part, "__index__") and not hasattr(part, "shape"):
         return index(part)
-    table = asked(part)
+    table = parse_places(part)
     if isinstance(part, (list, tuple)) and not table.size and len(part) == len(table):
         table = table.astype(int)  # a list of no places, which NumPy takes for one of floats
     if table.dtype.kind not in "iub":

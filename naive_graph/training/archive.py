@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..core.files import write_whole
-from ..core.imports import door, uninterrupted
+from ..core.imports import defer_sigint, door
 from ..core.number import shortened
 from ..core.progress import progress
 from ..errors import TrainingError
@@ -36,15 +36,15 @@ def check_name(name: object) -> str:
     return name
 
 
-def filed(name: Any) -> str:
+def quote_name(name: Any) -> str:
     """A parameter's name as an array's in a file: what came from elsewhere may be called as paths are."""
     try:
-        found = quote(name, safe=PLAIN)
+        quoted_name = quote(name, safe=PLAIN)
     except (TypeError, UnicodeEncodeError):
-        found = ""
-    if not 0 < len(found) < LONGEST:
+        quoted_name = ""
+    if not 0 < len(quoted_name) < LONGEST:
         raise TrainingError(f"A parameter's name is also its name in a file: a text, not {shortened(name)}.")
-    return found
+    return quoted_name
 
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
@@ -57,7 +57,7 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     _check_finite(np, named, "", "saved")
     memory = io.BytesIO()
-    with uninterrupted():  # zipfile could make a ValueError of a Ctrl-C
+    with defer_sigint():  # zipfile could make a ValueError of a Ctrl-C
         np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
     write_whole(path, memory.getvalue(), TrainingError)
     return path
@@ -119,11 +119,11 @@ def _shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, 
         form = np.lib.format
         version = form.read_magic(entry)
         read_header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-        shape, _, found = read_header(entry)
+        shape, _, stored_dtype = read_header(entry)
         size, begin = file.getinfo(f"{name}.npy").file_size, entry.tell()
-    if found != np.dtype(dtype):
-        raise ValueError(f"{name!r} is an array of {found}, not of {np.dtype(dtype)}")
-    if begin + math.prod(shape) * found.itemsize != size:
+    if stored_dtype != np.dtype(dtype):
+        raise ValueError(f"{name!r} is an array of {stored_dtype}, not of {np.dtype(dtype)}")
+    if begin + math.prod(shape) * stored_dtype.itemsize != size:
         raise ValueError(f"{name!r} claims {math.prod(shape):,} numbers, which are not there")
     return tuple(shape)
 

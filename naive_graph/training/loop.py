@@ -17,18 +17,18 @@ from operator import index
 from typing import Any
 
 from ..core.imports import interrupts_to
-from ..core.number import listed, number, shortened
+from ..core.number import as_list, number, shortened
 from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Node
 from ..graph.registry import CURRENT, truncate_if_unreferenced
-from .scalars import LARGEST, between
+from .scalars import LARGEST, make_range_check
 from .trainer import Trainer
 
 Listener = Callable[..., object]
 Schedule = Callable[[int], float]
-RATE = between(0.0, LARGEST, "finite number of at least 0")
+RATE = make_range_check(0.0, LARGEST, "finite number of at least 0")
 
 
 @dataclass
@@ -53,7 +53,7 @@ def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Itera
     if seed is not None:
         random.Random(seed).shuffle(order)
     for start in range(0, len(order), size):
-        yield [samples[place] for place in order[start : start + size]]
+        yield [samples[position] for position in order[start : start + size]]
 
 
 def fit(
@@ -95,9 +95,9 @@ def fit(
     ('epochs', 2.0)
     """
     _check_parts(trainer, loss_of, samples)
-    tell = listed(report, "report", "a list of functions")
+    tell = as_list(report, "report", "a list of functions")
     _check_functions(
-        validate=validate, schedule=schedule, save=save, **{f"report[{at}]": f for at, f in enumerate(tell)}
+        validate=validate, schedule=schedule, save=save, **{f"report[{position}]": f for position, f in enumerate(tell)}
     )
     epochs, batch_size = at_least(epochs, "epochs"), at_least(batch_size, "batch_size")
     seed, first_epoch = at_least(seed, "seed", 0), at_least(first_epoch, "first_epoch", 0)
@@ -112,8 +112,8 @@ def fit(
         shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # a seed of its own for each epoch
         for batch in islice(shuffled, outcome.batches, None):
             loss = _step(trainer, loss_of, batch)
-            for each in tell:
-                each(epoch=epoch, loss=loss, rate=trainer.learning_rate)
+            for listener in tell:
+                listener(epoch=epoch, loss=loss, rate=trainer.learning_rate)
             yield loss
 
     try:
@@ -128,12 +128,12 @@ def run(
     validate: Callable[[], float] | None = None, patience: int | None = None,
 ) -> Outcome:  # fmt: skip
     """Run the steps of each epoch, then validate. A Ctrl-C sets the event, and ends the loop after the step at hand."""
-    with _polite() as asked:
+    with _polite() as stop_event:
         for epoch in epochs:
-            for _ in steps(epoch, asked):
+            for _ in steps(epoch, stop_event):
                 outcome.steps += 1
                 outcome.batches += 1
-                if asked.is_set():
+                if stop_event.is_set():
                     outcome.stopped = "interrupt"
                     return outcome
             outcome.epochs, outcome.batches = epoch + 1, 0
@@ -171,7 +171,7 @@ def _columns(batch: list[Any], inputs: int) -> list[Any]:
     """For each input the arrays of all samples in one; a sample is an array for each input, or one for one."""
     import numpy as np
 
-    return [np.stack([np.asarray(each) for each in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
+    return [np.stack([np.asarray(sample) for sample in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
 
 
 def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
@@ -185,15 +185,15 @@ def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
 @contextmanager
 def _polite() -> Iterator[threading.Event]:
     """A block in which Ctrl-C only sets the event; a second one interrupts as usual."""
-    asked = threading.Event()
+    stop_event = threading.Event()
 
     def ask(*_: object) -> None:
-        if asked.is_set():
+        if stop_event.is_set():
             raise KeyboardInterrupt
-        asked.set()
+        stop_event.set()
 
     with interrupts_to(ask):
-        yield asked
+        yield stop_event
 
 
 def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
@@ -209,8 +209,8 @@ def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
         raise TrainingError("fit needs at least one sample.")
 
 
-def _check_functions(**given: Any) -> None:
-    for name, function in given.items():
+def _check_functions(**functions: Any) -> None:
+    for name, function in functions.items():
         if function is not None and not callable(function):
             raise TrainingError(f"{name} is a function, not {shortened(function)}.")
 

@@ -27,19 +27,19 @@ import numpy as np
 
 from ..core.files import path_of
 from ..core.guesses import Suggesting
-from ..core.imports import uninterrupted
+from ..core.imports import defer_sigint
 from ..errors import ShapeError, TrainingError
 from ..graph.registry import CURRENT
 from ..tensor.base import TensorNode, names_in
 from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
-from .archive import Shapes, check_name, filed, read, write
+from .archive import Shapes, check_name, quote_name, read, write
 from .initialisers import Initialiser, glorot
 from .parameters import SMALLEST_FACTOR, LookupParameter, Parameter
-from .scalars import SHARE, Decaying, between
+from .scalars import SHARE, Decaying, make_range_check
 
 Kind = TypeVar("Kind", bound=Parameter)
-FACTOR = between(SMALLEST_FACTOR, 1.0, f"number from {SMALLEST_FACTOR} to 1")
+FACTOR = make_range_check(SMALLEST_FACTOR, 1.0, f"number from {SMALLEST_FACTOR} to 1")
 
 
 class Model(Suggesting, Decaying):
@@ -71,8 +71,8 @@ class Model(Suggesting, Decaying):
     @property
     def values(self) -> Any:
         """All the weights, as one flat array that may be written into."""
-        for each in self.parameters:
-            each.settle()
+        for param in self.parameters:
+            param.settle()
         return self.held
 
     @values.setter
@@ -94,10 +94,10 @@ class Model(Suggesting, Decaying):
     def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
         rows = kind is LookupParameter
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-        if len(wanted) < 1 + rows or not all(type(each) is int and 0 < each < 2**62 for each in wanted):
+        if len(wanted) < 1 + rows or not all(type(extent) is int and 0 < extent < 2**62 for extent in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shortened(shape)}.")
         name = check_name(name or f"p{len(self.parameters)}")
-        if any(each.name == name for each in self.parameters):
+        if any(param.name == name for param in self.parameters):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
         make, table = glorot() if init is None else init, range(wanted[0])
         if not callable(make):
@@ -128,33 +128,33 @@ class Model(Suggesting, Decaying):
         >>> model["W"], model["h"].shape
         (<Parameter 'W' (2, 3)>, (2,))
         """
-        for each in self.parameters:
-            if each.name == name:
-                return each
+        for param in self.parameters:
+            if param.name == name:
+                return param
         node = names_in(CURRENT.tables).nodes.get(name)
-        if node is not None and any(self._owns(each) for each in ancestors([node])):
+        if node is not None and any(self._owns(ancestor) for ancestor in ancestors([node])):
             return node
-        known = ", ".join(repr(each.name) for each in self.parameters) or "none"
+        names = ", ".join(repr(each.name) for each in self.parameters) or "none"
         raise TrainingError(
-            f"The model has no parameter {name!r}, and no tensor that is made of one has this name. It has: {known}."
+            f"The model has no parameter {name!r}, and no tensor that is made of one has this name. It has: {names}."
         )
 
     def _owns(self, node: TensorNode) -> bool:
         """Whether the tensor reads a parameter of this model."""
-        return isinstance(node, ParameterLeaf) and any(node.source is each for each in self.parameters)
+        return isinstance(node, ParameterLeaf) and any(node.source is param for param in self.parameters)
 
     def __iter__(self) -> Iterator[Parameter]:
         return iter(self.parameters)
 
     def reset_gradient(self) -> None:
         """Set the gradient of every parameter to zero, as an update does: what was refused is forgotten."""
-        for each in self.parameters:
-            each.clear_gradient()
+        for param in self.parameters:
+            param.clear_gradient()
 
     def scale_gradient(self, factor: float) -> None:
         """Multiply the gradient of every parameter by a factor."""
-        for each in self.parameters:
-            each.scale_gradient(factor)
+        for param in self.parameters:
+            param.scale_gradient(factor)
 
     # --- on disk ---
 
@@ -165,8 +165,8 @@ class Model(Suggesting, Decaying):
         a save changes no bit of what follows.
         """
         path = path_of(path, TrainingError)
-        arrays = {filed(each.name): each.held for each in self.parameters}
-        factors = {each.name: each.factor for each in self.parameters if each.factor != 1.0}
+        arrays = {quote_name(param.name): param.held for param in self.parameters}
+        factors = {param.name: param.factor for param in self.parameters if param.factor != 1.0}
         settings, more = self._beside()
         settings |= {"decay": self.weight_decay_lambda, "factors": factors}
         return write(path, "model", settings, arrays | {f"more/{name}": array for name, array in more.items()})
@@ -180,18 +180,18 @@ class Model(Suggesting, Decaying):
         return {}, {}
 
     def _shapes(self) -> Shapes:
-        return {each.name: each.shape for each in self.parameters}
+        return {param.name: param.shape for param in self.parameters}
 
     def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Take over the weights of a file that was checked."""
-        loaded = np.concatenate([np.zeros(0), *(arrays[filed(each.name)].ravel() for each in self.parameters)])
-        with uninterrupted():  # a Ctrl-C comes before or after
+        loaded = np.concatenate([np.zeros(0), *(arrays[quote_name(each.name)].ravel() for each in self.parameters)])
+        with defer_sigint():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
-            for each in self.parameters:
-                if isinstance(each, LookupParameter):
-                    each.factor = settings["factors"].get(each.name, 1.0)
+            for param in self.parameters:
+                if isinstance(param, LookupParameter):
+                    param.factor = settings["factors"].get(param.name, 1.0)
 
-    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
+    def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
         """Raise TrainingError unless a file's settings and shapes are those of this model."""
         factors = settings.get("factors")
         if "decay" not in settings or not isinstance(factors, dict):
@@ -199,14 +199,16 @@ class Model(Suggesting, Decaying):
         SHARE(settings["decay"], "The file's decay")
         for name, factor in factors.items():
             FACTOR(factor, f"The file's factor of {name!r}")
-            if not any(each.name == name and isinstance(each, LookupParameter) for each in self.parameters):
+            if not any(param.name == name and isinstance(param, LookupParameter) for param in self.parameters):
                 raise TrainingError(f"The file has a factor of {name!r}, which is no table here.")
-        expected, found = self._shapes(), {unquote(name): shape for name, shape in found.items() if "/" not in name}
-        if expected != found:
-            differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+        expected, shapes = self._shapes(), {unquote(name): shape for name, shape in shapes.items() if "/" not in name}
+        if expected != shapes:
+            differing = sorted(
+                name for name in expected.keys() | shapes.keys() if expected.get(name) != shapes.get(name)
+            )
             raise TrainingError(
                 "The file holds other parameters than this model: "
-                + "; ".join(f"{name!r} is {found.get(name)} there and {expected.get(name)} here" for name in differing)
+                + "; ".join(f"{name!r} is {shapes.get(name)} there and {expected.get(name)} here" for name in differing)
             )
 
     def __repr__(self) -> str:

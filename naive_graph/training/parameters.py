@@ -90,7 +90,7 @@ class Parameter(Suggesting):
 
     # --- what a trainer asks (see scalars.Movable) ---
 
-    def touched(self, sparse: bool) -> Any:
+    def select_part(self, sparse: bool) -> Any:
         return None
 
     def read(self, where: Any) -> Any:
@@ -118,12 +118,12 @@ class Parameter(Suggesting):
     def __repr__(self) -> str:
         return f"<{self.label} {self.shape}>"
 
-    def _refused(self, *others: object) -> NoReturn:
+    def _refuse_operation(self, *others: object) -> NoReturn:
         raise OperandError(f"{self.in_expressions}. For the numbers that it holds write p.values.")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refused
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __getitem__ = __float__ = _refused
-    __gt__ = __lt__ = __ge__ = __le__ = _refused
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse_operation
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __getitem__ = __float__ = _refuse_operation
+    __gt__ = __lt__ = __ge__ = __le__ = _refuse_operation
     __array_ufunc__ = None
 
 
@@ -176,7 +176,7 @@ class LookupParameter(Parameter):
         super().receive(gradient, rows)
         self.non_zero_grads.update(range(self.shape[0]) if rows is None else np.ravel(rows).tolist())
 
-    def touched(self, sparse: bool) -> Any:
+    def select_part(self, sparse: bool) -> Any:
         if not sparse:
             return None
         return np.array(sorted(self.non_zero_grads)) if self.non_zero_grads else False

@@ -21,7 +21,7 @@ FAR = 1e6  # beyond which a walk has left every picture
 
 def seven(rate: float = 0.01) -> dict[str, Make]:
     """The seven trainers, with usual rates: those of Adagrad and Adam are ten times the others'."""
-    return {label: partial(each.trainer, **each.settings(rate)) for label, each in trainers.TRAINERS.items()}
+    return {label: partial(entry.trainer, **entry.settings(rate)) for label, entry in trainers.TRAINERS.items()}
 
 
 @dataclass
@@ -42,10 +42,10 @@ class Path:
 
 def race(makers: Mapping[str, Make], ground: Ground, start: Sequence[float], steps: int) -> list[Path]:
     """Let each trainer walk `steps` steps, in a graph of its own."""
-    return [_walked(name, make, ground, start, steps) for name, make in makers.items()]
+    return [_walk_surface(name, make, ground, start, steps) for name, make in makers.items()]
 
 
-def _walked(name: str, make: Make, ground: Ground, start: Sequence[float], steps: int) -> Path:
+def _walk_surface(name: str, make: Make, ground: Ground, start: Sequence[float], steps: int) -> Path:
     with Graph.scratch():
         x, y = Variable(start[0], name="x"), Variable(start[1], name="y")
         f = ground.height(x, y)

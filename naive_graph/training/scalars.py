@@ -12,20 +12,20 @@ from ..graph.nodes import Variable, is_leaf_variable, rows_of
 from ..graph.registry import CURRENT
 
 
-def between(least: float, most: float, says: str) -> Callable[[Any, str], float]:
+def make_range_check(least: float, most: float, says: str) -> Callable[[Any, str], float]:
     """A function that returns a number between two bounds, and refuses anything else."""
 
     def checked(value: Any, name: str) -> float:
-        found = number(value, name)
-        if not least <= found <= most:
+        result = number(value, name)
+        if not least <= result <= most:
             raise TrainingError(f"{name} is a {says}, not {shortened(value)}.")
-        return found
+        return result
 
     return checked
 
 
 LARGEST = sys.float_info.max
-SHARE = between(0.0, 1.0, "number from 0 to 1")
+SHARE = make_range_check(0.0, 1.0, "number from 0 to 1")
 
 
 class Movable(Protocol):
@@ -36,7 +36,7 @@ class Movable(Protocol):
 
     updated: bool
 
-    def touched(self, sparse: bool) -> Any:
+    def select_part(self, sparse: bool) -> Any:
         """Which part an update moves. False if it moves nothing."""
 
     def read(self, where: Any) -> Any:
@@ -66,7 +66,7 @@ class ScalarWeight:
     def __init__(self, node: Variable) -> None:
         self.node = node
 
-    def touched(self, sparse: bool) -> Any:
+    def select_part(self, sparse: bool) -> Any:
         return None
 
     def read(self, where: Any) -> float:

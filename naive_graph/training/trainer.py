@@ -13,23 +13,23 @@ from typing import Any, ClassVar
 
 from ..core.files import path_of
 from ..core.guesses import Suggesting, explains, guesses, refuse
-from ..core.imports import uninterrupted
-from ..core.number import listed, shortened, switch, whole
+from ..core.imports import defer_sigint
+from ..core.number import as_list, shortened, switch, whole
 from ..errors import ArityError, DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..graph.printed import html_table
 from ..program.update import memories_of
 from .archive import Shapes, read, write
-from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, between
+from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, make_range_check
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
 
 
-FINITE = between(-LARGEST, LARGEST, "finite number")
-POSITIVE = between(math.ulp(0.0), LARGEST, "finite number above 0")
-NOT_NEGATIVE = between(0.0, LARGEST, "finite number of at least 0")
-BELOW_1 = between(0.0, math.nextafter(1.0, 0.0), "number of at least 0 and below 1")
-THRESHOLD = between(-LARGEST, math.inf, "number")
+FINITE = make_range_check(-LARGEST, LARGEST, "finite number")
+POSITIVE = make_range_check(math.ulp(0.0), LARGEST, "finite number above 0")
+NOT_NEGATIVE = make_range_check(0.0, LARGEST, "finite number of at least 0")
+BELOW_1 = make_range_check(0.0, math.nextafter(1.0, 0.0), "number of at least 0 and below 1")
+THRESHOLD = make_range_check(-LARGEST, math.inf, "number")
 CHECKS: dict[str, Callable[[Any, str], Any]] = {  # a trainer's numbers, which are checked whenever they are set
     **dict.fromkeys(("learning_rate", "eps", "mom", "gamma", "edecay", "epoch"), NOT_NEGATIVE),
     **dict.fromkeys(("first_rate", "learning_rate_min", "learning_rate_max", "step_size"), POSITIVE),
@@ -152,7 +152,7 @@ class Trainer(Suggesting):
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
         parts = []  # that are moved: the number of the weight, the weight, and which part of it
         for number, weight in enumerate(self.model.parameters):
-            if weight.updated and (where := weight.touched(self.sparse_updates)) is not False:
+            if weight.updated and (where := weight.select_part(self.sparse_updates)) is not False:
                 parts.append((number, weight, where))
         try:
             slopes = [weight.slope(... if where is None else where) for _, weight, where in parts]  # views, not copies
@@ -310,7 +310,7 @@ class Trainer(Suggesting):
         )
         beta, count, swapped = about["average"] or (None, 0, False)
         average = Average(beta, count, means, weights, swapped) if about["average"] else None
-        with uninterrupted():  # a Ctrl-C comes before or after
+        with defer_sigint():  # a Ctrl-C comes before or after
             for name, value in {**settings, "memory": memory, "average": average}.items():
                 setattr(self, name, value)
             self._put(values)
@@ -367,7 +367,7 @@ class Average:
 def _listed(model: Any) -> list[Variable]:
     if isinstance(model, (Variable, str)) or not isinstance(model, Iterable):
         raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
-    return listed(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
+    return as_list(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
 
 
 def _norm(slopes: Iterable[Any]) -> float:

@@ -46,6 +46,6 @@ def in_words(text: str) -> str:
 
 def texts_of(*names: str) -> list[str]:
     """What these scripts say, but for the names of keys."""
-    found = (text for name in names for texts in SPOKEN.findall(piece(name)) for text in texts if text)
-    all_of = {each for text in found for each in (re.findall(r'"([^"]+)"', text) if text[0] in "[{" else [text])}
-    return sorted(each for each in all_of if re.search("[a-z]{2}", each) and "  " not in each)
+    spoken = (text for name in names for texts in SPOKEN.findall(piece(name)) for text in texts if text)
+    all_of = {phrase for text in spoken for phrase in (re.findall(r'"([^"]+)"', text) if text[0] in "[{" else [text])}
+    return sorted(phrase for phrase in all_of if re.search("[a-z]{2}", phrase) and "  " not in phrase)

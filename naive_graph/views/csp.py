@@ -15,10 +15,10 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
     the page lays out pictures, by a program that it holds compiled to WebAssembly. python: for a page
     with cells that the playground's files run, the other host that it may ask, or "".
     """
-    own = ["'self'"] * (python is not None)
-    runs = " ".join([*map(digest, scripts), *own, *["'wasm-unsafe-eval'"] * (dot or bool(own))]) or "'none'"
-    looks = " ".join([digest(style) if style else "'unsafe-inline'", *own])
-    asks = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if own else ""
+    sources = ["'self'"] * (python is not None)
+    runs = " ".join([*map(digest, scripts), *sources, *["'wasm-unsafe-eval'"] * (dot or bool(sources))]) or "'none'"
+    looks = " ".join([digest(style) if style else "'unsafe-inline'", *sources])
+    asks = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if sources else ""
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """
         f"""style-src {looks};{asks} img-src data:; base-uri 'none'; form-action 'none'">"""

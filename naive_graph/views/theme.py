@@ -142,7 +142,7 @@ def heatmap_color(share: float) -> tuple[str, str]:
     (True, '#eda04e', '#5aa2d8')
     """
     step = round(min(1.0, abs(share)) * HEATS) / HEATS
-    return tuple(_mixed(*pair, step) for pair in zip(COLOURS["ground"], WARM if share > 0 else COLD))  # type: ignore[return-value]
+    return tuple(_mix_colours(*pair, step) for pair in zip(COLOURS["ground"], WARM if share > 0 else COLD))  # type: ignore[return-value]
 
 
 def surface_color(share: float) -> tuple[str, str]:
@@ -153,16 +153,16 @@ def surface_color(share: float) -> tuple[str, str]:
     """
     step = round(share * TONES) / TONES * (len(SHADES) - 1)
     below = min(int(step), len(SHADES) - 2)
-    return tuple(_mixed(*pair, step - below) for pair in zip(SHADES[below], SHADES[below + 1]))  # type: ignore[return-value]
+    return tuple(_mix_colours(*pair, step - below) for pair in zip(SHADES[below], SHADES[below + 1]))  # type: ignore[return-value]
 
 
-def _mixed(one: str, other: str, share: float) -> str:
+def _mix_colours(one: str, other: str, share: float) -> str:
     mixed = (a + (b - a) * share for a, b in zip(_parts(one), _parts(other)))
     return "#" + "".join(f"{round(part):02x}" for part in mixed)
 
 
 def _parts(colour: str) -> list[int]:
-    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    return [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
 
 
 # --- themes -------------------------------------------------------------------
@@ -187,8 +187,8 @@ def page_style(selector: str = ":root", *names: str) -> str:
 
 def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
     """CSS that turns the light colours of an SVG text into the dark ones, by the reader's theme."""
-    heats = (heatmap_color(at / HEATS) for at in range(-HEATS, HEATS + 1))
-    pairs = dict([*COLOURS.values(), *SERIES, *heats, *(surface_color(at / TONES) for at in range(TONES + 1))])
+    heats = (heatmap_color(level / HEATS) for level in range(-HEATS, HEATS + 1))
+    pairs = dict([*COLOURS.values(), *SERIES, *heats, *(surface_color(tone / TONES) for tone in range(TONES + 1))])
     rules = [
         f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n'
         for light, dark in pairs.items()

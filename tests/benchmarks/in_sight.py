@@ -65,7 +65,7 @@ def main():
                     page.screenshot(path=asked.photographs / f"{name}-{asked.size}-{scheme}.png")
                 whole, every, cover, way, wide, high = page.evaluate(SEEN)
                 page.context.close()
-            laid = picture.laid
+            laid = picture.laid_out_page
             area = laid.wide * laid.high / of_dot(picture.scene, laid.direction, laid.flat)
             print(
                 f"{name:10} {whole:4} of {every:3} seen {whole / every:5.0%}   cover {cover:4.0%}   {way:8} "

@@ -6,7 +6,7 @@ import pytest
 from handing_in import lesson, notebook
 
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.handout import assessed, cell_texts, checked, students, teachers
+from naive_graph.classroom.handout import cell_texts, find_checks, make_assessed, students, teachers
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.notebook import check
 from naive_graph.errors import LessonError
@@ -99,7 +99,7 @@ def test_an_answer_may_have_another_name():
 
 def test_the_last_check_of_an_exercise_is_the_one_that_counts():
     cells = ["check('slope', first)", "check('3.3', second)"]
-    assert [(place, each.name) for place, each, _ in checked(cells)] == [(1, "slope")]
+    assert [(place, each.name) for place, each, _ in find_checks(cells)] == [(1, "slope")]
 
 
 def test_ids_are_unique_and_the_lesson_is_left_alone():
@@ -141,6 +141,6 @@ def test_an_assessed_lesson_has_no_way_to_a_hint_or_a_solution():
     text = {"cell_type": "markdown", "metadata": {}, "source": "Stuck? `hint('kahn')` helps.\nGo on."}
     made = notebook(*asks, "slope = working('slope', slope)\nx = 3", "def kahn(nodes):\n    ...", "check('kahn', kahn)")
     made["cells"].append(text)
-    whole = str(assessed(students(teachers(made, {"kahn": 1.0}))))
+    whole = str(make_assessed(students(teachers(made, {"kahn": 1.0}))))
     assert not any(each in whole for each in ("hint", "solution(", "working"))
     assert "x = 3" in whole and "Go on." in whole and "import check" in whole and 'check("kahn", kahn)' in whole

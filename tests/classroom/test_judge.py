@@ -116,7 +116,7 @@ def test_fresh_cases_are_others_and_a_solution_is_right_there(exercise):
 def test_two_mistakes_are_told_as_these_two_or_as_one(exercise):
     pairs = list(exercise.mistakes(2))
     for both in pairs[:: max(1, len(pairs) // 10)]:
-        given = [exercise.imagined(place, both) for place in range(len(exercise.cases))]
+        given = [exercise.compute_outcome(place, both) for place in range(len(exercise.cases))]
         if all(right for _, right in given):
             continue  # two mistakes that make up for each other
         told = verdict(exercise, [(each, None) for each, _ in given]).mistakes  # what is asked twice: the test before

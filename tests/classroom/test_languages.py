@@ -23,7 +23,7 @@ from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import COUNT, HOW
 from naive_graph.views.steps.columns import SPEAKING
 from naive_graph.views.steps.describe import WORDS
-from naive_graph.views.steps.packing import unpacked
+from naive_graph.views.steps.packing import unpack_blob
 
 FOLDER = lessons_of_the_package()[0].parent
 LESSONS = [(each, lesson) for each in languages() for lesson in FOLDER.glob("*.ipynb") if language.has(each, lesson)]
@@ -81,7 +81,7 @@ def test_a_lesson_in_another_language_has_the_same_programs(wished: str, lesson:
 @every_lesson
 def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str, lesson: Path) -> None:
     made = as_bytes(
-        language.translated(json.loads(lesson.read_bytes()), lesson, wished)
+        language.translate_lesson(json.loads(lesson.read_bytes()), lesson, wished)
     ).decode()  # with what its cells showed
     assert (FOLDER / wished / lesson.name).read_text("utf-8") == made, "run `python lessons/build.py --languages`"
 
@@ -90,7 +90,7 @@ def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str
 def test_every_exercise_says_above_it_in_the_language_what_it_asks(wished: str, lesson: Path) -> None:
     notebook = json.loads(in_language(lesson, wished))
     pairs = zip(notebook["cells"], notebook["cells"][1:])
-    above = ["".join(one["source"]) for one, other in pairs if language.asked("".join(other["source"]))]
+    above = ["".join(one["source"]) for one, other in pairs if language.split_docstring("".join(other["source"]))]
     exercises = [each for each in above if re.match(r"\*\*\D+[\w.]+\D+`\w+`\*\*", each)]
     assert exercises and all("\n\n" in each for each in exercises)
 
@@ -273,7 +273,7 @@ def test_a_walk_is_told_in_the_language_and_keeps_its_names(chinese: None) -> No
         x = Graph.Variable(3.0, name="rate")
         steps = step(x * x)
         said = [each.sentence for each in steps]
-        header, _ = unpacked(steps.walk().blob)
+        header, _ = unpack_blob(steps.walk().blob)
         assert '<html lang="zh"' in page(steps.walk())
     assert said[0] == "前向传播开始。" and "给定 rate = 3。" in said
     assert "x * x" not in said and any("（它的左操作数）" in each for each in said)
@@ -297,7 +297,7 @@ def test_a_walk_in_english_brings_no_other_texts(monkeypatch: Any) -> None:
     monkeypatch.delenv("NAIVE_GRAPH_LANGUAGE", raising=False)
     with Graph.scratch():
         steps = step(Graph.Variable(3.0, name="x") * 2.0)
-        assert steps[0].sentence == "Forward begins." and unpacked(steps.walk().blob)[0]["tongue"] == {}
+        assert steps[0].sentence == "Forward begins." and unpack_blob(steps.walk().blob)[0]["tongue"] == {}
         assert '<html lang="en"' in page(steps.walk())
 
 

@@ -13,8 +13,8 @@ from naive_graph.classroom.notebook import (
     JUDGED_BY,
     check,
     hint,
+    judge_prediction,
     predict,
-    predicted,
     predictions,
     progress,
     solution,
@@ -132,7 +132,7 @@ def test_numbers_of_before_a_lesson_became_two_still_name_what_they_named():
     assert {old: exercise_named(old).number for old in OLD_EXERCISES} == OLD_EXERCISES
     assert exercise_named("10.2").name == "fixed_point" and exercise_named("16b.6").name == "two_buffers"
     assert predict("10.2", held=110).passed and predict("16b.2", cycle=5, clean=2).passed
-    assert predicted(['predict("10.3", x=7)'], "10b.1").passed
+    assert judge_prediction(['predict("10.3", x=7)'], "10b.1").passed
 
 
 def test_a_lesson_goes_on_with_the_answer_or_with_a_solution(capsys):

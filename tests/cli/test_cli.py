@@ -12,7 +12,7 @@ import pytest
 
 from naive_graph import Graph, __version__
 from naive_graph.cli.main import main
-from naive_graph.views.steps.packing import unpacked
+from naive_graph.views.steps.packing import unpack_blob
 
 WALK = "log((x - 7)**2 + 10)"
 
@@ -300,7 +300,7 @@ def test_a_saved_walk_shows_the_expression_as_its_program_and_no_path_of_the_mac
     run("step", "x*x - x", "x=3", "-o", "walk.html", cwd=tmp_path)
     page = (tmp_path / "walk.html").read_text(encoding="utf-8")
     packed = base64.b64decode(page.partition('id="walk">')[2].partition("<")[0])
-    walk = unpacked(packed)[0]
+    walk = unpack_blob(packed)[0]
     assert [file["lines"] for file in walk["files"]] == [["x*x - x"]]
     assert not any(
         str(place) in json.dumps(walk) for place in (tmp_path, sys.prefix, Path(__file__).parents[2], Path.home())
@@ -325,7 +325,7 @@ def test_step_refuses_what_cannot_be_read(refuses):
 
 def test_step_goes_on_and_back_by_keys():
     from naive_graph import Variable, step
-    from naive_graph.cli.step import told, walk
+    from naive_graph.cli.step import select_visible_steps, walk
 
     x = Variable(3.0, name="x")
     f = x * x
@@ -334,7 +334,7 @@ def test_step_goes_on_and_back_by_keys():
     keys = iter(["\x1b[C", "\n", "\x1b[D", "\x1b[F", "\x1b[H", "b", "b", "4", "\n", "9", "9", "\n", "?", "z", "q"])
     walk(steps, lambda: next(keys), said.append)
     places = [line.split("]")[0].strip().lstrip("[") for line in said if "[" in line and "]" in line]
-    events = told(steps)  # as the page counts them
+    events = select_visible_steps(steps)  # as the page counts them
     last = len(events) - 1
     first, second = (at for at, each in enumerate(events) if each.kind == "contributed")
     assert places == [f"{place}/{last}" for place in (0, 1, 2, 1, last, 0, first, second, 4, last)]

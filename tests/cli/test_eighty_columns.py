@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 
 from naive_graph import AdamTrainer, Graph, History, Variable, gradcheck, operators
 from naive_graph.cli.main import main
-from naive_graph.graph.printed import WIDTH, aligned
+from naive_graph.graph.printed import WIDTH, align_columns
 from naive_graph.views import compare
 
 EXPRESSION = "log((x - 7)**2 + 10) + " + " + ".join(f"sin(number_{at} * x)" for at in range(9))
@@ -118,7 +118,7 @@ def test_what_a_program_explains_fits():
 
 def test_a_wide_table_goes_on_below_with_its_first_column():
     lines = [["step", *"abcdef"], ["7", *["0.123456789012"] * 6], "... 3 more"]
-    assert [line.split() for line in aligned(lines)] == [
+    assert [line.split() for line in align_columns(lines)] == [
         ["step", *"abcd"], ["7", *["0.123456789012"] * 4], ["...", "3", "more"], [],
         ["step", *"ef"], ["7", *["0.123456789012"] * 2], ["...", "3", "more"],
     ]  # fmt: skip

@@ -33,7 +33,7 @@ def raising_at(count):
         sys.settrace(before)
 
 
-@pytest.mark.parametrize("block", [imports.uninterrupted, lambda: imports.interrupts_to(print)], ids=["held", "to"])
+@pytest.mark.parametrize("block", [imports.defer_sigint, lambda: imports.interrupts_to(print)], ids=["held", "to"])
 def test_whatever_raises_at_any_line_ctrl_c_is_as_it_was(block):
     before = signal.getsignal(signal.SIGINT)
     for count in range(1, 100):

@@ -55,7 +55,7 @@ def test_an_operand_used_twice_is_waited_for_twice():
     x = Variable(3.0)
     y = x * x
     plan = plan_for(CURRENT.tables, [y.row])
-    assert list(plan.operands(1)) == [0, 0] and list(plan.released(0)) == [1]
+    assert list(plan.operands(1)) == [0, 0] and list(plan.ready_after(0)) == [1]
 
 
 @settings(max_examples=150, deadline=None)

@@ -102,7 +102,7 @@ def test_what_lies_on_a_cycle_never_gets_ready():
 def test_the_queue_is_told_as_the_plan_releases_it():
     _, _, y = product_and_sum()
     plan = plan_for(CURRENT.tables, [y.row])
-    assert [list(plan.sources()), *(list(plan.released(step)) for step in range(4))] == [[0, 1], [2], [], [3], []]
+    assert [list(plan.sources()), *(list(plan.ready_after(step)) for step in range(4))] == [[0, 1], [2], [], [3], []]
 
 
 def test_a_plan_is_kept_until_the_tables_change():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from naive_graph.engines.llvm.fields import flattened
+from naive_graph.engines.llvm.fields import flatten_records
 from naive_graph.engines.llvm.machine import addresses
 
 
@@ -16,7 +16,7 @@ def check_same(function, *arguments):
     for call in (_compiled(function, quick=True), _compiled(function, quick=False)):
         ours = [_copied(each) for each in arguments]
         assert same(call(*ours), expected)
-        for one, other in zip(flattened(ours), flattened(plain), strict=True):
+        for one, other in zip(flatten_records(ours), flatten_records(plain), strict=True):
             assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 

@@ -13,7 +13,7 @@ from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
-from naive_graph.engines.llvm.fields import flattened
+from naive_graph.engines.llvm.fields import flatten_records
 from naive_graph.engines.llvm.machine import Machine
 from naive_graph.engines.passes import build_ir, cse, dots, lowering, repeats, reverse_symbolic, stages
 
@@ -28,7 +28,7 @@ def twice(function, called, *arguments):
     result = function(*arguments)
     plain = function.python(*lists)
     assert (result or 0) == (plain or 0)
-    for each, left in zip(flattened(arguments), flattened(lists), strict=True):
+    for each, left in zip(flatten_records(arguments), flatten_records(lists), strict=True):
         if isinstance(each, np.ndarray):
             assert each.tolist() == left
     return result

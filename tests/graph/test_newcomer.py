@@ -36,7 +36,7 @@ from naive_graph import (
     total,
     where,
 )
-from naive_graph.core.imports import uninterrupted
+from naive_graph.core.imports import defer_sigint
 from naive_graph.errors import (
     DrawingError,
     FeedError,
@@ -292,7 +292,7 @@ def test_a_loop_of_scalars_never_imports_numpy():
 
 def test_a_ctrl_c_waits_until_a_module_is_whole():
     done = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
+    with pytest.raises(KeyboardInterrupt), defer_sigint():
         signal.raise_signal(signal.SIGINT)
         done.append("whole")
     assert done == ["whole"]

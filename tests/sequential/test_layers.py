@@ -9,7 +9,7 @@ from naive_graph.errors import SequentialError
 from naive_graph.sequential.compute import Loss, arithmetic
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D, placed
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.splitjoin import dilated
+from naive_graph.sequential.splitjoin import dilate_delta
 
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
 
@@ -50,7 +50,7 @@ def test_conv2d_and_its_dilated_correlation(kernel, strides, padding, channels, 
     x, w, delta, y, dx, found = both(layer, shape)
     (kh, kw), (sh, sw), (ph, pw) = kernel, strides, padding
     wide = np.pad(x, ((ph, ph), (pw, pw), (0, 0)))
-    spread = dilated(placed([layer], shape)[0], delta[None])[0]
+    spread = dilate_delta(placed([layer], shape)[0], delta[None])[0]
     expected, learned = np.zeros_like(y), np.zeros_like(w["W"])
     back = np.zeros_like(wide)
     for m in range(y.shape[0]):

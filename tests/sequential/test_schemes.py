@@ -14,7 +14,7 @@ from naive_graph.sequential.layers import Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.pipeline import schedule
-from naive_graph.sequential.weight_staleness import copied, doubled, in_cycles, in_series, newest
+from naive_graph.sequential.weight_staleness import copy_weights, doubled, in_cycles, in_series, newest
 from naive_graph.sequential.workers import in_threads
 
 START = [{"W": np.array([[0.8]])}, {"W": np.array([[0.3]])}]
@@ -88,7 +88,7 @@ def test_few_groups_leave_both_buffers_and_none_of_what_was_given(policy, count,
     network, x, y = small()
     begun = doubled(network.weights)
     begun[1][0]["W"] += 0.125
-    given = [copied(half) for half in begun]
+    given = [copy_weights(half) for half in begun]
     x, y = x[: count * network.batch_size], y[: count * network.batch_size]
     ran = in_threads(network, begun, x, y, policy, parts(network, 2), (before, before * network.batch_size))
     steps = [step.buffers for step in in_series(network, begun, x, y, policy, before, before * network.batch_size)]
@@ -129,7 +129,7 @@ def test_a_failing_operator_is_named(monkeypatch):
         return fire(self, operator, taken, weights, iteration)
 
     monkeypatch.setattr(firing.NetworkMachine, "fire", failing)  # a fault that is put in
-    before = copied(network.weights)
+    before = copy_weights(network.weights)
     with pytest.raises(TrainingError, match="BComp4 failed at sample 9: ZeroDivisionError: no reason"):
         network.fit(x, y, workers="threads", partition=parts(network, 2), shuffle=False, progress=False)
     assert same(network.weights, before)
@@ -151,7 +151,7 @@ def test_a_ctrl_c_leaves_whole_groups():
 def test_streams_between_workers_are_those_from_one_part_to_another():
     network, _, _ = small()
     for count, expected in ((1, []), (None, ["_Loss", "F5_B5", "F3_B4", "F3_B3", "F2_B2", "copy_2"])):
-        flow, divided = workers.checked(network, count and parts(network, count))
+        flow, divided = workers.check_division(network, count and parts(network, count))
         assert [each.name for each in flow.crossing(divided)] == expected
 
 
@@ -164,7 +164,7 @@ def test_workers_are_threads_or_dask():
 @pytest.mark.parametrize("given", [{"policy": "delayed"}, {"policy": "alternate"}, {"workers": "threads"}])
 def test_a_batch_that_is_no_larger_than_the_pipeline_is_refused_however_it_is_asked_for(given):
     network, x, y = small()
-    before = copied(network.weights)
+    before = copy_weights(network.weights)
     with pytest.raises(SequentialError, match=r"must exceed \d+ stages of its pipeline"):
         network.fit(x, y, batch_size=2, progress=False, **given)
     assert same(network.weights, before)

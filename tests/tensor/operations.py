@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import naive_graph as ng
-from naive_graph.tensor.picks import padded
+from naive_graph.tensor.picks import pad_axis
 
 THRESHOLD = 0.3  # no sum or product of the leaves' numbers ever is exactly this
 
@@ -256,7 +256,7 @@ STEPS = {
 NODES = {
     "piece": lambda step, source: source[tuple(step["parts"])],
     "reshape": lambda step, source: source.reshape(*step["shape"]) if step["shape"] else source.reshape(()),
-    "padded": lambda step, source: padded(source, step["axis"], *step["room"]),
+    "padded": lambda step, source: pad_axis(source, step["axis"], *step["room"]),
     "operator": lambda step, left, right: OPERATORS[step["name"]](left, right),
     "gram": gram_of_node,
     "softmax": lambda step, source: ng.softmax(source),

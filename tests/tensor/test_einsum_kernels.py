@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naive_graph.tensor.evaluation.contraction import contracted
+from naive_graph.tensor.evaluation.contraction import contract_arrays
 from naive_graph.tensor.evaluation.gather_scatter import gather, scatter
 from naive_graph.tensor.selection import Picker, SelectionNode
 
@@ -26,7 +26,7 @@ def test_sums_of_products_are_einsums(factors, data):
     dst = data.draw(st.lists(st.sampled_from(everything), unique=True)) if everything else []
     given_to_einsum = [part for array, ids in factors for part in (array, list(ids))]
     expected = np.einsum(*given_to_einsum, dst)
-    found = contracted(factors, tuple(dst))
+    found = contract_arrays(factors, tuple(dst))
     assert found.shape == expected.shape
     assert np.array_equal(found, expected)
 

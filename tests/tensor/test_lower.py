@@ -9,7 +9,7 @@ from naive_graph.errors import BudgetError, ForeignNodeError, ShapeError, StaleN
 from naive_graph.graph.registry import CURRENT
 from naive_graph.tensor import conv2d, element_of, transform
 from naive_graph.tensor.lowering.lower import estimate
-from naive_graph.tensor.picks import padded
+from naive_graph.tensor.picks import pad_axis
 
 
 def leaf(*shape, name=None, seed=0):
@@ -32,7 +32,7 @@ def test_an_element_is_named_after_its_tensor():
 
 
 def test_the_peak_of_a_single_zero_that_padding_put_there_is_a_zero():
-    lowered = lower(padded(leaf(1), 0, 1, 0).reshape(2, 1).softmax())
+    lowered = lower(pad_axis(leaf(1), 0, 1, 0).reshape(2, 1).softmax())
     Graph.forward()
     assert lowered.values.tolist() == [[1.0], [1.0]]
 
@@ -82,9 +82,9 @@ def test_a_learners_own_zero_stays():
 
 
 def test_a_padded_zero_that_is_asked_for_is_a_constant():
-    from naive_graph.tensor.picks import padded
+    from naive_graph.tensor.picks import pad_axis
 
-    y = lower(padded(leaf(2), 0, 1, 0))
+    y = lower(pad_axis(leaf(2), 0, 1, 0))
     Graph.forward()
     assert y.values[0] == 0.0
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive_graph import Graph, LeafNode
 from naive_graph.tensor import conv2d, depthwise_conv2d
 from naive_graph.tensor.evaluation.evaluate import Arrays, inside, operand
-from naive_graph.tensor.picks import padded
+from naive_graph.tensor.picks import pad_axis
 
 EPS = np.finfo(float).eps
 pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
@@ -69,7 +69,7 @@ def test_an_infinite_filter_meets_nothing_in_the_padding():
         leaves = [LeafNode.parameter(each) for each in (x, w)]
         found = [
             conv2d(*leaves, padding=1).eval(),
-            conv2d(padded(padded(leaves[0], 0, 1, 1), 1, 1, 1), leaves[1]).eval(),
+            conv2d(pad_axis(pad_axis(leaves[0], 0, 1, 1), 1, 1, 1), leaves[1]).eval(),
         ]
     for each in found:
         assert np.isfinite(each[0]).all()

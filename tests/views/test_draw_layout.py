@@ -153,9 +153,12 @@ def test_the_way_that_shows_most_is_taken_unless_one_is_asked_for():
     y = horner()
     picture = draw(y)
     shown = {way: lay_out_one_way(picture.scene, *way).seen() for way in (("LR", False), ("TB", False), ("TB", True))}
-    assert picture.laid.seen() >= max(shown.values()) - 0.05 and (picture.direction, picture.laid.flat) == ("TB", True)
+    assert picture.laid_out_page.seen() >= max(shown.values()) - 0.05 and (
+        picture.direction,
+        picture.laid_out_page.flat,
+    ) == ("TB", True)
     assert {draw(y, direction=each).direction for each in DIRECTIONS} == set(DIRECTIONS)
-    small = draw(Variable(3.0) * 2.0).laid
+    small = draw(Variable(3.0) * 2.0).laid_out_page
     assert small.direction == "LR" and (small.wide, small.high) < WINDOW
 
 

@@ -223,7 +223,7 @@ def test_a_png_has_the_colours_of_the_svg_and_no_line_on_a_number():
     for name in ("gradient", "variable", "constant", "operator"):
         colour = [int(theme.LIGHT[name][at : at + 2], 16) for at in (1, 3, 5)]
         assert (abs(found - colour).sum(axis=2) < 8).sum() > 5, name
-    x0, y0 = picture.laid.labels["edge-0-2-1"]  # of −1: within its room there is its own colour and the ground
+    x0, y0 = picture.laid_out_page.labels["edge-0-2-1"]  # of −1: within its room there is its own colour and the ground
     wide = text_width("−1") / 2
     box = [round(raster.ZOOM * side) for side in (y0 - 7, y0 + 7, x0 - wide, x0 + wide)]
     soft = [int(theme.LIGHT["soft"][at : at + 2], 16) for at in (1, 3, 5)]

@@ -11,7 +11,7 @@ from naive_graph.errors import SequentialError, ShapeError
 from naive_graph.sequential import Activation, Composite, Dense, expand
 from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 from naive_graph.views.steps.firings import brief
-from naive_graph.views.steps.packing import unpacked
+from naive_graph.views.steps.packing import unpack_blob
 
 NETWORK = Sequential([Dense(3), Activation("relu"), Dense(2)], 4, initializer="glorotUniform")
 FEED = {"data": [[1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 0.0, -1.0]], "label": [[1.0, 0.0], [0.0, 1.0]]}
@@ -64,7 +64,7 @@ def test_stepping_leaves_the_weights_as_they_were():
 
 def test_the_browser_is_given_every_firing_and_every_sample():
     steps = step(NETWORK, feed=FEED)
-    flow = unpacked(steps.walk().blob)[0]["flow"]
+    flow = unpack_blob(steps.walk().blob)[0]["flow"]
     assert [each["text"] for each in flow["fired"]] == [each.sentence for each in steps[1:]]
     assert flow["fed"]["data"] == ["[1, 2, 3, 4]", "[0, 1, 0, −1]"]
 
@@ -123,7 +123,7 @@ def test_a_composite_is_stepped_number_by_number_and_ends_as_its_run():
 
 def test_the_browser_moves_a_composites_numbers_as_the_run_does():
     steps = step(composite(), feed={"label": range(12)})
-    flow = unpacked(steps.walk().blob)[0]["flow"]
+    flow = unpack_blob(steps.walk().blob)[0]["flow"]
     lies = {name: list(flow["fed"].get(name, [])) for name in flow["streams"]}
     for fired in flow["fired"]:  # as flow.js does
         for name in fired["taken"]:

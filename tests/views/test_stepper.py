@@ -14,7 +14,7 @@ from naive_graph.core.tables import CONSTANT
 from naive_graph.views import Steps
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import in_frame
-from naive_graph.views.steps.packing import unpacked
+from naive_graph.views.steps.packing import unpack_blob
 from naive_graph.views.theme import format_number
 
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
@@ -32,7 +32,7 @@ def small() -> Any:
 
 
 def header_of(text: str) -> Any:
-    return unpacked(base64.b64decode(text.split('id="walk">')[1].split("<")[0]))[0]
+    return unpack_blob(base64.b64decode(text.split('id="walk">')[1].split("<")[0]))[0]
 
 
 def test_a_saved_page_needs_nothing_else(tmp_path: Path) -> None:

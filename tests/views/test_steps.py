@@ -16,7 +16,7 @@ from naive_graph.graph.registry import CURRENT
 from naive_graph.views import Steps
 from naive_graph.views.steps.describe import rule_tex
 from naive_graph.views.steps.mathml import mathml
-from naive_graph.views.steps.packing import unpacked
+from naive_graph.views.steps.packing import unpack_blob
 from naive_graph.views.steps.state import State
 
 LAWS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -367,7 +367,7 @@ def test_a_walk_can_be_read_after_the_graph_is_gone():
     _, _, steps = downhill()
     Graph.clear()
     assert "iteration 3" in steps[steps.iterations[3]].sentence
-    assert [cast["drawing"] for cast in unpacked(steps.walk().blob)[0]["casts"]] == [None]
+    assert [cast["drawing"] for cast in unpack_blob(steps.walk().blob)[0]["casts"]] == [None]
 
 
 def test_one_graph_for_each_sample_is_recorded_too():
@@ -397,7 +397,7 @@ def test_two_recorders_at_once_are_told_apart():
 
 
 def given_to_browser(steps):
-    header, body = unpacked(steps.walk().blob)
+    header, body = unpack_blob(steps.walk().blob)
 
     def column(kind, place):
         found = array(kind)
@@ -595,7 +595,7 @@ def test_a_partial_that_only_takes_numbers_does_not_stop_a_walk():
 
     rounded = operator("rounded_for_a_walk", lambda a: float(round(a)), [lambda a, y: float(a) * 0.0])
     assert rule_tex(RULES["rounded_for_a_walk"], 1)[1] == [r"\frac{d y}{d a}"]
-    assert len(unpacked(step(rounded(Variable(2.4))).walk().blob)[0]["casts"]) == 1
+    assert len(unpack_blob(step(rounded(Variable(2.4))).walk().blob)[0]["casts"]) == 1
     del RULES["rounded_for_a_walk"]
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs, targets
+from ..cases import (
+    ExerciseCase,
+    graph_case,
+    many_roads,
+    name_by_index,
+    random_graphs,
+    shape_features,
+    small_graphs,
+    targets,
+)
 from ..exercise import Exercise
 
 
@@ -32,7 +41,7 @@ def _backward_cases() -> Iterator[ExerciseCase]:
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (list(nodes), nodes[target], partials)
 
-            yield graph_case(recipe, arrange, f", y = {called(target)}", target, shape_features(recipe, target))
+            yield graph_case(recipe, arrange, f", y = {name_by_index(target)}", target, shape_features(recipe, target))
 
 
 BACKWARD = Exercise(backward, _backward_cases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, called, graph_case, many_roads, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, graph_case, many_roads, name_by_index, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -31,7 +31,7 @@ def _tangent_cases() -> Iterator[ExerciseCase]:
             def arrange(nodes: list[Any], partials: Any, place: int = place) -> tuple[Any, ...]:
                 return list(nodes), nodes[place], partials
 
-            yield graph_case(recipe, arrange, f", x = {called(place)}", None, shape_features(recipe))
+            yield graph_case(recipe, arrange, f", x = {name_by_index(place)}", None, shape_features(recipe))
 
 
 def count_roads(order, y, x):
@@ -56,7 +56,7 @@ def _road_cases() -> Iterator[ExerciseCase]:
                 return list(nodes), nodes[y], nodes[x]
 
             special = shape_features(recipe, y) | ({"x is y"} if x == y else set())
-            yield graph_case(recipe, arrange, f", y = {called(y)}, x = {called(x)}", y, special)
+            yield graph_case(recipe, arrange, f", y = {name_by_index(y)}, x = {name_by_index(x)}", y, special)
 
 
 TANGENTS = Exercise(tangents, _tangent_cases)

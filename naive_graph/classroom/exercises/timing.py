@@ -7,10 +7,10 @@ from typing import Any
 
 from ..cases import (
     ExerciseCase,
-    called,
     chance_of,
     graph_case,
     many_roads,
+    name_by_index,
     names_of,
     random_graphs,
     shape_features,
@@ -41,7 +41,7 @@ def is_order(nodes, order):
 def _order_cases() -> Iterator[ExerciseCase]:
     chance = chance_of(5)
     for seed, known in enumerate([*small_graphs(), *random_graphs(12), *many_roads()]):
-        recipe, right = known.shuffled(seed)
+        recipe, right = known.shuffle_rows(seed)
         mixed = sorted(right, key=lambda place: chance.random())
         twice = [right[:-1], [*right, right[-1]], [*right[:-1], *right[:1]]]  # the last: and so another one is missing
         for order in [right, right[::-1], mixed, *twice] if known.size < 21 else [right]:
@@ -51,7 +51,7 @@ def _order_cases() -> Iterator[ExerciseCase]:
 
             special = shape_features(recipe) | ({"a node is missing"} if set(order) < set(right) else set())
             special |= {"a node is listed twice"} if len(order) > recipe.size else set()
-            listed = ", ".join(map(called, order[:26])) + ", ..." * (len(order) > 26)
+            listed = ", ".join(map(name_by_index, order[:26])) + ", ..." * (len(order) > 26)
             names = names_of(seed, recipe.size)
             yield graph_case(recipe, arrange, f", order = [{listed}]", None, special, names)
 
@@ -81,7 +81,7 @@ def _recipes() -> Iterator[tuple[Any, ...]]:
     chance = chance_of(6)
     for count in (3, 4, 5, 6, 8):
         for _ in range(3):
-            steps = [f"step {called(place)}" for place in range(count)]
+            steps = [f"step {name_by_index(place)}" for place in range(count)]
             needed = [[before for before in steps[:place] if chance.random() < 0.45] for place in range(count)]
             yield {step: float(1 + int(chance.random() * 9)) for step in steps}, dict(zip(steps, needed))
     yield _diamonds(30)

@@ -11,10 +11,10 @@ from ..cases import (
     LARGE,
     ExerciseCase,
     GraphRecipe,
-    called,
     chain,
     graph_case,
     many_roads,
+    name_by_index,
     names_of,
     random_graphs,
     shape_features,
@@ -80,11 +80,11 @@ def _listed(value: Any, due: Set[int]) -> str | None:
 def _kahn_cases() -> Iterator[ExerciseCase]:
     asked = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_roads()]
     for seed, recipe in enumerate(asked):
-        recipe, _ = recipe.shuffled(seed)
+        recipe, _ = recipe.shuffle_rows(seed)
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
-        listed = ", ".join(map(called, order[:26])) + ", ..." * (recipe.size > 26)
+        listed = ", ".join(map(name_by_index, order[:26])) + ", ..." * (recipe.size > 26)
 
         def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
             return ([nodes[place] for place in order],)
@@ -117,9 +117,9 @@ def _depended_on(case: ExerciseCase, value: Any) -> str | None:
 
 def _depends_cases() -> Iterator[ExerciseCase]:
     for seed, known in enumerate([*small_graphs(), *random_graphs(40), *many_roads(), chain(5000)]):
-        recipe, new = known.shuffled(seed) if known.size < LARGE else (known, range(known.size))
+        recipe, new = known.shuffle_rows(seed) if known.size < LARGE else (known, range(known.size))
         for target in [new[place] for place in (targets(known) if known.size < 40 else [known.size - 1])]:
-            told = "" if recipe.size > LARGE else f", y = {called(target)}"
+            told = "" if recipe.size > LARGE else f", y = {name_by_index(target)}"
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (nodes[target],)

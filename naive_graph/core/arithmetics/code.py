@@ -30,7 +30,7 @@ from .translate import (
     Language,
     Text,
     is_known,
-    translated,
+    translate_function,
     within,
 )
 from .translate import number as literal
@@ -80,7 +80,7 @@ class CodeParts:
             if len(checked) == 1:
                 return checked[0]
         if not self._has_words(rule):
-            return _traced(rule, checked)
+            return _trace_rule(rule, checked)
         key = (rule.number, *(operand.hex() if isinstance(operand, float) else operand for operand in checked))
         if key not in self.memory:
             self.memory[key] = CodePart(self, rule, checked)
@@ -89,8 +89,8 @@ class CodeParts:
 
     def _has_words(self, rule: Rule) -> bool:
         name = rule.name
-        own = name in INFIX or name in TESTS or name in ("neg", "where") or is_known(name)
-        return rule.number < BUILT_IN and (own or name in self.language.library or name in self.language.own)
+        has_notation = name in INFIX or name in TESTS or name in ("neg", "where") or is_known(name)
+        return rule.number < BUILT_IN and (has_notation or name in self.language.library or name in self.language.own)
 
     def written(self, rule: Rule, texts: list[Text]) -> Text:
         """The rule over these texts."""
@@ -100,8 +100,8 @@ class CodeParts:
             first, *rest = texts
             return f" {sign} ".join([within(first, binding), *(within(text, binding + 1) for text in rest)]), binding
         if name in TESTS:
-            asked = f"{within(texts[0], SUM)} {TESTS[name]} {within(texts[1], SUM)}"
-            return f"{asked} ? 1.0 : 0.0", CHOICE
+            comparison = f"{within(texts[0], SUM)} {TESTS[name]} {within(texts[1], SUM)}"
+            return f"{comparison} ? 1.0 : 0.0", CHOICE
         if name == "neg":
             return f"-{within(texts[0], ATOM)}", UNARY
         if name == "where":
@@ -109,10 +109,10 @@ class CodeParts:
         arguments = [text for text, _ in texts]
         if rule.arity is None and c:  # all, or all but the first, as an array
             alone = arguments[:1] if name == "softmax_share" else []
-            many = arguments[len(alone) :]
-            arguments = [*alone, str(len(many)), f"(const double[]){{{', '.join(many)}}}"]
+            elements = arguments[len(alone) :]
+            arguments = [*alone, str(len(elements)), f"(const double[]){{{', '.join(elements)}}}"]
         if name not in self.language.library:
-            self.needed |= translated(name, self.language)
+            self.needed |= translate_function(name, self.language)
         return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(arguments)})", ATOM
 
 
@@ -125,7 +125,7 @@ def is_name(text: object) -> bool:
     )
 
 
-def _traced(rule: Rule, operands: Sequence[Any]) -> Any:
+def _trace_rule(rule: Rule, operands: Sequence[Any]) -> Any:
     """What the rule's own function does with parts. Raises NodeError where it asks for numbers."""
     try:
         return rule.value(*operands)
@@ -136,7 +136,9 @@ def _traced(rule: Rule, operands: Sequence[Any]) -> Any:
         ) from error
 
 
-def traced(parameters: Sequence[str], function: Callable[..., Sequence[Any]], needed: dict[str, str]) -> str:
+def trace_to_javascript(
+    parameters: Sequence[str], function: Callable[..., Sequence[Any]], needed: dict[str, str]
+) -> str:
     """The body of a JavaScript function that returns a list: what a Python function gives for parts called so.
 
     needed: takes the functions that JavaScript lacks. Raises NodeError where numbers are asked for.
@@ -178,8 +180,8 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
     results = [values[target], *(adjoints[places[row]] if row in places else 0.0 for row in inputs)]
     lines = [*_lines(program, names, results)]
     texts = [_text(result, chosen)[0] for result in results]
-    read = [f"{chosen.real} {head} = inputs[{place}];{_told(tables, row, head)}"
-            for place, (row, head) in enumerate(zip(inputs, heads)) if leaves[row].uses]  # fmt: skip
+    read = [f"{chosen.real} {head} = inputs[{index}];{_told(tables, row, head)}"
+            for index, (row, head) in enumerate(zip(inputs, heads)) if leaves[row].uses]  # fmt: skip
     write = _in_c if language == "c" else _in_javascript
     return "\n\n".join([*write(name, [*read, *lines], texts, program.needed)]) + "\n"
 
@@ -187,7 +189,7 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
 def _in_c(name: str, body: list[str], texts: list[str], needed: dict[str, str]) -> Iterator[str]:
     yield "#include <math.h>"
     yield from needed.values()
-    body += [f"*value = {texts[0]};", *(f"gradient[{place}] = {text};" for place, text in enumerate(texts[1:]))]
+    body += [f"*value = {texts[0]};", *(f"gradient[{index}] = {text};" for index, text in enumerate(texts[1:]))]
     head = f"void {name}(const double *inputs, double *value, double *gradient) {{"
     yield "\n".join([head, *(f"    {line}" for line in body), "}"])
 
@@ -217,7 +219,7 @@ def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> It
             now = names.tables.scope(part.row) if part.row is not None else None
             if now is not scope:
                 scope = now
-                yield f"// {_quoted(now.path)}" if now is not None else "//"
+                yield f"// {_quote_comment(now.path)}" if now is not None else "//"
             name = names.fresh(part.hint)
             yield f"{language.real} {name} = {part.text[0]};"
             part.text = (name, ATOM)
@@ -231,10 +233,10 @@ def _text(value: Any, language: Language) -> Text:
 def _told(tables: Tables, row: int, head: str) -> str:
     """The learner's name, where a language could not take it as it is."""
     name = tables.name(row)
-    return f"  // {_quoted(name)}" if name is not None and name != head else ""
+    return f"  // {_quote_comment(name)}" if name is not None and name != head else ""
 
 
-def _quoted(text: str) -> str:
+def _quote_comment(text: str) -> str:
     """A learner's text in a comment, which ends with its line and can hold no markup."""
     letters = [letter if letter.isprintable() and letter != "<" else f"\\x{ord(letter):x}" for letter in text]
     return f"'{''.join(letters)}'"

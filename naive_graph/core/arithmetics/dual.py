@@ -33,7 +33,7 @@ class DualNumber(Arithmetic):
         value = rule(*values)
         partials = rule.partials_at(values, value, [dual.slope is not None for dual in duals])
         moving = [(partial, dual.slope) for partial, dual in zip(partials, duals, strict=True) if partial is not None]
-        return DualNumber(value, _chosen(moving) if rule.selects else _chain_rule(moving))
+        return DualNumber(value, _select_slope(moving) if rule.selects else _chain_rule(moving))
 
     def __repr__(self) -> str:
         return f"DualNumber({self.value}, {self.slope})"
@@ -46,7 +46,7 @@ def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
     return total
 
 
-def _chosen(moving: list[tuple[Any, Any]]) -> Any:
+def _select_slope(moving: list[tuple[Any, Any]]) -> Any:
     """The slope of the branch that was taken; the other's may be infinite and does not matter."""
     chosen = None
     for partial, slope in reversed(moving):

@@ -161,11 +161,11 @@ def _tex_other(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
     if pattern is None and rule.name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"):
         pattern = "\\" + rule.name
     if pattern is None:
-        pattern = rf"\operatorname{{{_escaped(rule.name)}}}"
+        pattern = rf"\operatorname{{{_escape_tex(rule.name)}}}"
     if "{0}" not in pattern:
         return Text(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
     # An operand that is raised to a power needs its brackets; one between braces does not.
-    inside = [text.within(ATOM) if f"{{{place}}}^" in pattern else text.text for place, text in enumerate(texts)]
+    inside = [text.within(ATOM) if f"{{{position}}}^" in pattern else text.text for position, text in enumerate(texts)]
     return Text(pattern.format(*inside), _tex_binding(pattern), style)
 
 
@@ -177,7 +177,7 @@ def _tex_binding(pattern: str) -> int:
     return POWER if pattern.endswith("}}") and "^" in pattern else SUM
 
 
-def _escaped(name: str) -> str:
+def _escape_tex(name: str) -> str:
     return "".join(TEX_ESCAPES.get(letter, letter) for letter in name)
 
 

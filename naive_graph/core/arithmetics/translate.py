@@ -79,7 +79,7 @@ def is_known(name: str) -> bool:
     return name in _functions()
 
 
-def translated(name: str, language: Language) -> dict[str, str]:
+def translate_function(name: str, language: Language) -> dict[str, str]:
     """A function of `ieee`, behind those that it calls, by their names."""
     if name in language.own:
         return {name: language.own[name]}
@@ -87,7 +87,7 @@ def translated(name: str, language: Language) -> dict[str, str]:
     text = function.text()
     callees: dict[str, str] = {}
     for callee in function.called:
-        callees |= translated(callee, language)
+        callees |= translate_function(callee, language)
     return callees | {name: text}
 
 
@@ -194,7 +194,7 @@ class _Function:
                 word, binding = (" && ", AND) if isinstance(joint, ast.And) else (" || ", OR)
                 return word.join(within(self.expression(part), COMPARISON) for part in parts), binding
             case ast.Compare(left, tests, rights):
-                return self._compared([left, *rights], tests)
+                return self._translate_comparison([left, *rights], tests)
             case ast.IfExp(test, body, other):
                 chosen = within(self.expression(test), OR), within(self.expression(body), OR), self.plain(other)
                 return "{} ? {} : {}".format(*chosen), CHOICE
@@ -203,7 +203,7 @@ class _Function:
                 return self._call(name, operands), PRODUCT if name == "div" else ATOM
         raise NotImplementedError(ast.unparse(node))
 
-    def _compared(self, parts: list[ast.expr], tests: list[Any]) -> Text:
+    def _translate_comparison(self, parts: list[ast.expr], tests: list[Any]) -> Text:
         texts = [within(self.expression(part), SUM) for part in parts]
         links = [f"{texts[k]} {TESTS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
         return (links[0], COMPARISON) if len(links) == 1 else (" && ".join(links), AND)

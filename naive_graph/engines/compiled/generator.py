@@ -75,8 +75,8 @@ class Code(Straight):
 
     def kernel(self, name: str) -> str:
         """The address of a kernel."""
-        at = self.line(f"getelementptr ptr, ptr %kernels, i64 {PLACE[name]}").name
-        return self.line(f"load ptr, ptr {at}").name
+        address = self.line(f"getelementptr ptr, ptr %kernels, i64 {PLACE[name]}").name
+        return self.line(f"load ptr, ptr {address}").name
 
 
 @dataclass
@@ -125,8 +125,8 @@ class Generator:
         self.constants = ir.constants
         self.size = 0
         self.rank: dict[int, int] = {}
-        for place, row in enumerate(self.wanted):
-            self.rank.setdefault(row, place)
+        for index, row in enumerate(self.wanted):
+            self.rank.setdefault(row, index)
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
         self.numbers: dict[float, int] = {}
@@ -146,8 +146,8 @@ class Generator:
         """Leaves that are fed a number have the first slots, then those that somebody puts in."""
         sources = self.ir.sources
         every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
-        every += [each for line in sources.values() if isinstance(line, Lanes) for each in line.sources]
-        self.fed_rows = sorted({each.row for each in every if isinstance(each, FedInput)})
+        every += [source for line in sources.values() if isinstance(line, Lanes) for source in line.sources]
+        self.fed_rows = sorted({source.row for source in every if isinstance(source, FedInput)})
         self.fed_slot = {row: self._room(1) for row in self.fed_rows}
         self.slots: dict[int, int] = {}
         for row in self.ir.leaves().tolist():
@@ -185,10 +185,10 @@ class Generator:
             for row in line:
                 self._slot(row)
         self.accumulated: dict[tuple[int, int], list[int]] = {}
-        for at, steps in self.steps.items():
-            here = [row for step in steps if isinstance(step, list) for row in step if self.kinds[row] == REDUCE]
-            self.accumulated[at] = here
-            for row in here:
+        for section, steps in self.steps.items():
+            sums = [row for step in steps if isinstance(step, list) for row in step if self.kinds[row] == REDUCE]
+            self.accumulated[section] = sums
+            for row in sums:
                 self._slot(row)
             self.size = -(-self.size // LANES) * LANES + LANES
 
@@ -197,21 +197,21 @@ class Generator:
         self.users: dict[int, set[Any]] = defaultdict(set)
         for part in self.sections:
             if part.group:
-                for at, step in enumerate(self.steps[part.stage, part.group]):
-                    for each in self._read_by(step):
-                        self.users[each].add((part.stage, part.group, at))
+                for index, step in enumerate(self.steps[part.stage, part.group]):
+                    for operand in self._read_by(step):
+                        self.users[operand].add((part.stage, part.group, index))
                 continue
             for row in part.rows.tolist():
-                for each in self.ir.of(row):
-                    self.users[each].add((part.stage, 0, 0))
+                for operand in self.ir.of(row):
+                    self.users[operand].add((part.stage, 0, 0))
                     if self._is_wide(row):
-                        self.users[each].add("slot")
+                        self.users[operand].add("slot")
         for row in (*self.wanted, *(row for group in self.group.values() for row in group.lines)):
             self.users[row].add("out")
 
     def _read_by(self, step: Step) -> list[int]:
         if isinstance(step, list):
-            return [each for row in step for each in self.ir.of(row)]
+            return [operand for row in step for operand in self.ir.of(row)]
         scalars = [*step.bias, *(w for line in step.weights for w in line)] if isinstance(step, DenseTile) else []
         return [*operands_of(step)[1], *scalars]
 
@@ -220,13 +220,13 @@ class Generator:
             self.slots[row] = self._room(1)
         return self.slots[row]
 
-    def _room(self, many: int) -> int:
-        self.size += many
-        return self.size - many
+    def _room(self, count: int) -> int:
+        self.size += count
+        return self.size - count
 
     def table(self, numbers: Iterable[int]) -> str:
         """The name of a table of these numbers."""
-        key = tuple(int(each) for each in numbers)
+        key = tuple(int(number) for number in numbers)
         return self.tables.setdefault(key, f"@table{len(self.tables)}")
 
     # --- the function ---
@@ -241,8 +241,8 @@ class Generator:
         for row in self.ir.leaves().tolist():
             source = self.ir.sources.get(row)
             if isinstance(source, Count) and self.groups[row] == 0:
-                many = main.let(f"sitofp i64 %real{source.group} to double")
-                main.store(many, "%scalars", self._slot(row))
+                count = main.let(f"sitofp i64 %real{source.group} to double")
+                main.store(count, "%scalars", self._slot(row))
         begun: set[int] = set()
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
@@ -257,31 +257,31 @@ class Generator:
         """Go on in a function of its own. halves: whether it is called for each half of the samples."""
         main = self.main = FunctionWriter(f"define void @stage{len(self.stages)}(ptr %packed, i64 %half)")
         self.stages.append((main, halves))
-        for place, name in enumerate(self.pointers):
+        for index, name in enumerate(self.pointers):
             kind = "i64" if name.startswith(("real", "width", "middle", "all", "halves")) else "ptr"
-            main.do(f"%{name} = load {kind}, ptr {main.at('%packed', place, 'i64')}")
+            main.do(f"%{name} = load {kind}, ptr {main.at('%packed', index, 'i64')}")
         return main
 
-    def _call(self, name: str, given: str) -> str:
+    def _call(self, name: str, arguments: str) -> str:
         """A call of a kernel from the main function."""
-        at = self.main.at("%kernels", PLACE[name], "ptr")
-        return f"call void {self.main.let(f'load ptr, ptr {at}')}({given})"
+        address = self.main.at("%kernels", PLACE[name], "ptr")
+        return f"call void {self.main.let(f'load ptr, ptr {address}')}({arguments})"
 
     def _copy(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> None:
         if pairs:
-            table = self.table(each for pair in pairs for each in pair)
+            table = self.table(slot for pair in pairs for slot in pair)
             self.main.do(self._call("copy", f"ptr {source}, ptr {to}, ptr {table}, i64 {len(pairs)}"))
 
     # --- scalars ---
 
     def _scalars(self, part: Section) -> None:
-        here, rows = (part.stage, 0, 0), part.rows.tolist()
+        user, rows = (part.stage, 0, 0), part.rows.tolist()
         code = Code(self.alone, f"part{len(self.parts)}", PARAMETERS)
-        known: dict[int, Any] = {}
+        value_of: dict[int, Any] = {}
         for row in rows:
-            known[row] = self._wide(code, row) if self._is_wide(row) else self._computed(code, row, known)
-            if self.users[row] - {here}:
-                code.store("scalars", self._slot(row), known[row])
+            value_of[row] = self._wide(code, row) if self._is_wide(row) else self._compute_row(code, row, value_of)
+            if self.users[row] - {user}:
+                code.store("scalars", self._slot(row), value_of[row])
             code.breathe()
         self.parts.append(code.function().replace("define void", "define internal void"))
         self.main.do(
@@ -307,14 +307,14 @@ class Generator:
 
     def _wide(self, code: Code, row: int) -> Any:
         """A long scalar dot, or product, as a call over tables of slots."""
-        of = [self._held(each) for each in self.ir.of(row)]
+        slots = [self._held(operand) for operand in self.ir.of(row)]
         if self.kinds[row] == MUL:
-            call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(of)}, i64 {len(of)})"
+            call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(slots)}, i64 {len(slots)})"
             return Emitted(code, code.written(f"call double {call}"))
         loose = bool(self.ir.loose[row])
-        of += [self._number(0.0)] * (-len(of) % (2 * LANES)) if loose else []
-        given = f"ptr {self.table(of[::2])}, ptr {self.table(of[1::2])}, i64 {len(of) // 2}"
-        return Emitted(code, code.written(f"call double {code.kernel(f'dot{int(loose)}')}(ptr %scalars, {given})"))
+        slots += [self._number(0.0)] * (-len(slots) % (2 * LANES)) if loose else []
+        arguments = f"ptr {self.table(slots[::2])}, ptr {self.table(slots[1::2])}, i64 {len(slots) // 2}"
+        return Emitted(code, code.written(f"call double {code.kernel(f'dot{int(loose)}')}(ptr %scalars, {arguments})"))
 
     def _number(self, value: float) -> int:
         if value not in self.numbers:
@@ -336,18 +336,18 @@ class Generator:
 
     def _samples(self, part: Section, first: bool, last: bool) -> None:
         """A loop over blocks of samples. first, last: whether it is the group's first section, or its last."""
-        number, at = part.group, (part.stage, part.group)
+        number, section = part.group, (part.stage, part.group)
         group, steps = self.group[number], self.steps[part.stage, part.group]
         leaves = [row for row in self.ir.leaves().tolist() if self.groups[row] == number]
-        ones = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseTile)) else []
-        for row in (*leaves, *ones):
+        constant_rows = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseTile)) else []
+        for row in (*leaves, *constant_rows):
             if row not in group.slots:
                 group.take(row)
-        sums, totals = self.accumulated[at], [row for row in part.rows.tolist() if self.kinds[row] == TOTAL]
+        sums, totals = self.accumulated[section], [row for row in part.rows.tolist() if self.kinds[row] == TOTAL]
         registers = LANES * (len(sums) + LANES) if sums else 0  # one for each sum, and what fills up
         accumulators = self._room(registers)
         group.totals = max(group.totals, len(totals))
-        calls = self._steps(group, steps, at, accumulators, totals)
+        calls = self._steps(group, steps, section, accumulators, totals)
         if first:
             self._gather(number, leaves)
         main = self._begin_stage(halves=True)
@@ -357,8 +357,8 @@ class Generator:
         mine = main.let(f"select i1 {second}, ptr %others, ptr %scalars")
         own_block = main.let(f"mul i64 %half, {group.block}")
         if sums:
-            own = main.at(mine, accumulators)
-            main.do(f"call void @llvm.memset.p0.i64(ptr {own}, i8 0, i64 {8 * registers}, i1 false)")
+            sums_address = main.at(mine, accumulators)
+            main.do(f"call void @llvm.memset.p0.i64(ptr {sums_address}, i8 0, i64 {8 * registers}, i1 false)")
 
         def blocks(i: str, _: list[str]) -> None:
             left = main.let(f"sub i64 {stop}, {i}")
@@ -375,19 +375,19 @@ class Generator:
                         "feed", f"ptr {rows}, i64 {len(group.fed)}, ptr %fed{number}, ptr {base}, i64 {i}, i64 {count}"
                     )
                 )
-            for name, given in calls:
-                given = given.format(base=base, done=done, count=count, sums=mine, terms=terms)
-                main.do(self._call(name, given) if name in PLACE else f'call void @"{name}"({given})')
+            for name, arguments in calls:
+                arguments = arguments.format(base=base, done=done, count=count, sums=mine, terms=terms)
+                main.do(self._call(name, arguments) if name in PLACE else f'call void @"{name}"({arguments})')
             if last and group.lines:
                 rows = self.table(group.slots[row] * group.block for row in group.lines)
-                given = f"ptr {rows}, i64 {len(group.lines)}, ptr {base}, ptr %lines{number}, i64 %width{number}"
-                main.do(self._call("export", f"{given}, i64 {i}, i64 {count}"))
+                arguments = f"ptr {rows}, i64 {len(group.lines)}, ptr {base}, ptr %lines{number}, i64 %width{number}"
+                main.do(self._call("export", f"{arguments}, i64 {i}, i64 {count}"))
 
         main.loop(start, stop, group.block, [], blocks)
         if sums:
             to = main.at(mine, self.slots[sums[0]])
-            many = -(-len(sums) // LANES) * LANES
-            main.do(self._call("fold", f"ptr {main.at(mine, accumulators)}, ptr {to}, i64 {many}"))
+            padded_count = -(-len(sums) // LANES) * LANES
+            main.do(self._call("fold", f"ptr {main.at(mine, accumulators)}, ptr {to}, i64 {padded_count}"))
         self._join(number, [row for row in part.rows.tolist() if self.kinds[row] == REDUCE], totals)
 
     def _join(self, number: int, sums: list[int], totals: list[int]) -> None:
@@ -396,38 +396,40 @@ class Generator:
         if sums:
             table = self.table(self.slots[row] for row in sums)
             halved = main.let("icmp eq i64 %halves, 2")
-            many = main.let(f"select i1 {halved}, i64 {len(sums)}, i64 0")
-            main.do(self._call("join", f"ptr %others, ptr %scalars, ptr {table}, i64 {many}"))
-        for place, row in enumerate(totals):
-            terms = main.at(f"%terms{number}", place * block)
+            count = main.let(f"select i1 {halved}, i64 {len(sums)}, i64 0")
+            main.do(self._call("join", f"ptr %others, ptr %scalars, ptr {table}, i64 {count}"))
+        for index, row in enumerate(totals):
+            terms = main.at(f"%terms{number}", index * block)
             to = main.at("%scalars", self._slot(row))
             main.do(self._call("total", f"ptr {terms}, i64 {block}, i64 {len(totals)}, i64 %real{number}, ptr {to}"))
 
     def _steps(
-        self, group: Group, steps: list[Step], at: tuple[int, int], accumulators: int, totals: list[int]
+        self, group: Group, steps: list[Step], section: tuple[int, int], accumulators: int, totals: list[int]
     ) -> list[tuple[str, str]]:
         """The calls of a section; lines are given to what more than one step needs, until its last step."""
         ends: dict[int, int] = {}
-        for each, step in enumerate(steps):
+        for index, step in enumerate(steps):
             for row in operands_of(step)[1] if not isinstance(step, list) else self._read_by(step):
-                ends[row] = each
+                ends[row] = index
         dying = defaultdict(list)
         for row, end in ends.items():
-            here = row >= 0 and self.groups[row] == at[1] and not self._is_leaf(row)
-            if here and all(user != "out" and user[:2] == at for user in self.users[row]):
+            is_local = row >= 0 and self.groups[row] == section[1] and not self._is_leaf(row)
+            if is_local and all(user != "out" and user[:2] == section for user in self.users[row]):
                 dying[end].append(row)
         calls = []
-        for each, step in enumerate(steps):
+        for index, step in enumerate(steps):
             for row in step if isinstance(step, list) else operands_of(step)[0]:
-                if self.groups[row] == at[1] and (self.users[row] - {(*at, each)} or not isinstance(step, list)):
+                if self.groups[row] == section[1] and (
+                    self.users[row] - {(*section, index)} or not isinstance(step, list)
+                ):
                     group.take(row)
             if isinstance(step, list):
-                calls.append(self._region(step, group, (*at, each), accumulators, totals))
+                calls.append(self._region(step, group, (*section, index), accumulators, totals))
             elif isinstance(step, DenseTile):
                 calls.append(self._layer(step, group))
             else:
                 calls += self._outer(step, group)
-            group.free += [group.slots[row] for row in dying[each] if row in group.slots]
+            group.free += [group.slots[row] for row in dying[index] if row in group.slots]
         return calls
 
     def _gather(self, number: int, leaves: list[int]) -> None:
@@ -438,11 +440,11 @@ class Generator:
             if isinstance(source, Lanes) and not source.constant:
                 fill = -len(source.sources) % TWO
                 full = [*zip(source.sources, source.numbers), *[(source.sources[-1], source.numbers[-1])] * fill]
-                for lane, (each, _value) in enumerate(full):
-                    if isinstance(each, FedInput):
-                        by_array["%scalars"].append((row, lane, self.fed_slot[each.row]))
-                    elif each is not None:
-                        by_array["%values"].append((row, lane, each))
+                for lane, (lane_source, _value) in enumerate(full):
+                    if isinstance(lane_source, FedInput):
+                        by_array["%scalars"].append((row, lane, self.fed_slot[lane_source.row]))
+                    elif lane_source is not None:
+                        by_array["%values"].append((row, lane, lane_source))
         self.gathers[number] = by_array
         self.main.do(f"{{gather{number}}}")
 
@@ -464,21 +466,21 @@ class Generator:
         ys = self.table(group.slots[tile.outputs[j]] * group.block for j in fill)
         xs = self.table(group.slots[x] * group.block for x in tile.inputs)
         ws = self.table(begins[j] for j in fill)
-        given = f"ptr {array}, ptr {ws}, ptr %scalars, i64 {bias}, ptr {xs}, ptr {ys}"
+        pointers = f"ptr {array}, ptr {ws}, ptr %scalars, i64 {bias}, ptr {xs}, ptr {ys}"
         sizes = f"i64 {outputs}, i64 {len(tile.inputs)}, i64 {step}"
-        return f"dense{int(tile.fused)}", f"{given}, {sizes}, ptr {{base}}, i64 {{count}}"
+        return f"dense{int(tile.fused)}", f"{pointers}, {sizes}, ptr {{base}}, i64 {{count}}"
 
     def _pack(self, room: int, rows: Sequence[int]) -> None:
         """Copy some scalars to where a kernel reads them side by side."""
         from_values, from_scalars = [], []
-        for at, row in enumerate(rows, room):
+        for slot, row in enumerate(rows, room):
             source = self.ir.sources.get(row)
             if row == NONE or row in self.constants:
-                self.initial.append((at, -0.0 if row == NONE else self.constants[row]))
+                self.initial.append((slot, -0.0 if row == NONE else self.constants[row]))
             elif isinstance(source, int):
-                from_values.append((at, source))
+                from_values.append((slot, source))
             else:
-                from_scalars.append((at, self._slot(row)))
+                from_scalars.append((slot, self._slot(row)))
         self._copy("%values", "%scalars", from_values)
         self._copy("%scalars", "%scalars", from_scalars)
 
@@ -501,24 +503,24 @@ class Generator:
         ]
 
     def _region(
-        self, rows: list[int], group: Group, here: tuple[int, int, int], accumulators: int, totals: list[int]
+        self, rows: list[int], group: Group, user: tuple[int, int, int], accumulators: int, totals: list[int]
     ) -> tuple[str, str]:
         """Straight-line vector code in a loop over the block's samples."""
         code = Code(self.many, f"part{len(self.parts)}", PARAMETERS)
-        known: dict[int, Any] = {}
-        summed = {row: accumulators + LANES * place for place, row in enumerate(self.accumulated[here[:2]])}
+        value_of: dict[int, Any] = {}
+        summed = {row: accumulators + LANES * index for index, row in enumerate(self.accumulated[user[:2]])}
         for row in rows:
             kind = self.kinds[row]
             if kind == REDUCE:
-                self._add_to(code, summed[row], code.dot(self._pairs(code, row, known, group)))
+                self._add_to(code, summed[row], code.dot(self._pairs(code, row, value_of, group)))
                 continue
             if kind == TOTAL:
-                term = code.dot(self._pairs(code, row, known, group))
+                term = code.dot(self._pairs(code, row, value_of, group))
                 self._keep(code, "terms", totals.index(row) * group.block, term)
                 continue
-            known[row] = self._computed(code, row, known, group)
-            if row in group.slots and self.users[row] - {here}:
-                self._keep(code, "base", group.slots[row] * group.block, known[row])
+            value_of[row] = self._compute_row(code, row, value_of, group)
+            if row in group.slots and self.users[row] - {user}:
+                self._keep(code, "base", group.slots[row] * group.block, value_of[row])
             code.breathe()
         head = [
             f'define internal void @"{code.name}"({PARAMETERS}) {{', "entry:", "br label %loop", "loop:",
@@ -533,41 +535,41 @@ class Generator:
 
     def _keep(self, code: Code, array: str, line: int, value: Any) -> None:
         """Put a register of samples into a line of the block."""
-        place = code.line(f"getelementptr double, ptr %{array}, i64 {line}").name
-        place = code.line(f"getelementptr double, ptr {place}, i64 %i").name
-        code.lines.append(f"store {VECTOR} {code.operand(value)}, ptr {place}, align 8")
+        address = code.line(f"getelementptr double, ptr %{array}, i64 {line}").name
+        address = code.line(f"getelementptr double, ptr {address}, i64 %i").name
+        code.lines.append(f"store {VECTOR} {code.operand(value)}, ptr {address}, align 8")
 
     def _add_to(self, code: Code, slot: int, value: Any) -> None:
         """Add a register of samples to a sum, lane by lane."""
         term = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} zeroinitializer").name
-        place = code.written(f"getelementptr double, ptr %sums, i64 {slot}")
-        new = code.written(f"fadd {VECTOR} {code.written(f'load {VECTOR}, ptr {place}, align 8')}, {term}")
-        code.lines.append(f"store {VECTOR} {new}, ptr {place}, align 8")
+        address = code.written(f"getelementptr double, ptr %sums, i64 {slot}")
+        new = code.written(f"fadd {VECTOR} {code.written(f'load {VECTOR}, ptr {address}, align 8')}, {term}")
+        code.lines.append(f"store {VECTOR} {new}, ptr {address}, align 8")
 
     # --- one row ---
 
-    def _pairs(self, code: Code, row: int, known: Any, group: Any) -> list[tuple[Any, Any]]:
-        of = self.ir.of(row)
-        values = [self._value(code, x, known, group) if x != NONE else None for x in of]
+    def _pairs(self, code: Code, row: int, value_of: Any, group: Any) -> list[tuple[Any, Any]]:
+        operands = self.ir.of(row)
+        values = [self._value(code, x, value_of, group) if x != NONE else None for x in operands]
         return list(zip(values[::2], values[1::2]))
 
-    def _computed(self, code: Code, row: int, known: Any, group: Group | None = None) -> Any:
+    def _compute_row(self, code: Code, row: int, value_of: Any, group: Group | None = None) -> Any:
         """What a row computes, written down."""
         kind = self.kinds[row]
         if kind == DOT:
-            return code.dot(self._pairs(code, row, known, group))
-        operands = [self._value(code, x, known, group) for x in self.ir.of(row)]
+            return code.dot(self._pairs(code, row, value_of, group))
+        operands = [self._value(code, x, value_of, group) for x in self.ir.of(row)]
         if kind == LARGEST:
             return code.call(name_of(kind), largest_of(), operands)
         rule = BY_NUMBER[kind]
         with compiling([rule]):
-            known_now = all(isinstance(each, float) for each in operands)
+            known_now = all(isinstance(operand, float) for operand in operands)
             return float(rule(*operands)) if known_now else code.apply(rule, operands)
 
-    def _value(self, code: Code, row: int, known: Any, group: Group | None) -> Any:
+    def _value(self, code: Code, row: int, value_of: Any, group: Group | None) -> Any:
         """A row's value: in a register, or where it is loaded from."""
-        if row in known:
-            return known[row]
+        if row in value_of:
+            return value_of[row]
         if self.groups[row]:
             assert group is not None
             return code.leaf("base", group.slots[row] * group.block)
@@ -582,28 +584,28 @@ class Generator:
 
     def _hand_out(self) -> None:
         """Copy what is wanted to `out`, in runs; `nonfinite` is 0.0 if all there is finite."""
-        main, many = self.main, len(self.wanted)
+        main, count = self.main, len(self.wanted)
         from_scalars: list[tuple[int, int]] = []
         from_values: list[tuple[int, int]] = []
-        place = 0
-        while place < many:
-            row = self.wanted[place]
+        position = 0
+        while position < count:
+            row = self.wanted[position]
             source = self.ir.sources.get(row)
             if row in self.constants:
-                main.store(self.alone.literal(self.constants[row]), "%out", place)
+                main.store(self.alone.literal(self.constants[row]), "%out", position)
             elif isinstance(source, int):
-                from_values.append((place, source))
+                from_values.append((position, source))
             else:
-                first, end = self._slot(row), place + 1
-                while end < many and self.slots.get(self.wanted[end], -9) == first + end - place:
+                first, end = self._slot(row), position + 1
+                while end < count and self.slots.get(self.wanted[end], -9) == first + end - position:
                     end += 1
-                if end - place >= LANES:
-                    ends = f"ptr {main.at('%out', place)}, ptr {main.at('%scalars', first)}"
-                    main.do(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {8 * (end - place)}, i1 false)")
+                if end - position >= LANES:
+                    ends = f"ptr {main.at('%out', position)}, ptr {main.at('%scalars', first)}"
+                    main.do(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {8 * (end - position)}, i1 false)")
                 else:
-                    from_scalars += [(k, self.slots[self.wanted[k]]) for k in range(place, end)]
-                place = end - 1
-            place += 1
+                    from_scalars += [(k, self.slots[self.wanted[k]]) for k in range(position, end)]
+                position = end - 1
+            position += 1
         self._copy("%scalars", "%out", from_scalars)
         self._copy("%values", "%out", from_values)
         self._copy("%out", "%scalars", [(self._slot(leaf), k) for k, leaf in enumerate(self.carried, 1)])
@@ -614,43 +616,46 @@ class Generator:
         for number, group in self.group.items():
             main = main.replace(f"{{size{number}}}", str(group.size))
             calls = ""
-            for array, found in self.gathers.get(number, {}).items():
-                calls += self._copied(
-                    array, f"%lanes{number}", [(group.place(row, lane), at) for row, lane, at in found]
+            for array, copies in self.gathers.get(number, {}).items():
+                calls += self._emit_copies(
+                    array, f"%lanes{number}", [(group.place(row, lane), origin) for row, lane, origin in copies]
                 )
             main = main.replace(f"{{gather{number}}}", calls)
-        loads = self._copied("%values", "%scalars", self.loads) + self._copied("%scalars", "%scalars", self.moves)
+        loads = self._emit_copies("%values", "%scalars", self.loads) + self._emit_copies(
+            "%scalars", "%scalars", self.moves
+        )
         main = main.replace("{loads}", loads)
         tables = []
         for numbers, name in self.tables.items():
-            entries = ", ".join(f"i32 {each}" for each in numbers or [0])
+            entries = ", ".join(f"i32 {entry}" for entry in numbers or [0])
             tables.append(f"{name} = internal constant [{max(1, len(numbers))} x i32] [{entries}]")
         functions = together(self.alone, self.many)
-        known = functions.replace('"', "")
-        declared = [line for line in DECLARED.splitlines() if line.partition("(")[0] not in known]
+        definitions = functions.replace('"', "")
+        declared = [line for line in DECLARED.splitlines() if line.partition("(")[0] not in definitions]
         return "\n".join([*declared, *tables, functions, *self.parts, main, self._run(), REPEAT])
 
     def _run(self) -> str:
         """The function that calls all stages."""
         run = FunctionWriter("define void @run(ptr %packed)")
         halves = run.let(f"load i64, ptr {run.at('%packed', self.pointers.index('halves'), 'i64')}")
-        for place, (_, in_halves) in enumerate(self.stages):
+        for index, (_, in_halves) in enumerate(self.stages):
 
-            def stage(half: str, _: list[str], place: int = place) -> None:
+            def stage(half: str, _: list[str], place: int = index) -> None:
                 run.do(f"call void @stage{place}(ptr %packed, i64 {half})")
 
             run.loop(0, halves if in_halves else 1, 1, [], stage)
         return str(run)
 
-    def _copied(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> str:
+    def _emit_copies(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> str:
         """As `_copy`, for what is known only when all else is written."""
         if not pairs:
             return ""
-        table = self.table(each for pair in pairs for each in pair)
+        table = self.table(slot for pair in pairs for slot in pair)
         self.copies += 1
-        at, kernel = f"%at.{self.copies}", f"%copy.{self.copies}"
+        address, kernel = f"%at.{self.copies}", f"%copy.{self.copies}"
         return (
-            f"{at} = getelementptr ptr, ptr %kernels, i64 {PLACE['copy']}\n  {kernel} = load ptr, ptr {at}\n  "
+            f"{address} = getelementptr ptr, ptr %kernels, i64 {PLACE['copy']}\n  "
+            f"{kernel} = load ptr, ptr {address}\n  "
             f"call void {kernel}(ptr {source}, ptr {to}, ptr {table}, i64 {len(pairs)})\n  "
         )
 

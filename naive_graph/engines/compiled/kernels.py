@@ -41,9 +41,9 @@ def dense_kernel(fused: bool) -> str:
 
     def outputs(j: str, _: list[str]) -> None:
         places = [f.let(f"add i64 {j}, {n}") for n in range(tall)]
-        rows = [f.at("%w", f.entry_of("%wtab", place)) for place in places]
-        biases = [f.splat(f.load(bias, place)) for place in places]
-        ys = [f.at("%base", f.entry_of("%ytab", place)) for place in places]
+        rows = [f.at("%w", f.entry_of("%wtab", output)) for output in places]
+        biases = [f.splat(f.load(bias, output)) for output in places]
+        ys = [f.at("%base", f.entry_of("%ytab", output)) for output in places]
 
         def samples(i: str, _: list[str]) -> None:
             def terms(k: str, sums: list[str]) -> list[str]:
@@ -90,13 +90,13 @@ def outer_kernel() -> str:
         def rights(k: str, _: list[str]) -> None:
             def pairs(p: str, sums: list[str]) -> list[str]:
                 def line(table: str, row: str, n: int) -> str:
-                    place = f.let(f"mul i64 {f.let(f'add i64 {row}, {n}')}, %pairs")
-                    return f.at("%base", f.entry_of(table, f.let(f"add i64 {place}, {p}")))
+                    offset = f.let(f"mul i64 {f.let(f'add i64 {row}, {n}')}, %pairs")
+                    return f.at("%base", f.entry_of(table, f.let(f"add i64 {offset}, {p}")))
 
                 left, right = [line("%ltab", j, n) for n in range(2)], [line("%rtab", k, n) for n in range(LANES)]
 
                 def samples(i: str, sums: list[str]) -> list[str]:
-                    xs, made = [f.load(each, i, VECTOR) for each in left], []
+                    xs, made = [f.load(pointer, i, VECTOR) for pointer in left], []
                     for n in range(LANES):
                         y = f.load(right[n], i, VECTOR)
                         for x, old in zip(xs, sums[2 * n : 2 * n + 2]):
@@ -105,20 +105,22 @@ def outer_kernel() -> str:
                             )
                     return made
 
-                return f.loop(0, "%count", LANES, [(VECTOR, each) for each in sums], samples)
+                return f.loop(0, "%count", LANES, [(VECTOR, accumulator) for accumulator in sums], samples)
 
             sums = f.loop(0, "%pairs", 1, [(VECTOR, "zeroinitializer")] * (2 * LANES), pairs)
             left_over = f.splat(f.let(f"sub i64 %rights, {k}"), "i64")
             mask = f.let(f"icmp slt <{LANES} x i64> {IOTA}, {left_over}")
             for n in range(2):
-                total = f.let(f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {each}' for each in sums[n::2])})")
-                place = f.at("%sums", f.let(f"add i64 {k}, {f.entry_of('%to', f.let(f'add i64 {j}, {n}'))}"))
-                old = f.load(place, 0, VECTOR)
+                total = f.let(
+                    f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {accumulator}' for accumulator in sums[n::2])})"
+                )
+                address = f.at("%sums", f.let(f"add i64 {k}, {f.entry_of('%to', f.let(f'add i64 {j}, {n}'))}"))
+                old = f.load(address, 0, VECTOR)
                 begun = f.let(f"select i1 {fresh}, {VECTOR} zeroinitializer, {VECTOR} {old}")
                 new = f.let(
                     f"select <{LANES} x i1> {mask}, {VECTOR} {f.let(f'fadd {VECTOR} {begun}, {total}')}, {VECTOR} {old}"
                 )
-                f.store(new, place, 0, VECTOR)
+                f.store(new, address, 0, VECTOR)
 
         f.loop(0, "%rights", LANES, [], rights)
 
@@ -151,8 +153,8 @@ def fold_kernel() -> str:
     f = FunctionWriter("define void @fold(ptr %registers, ptr %to, i64 %many)")
 
     def eight(k: str, _: list[str]) -> None:
-        at = f.let(f"mul i64 {k}, {LANES}")
-        xs = [f.load("%registers", f.let(f"add i64 {at}, {n * LANES}"), VECTOR) for n in range(LANES)]
+        offset = f.let(f"mul i64 {k}, {LANES}")
+        xs = [f.load("%registers", f.let(f"add i64 {offset}, {n * LANES}"), VECTOR) for n in range(LANES)]
         f.store(f.let(f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {x}' for x in xs)})"), "%to", k, VECTOR)
 
     f.loop(0, "%many", LANES, [], eight)
@@ -177,9 +179,9 @@ def copy_kernel() -> str:
     f = FunctionWriter("define void @copy(ptr %from, ptr %to, ptr %table, i64 %many)")
 
     def one(k: str, _: list[str]) -> None:
-        at = f.let(f"mul i64 {k}, 2")
-        source = f.entry_of("%table", f.let(f"add i64 {at}, 1"))
-        f.store(f.load("%from", source), "%to", f.entry_of("%table", at))
+        offset = f.let(f"mul i64 {k}, 2")
+        source = f.entry_of("%table", f.let(f"add i64 {offset}, 1"))
+        f.store(f.load("%from", source), "%to", f.entry_of("%table", offset))
 
     f.loop(0, "%many", 1, [], one)
     return str(f)
@@ -216,8 +218,8 @@ def feed_kernel() -> str:
         mine = f.at(begin, f.let(f"mul i64 %first, {apart}"), "i8")
 
         def sample(i: str, _: list[str]) -> None:
-            place = f.at(mine, f.let(f"mul i64 {i}, {apart}"), "i8")
-            f.store(f.let(f"load double, ptr {place}, align 1"), line, i)
+            address = f.at(mine, f.let(f"mul i64 {i}, {apart}"), "i8")
+            f.store(f.let(f"load double, ptr {address}, align 1"), line, i)
 
         f.loop(0, "%count", 1, [], sample)
         filler = f.load(line, last)
@@ -232,8 +234,8 @@ def join_kernel() -> str:
     f = FunctionWriter("define void @join(ptr %others, ptr %to, ptr %table, i64 %many)")
 
     def one(k: str, _: list[str]) -> None:
-        place = f.entry_of("%table", k)
-        f.store(f.let(f"fadd double {f.load('%to', place)}, {f.load('%others', place)}"), "%to", place)
+        slot = f.entry_of("%table", k)
+        f.store(f.let(f"fadd double {f.load('%to', slot)}, {f.load('%others', slot)}"), "%to", slot)
 
     f.loop(0, "%many", 1, [], one)
     return str(f)
@@ -308,8 +310,10 @@ def dots_kernel(loose: bool) -> str:
 
     def dot(i: str, _: list[str]) -> None:
         def term(k: str, sums: list[str]) -> list[str]:
-            at = f.let(f"add i64 {i}, {f.let(f'mul i64 {k}, %many')}")
-            x, y = (f.load("%scalars", f.entry_of(first, place)) for place in (at, f.let(f"add i64 {at}, %many")))
+            offset = f.let(f"add i64 {i}, {f.let(f'mul i64 {k}, %many')}")
+            x, y = (
+                f.load("%scalars", f.entry_of(first, index)) for index in (offset, f.let(f"add i64 {offset}, %many"))
+            )
             if not loose:
                 return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
             made = f.let(f"call double @llvm.fma.f64(double {x}, double {y}, double {sums[0]})")
@@ -346,7 +350,7 @@ KERNELS = {
     "product": product_kernel,
     "dots0": lambda: dots_kernel(False), "dots1": lambda: dots_kernel(True), "check": check_kernel,
 }  # fmt: skip
-PLACE = {name: place for place, name in enumerate(KERNELS)}
+PLACE = {name: index for index, name in enumerate(KERNELS)}
 DECLARED = f"""
 declare {VECTOR} @llvm.fma.v8f64({VECTOR}, {VECTOR}, {VECTOR})
 declare double @llvm.fma.f64(double, double, double)
@@ -362,9 +366,9 @@ def text() -> str:
 def addresses() -> Any:
     """Where each kernel begins: an array in the order of KERNELS, which code looks them up in."""
     library = compiled(text, key=f"{sources()} kernels")
-    found = np.array([library.address(name) for name in KERNELS], np.int64)
+    table = np.array([library.address(name) for name in KERNELS], np.int64)
     LIBRARIES.append(library)
-    return found
+    return table
 
 
 LIBRARIES: list[Any] = []  # which the addresses are good for

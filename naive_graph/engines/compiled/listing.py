@@ -60,13 +60,13 @@ def listing(tables: Tables, results: list[int]) -> Listing:
     Raises MissingToolError, NotCompilable.
     """
     ir, rows = build_ir(tables, results)
-    place = np.arange(len(rows), dtype=np.int32)
+    position = np.arange(len(rows), dtype=np.int32)
     wanted = np.searchsorted(rows, results).astype(np.int32)
     for rearranged in (powers, dots, share):
         ir, now = rearranged(ir, wanted)
-        wanted, place = now[wanted], np.where(place == NONE, NONE, now[place])
+        wanted, position = now[wanted], np.where(position == NONE, NONE, now[position])
     runs = LevelRuns(ir, wanted.tolist())
-    return Listing(rows, place, ir, runs.places[: len(ir)], list(_instructions(runs)))
+    return Listing(rows, position, ir, runs.places[: len(ir)], list(_instructions(runs)))
 
 
 def _instructions(runs: LevelRuns) -> Iterator[RunLine]:

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...core.imports import uninterrupted
+from ...core.imports import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, weight
 from ..passes.ir import IR, NONE, FedInput, Lanes
@@ -103,7 +103,7 @@ def address(view: Any, reach: int) -> int:
     return int(np.frombuffer(view).ctypes.data) if reach else 0
 
 
-def aligned(size: int) -> Array:
+def allocate_aligned(size: int) -> Array:
     """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
     room = np.zeros(8 * size + LINE, np.uint8)
     start = -room.ctypes.data % LINE
@@ -127,20 +127,20 @@ class CompiledPlan(Runnable):
         self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
         self._stages = [
-            (self.library.function(f"stage{place}", None, [ctypes.c_void_p, ctypes.c_int64]), halves)
-            for place, (_, halves) in enumerate(made.stages)
+            (self.library.function(f"stage{index}", None, [ctypes.c_void_p, ctypes.c_int64]), halves)
+            for index, (_, halves) in enumerate(made.stages)
         ]
         self.fed_rows, self.fed_at = made.fed_rows, slice(0, len(made.fed_rows))
         self.fed = {number: group.fed for number, group in made.group.items()}
         self.exported = {number: group.lines for number, group in made.group.items()}
         self.many = len(made.wanted)
-        self.reach = 1 + max(loaded(ir), default=-1)
+        self.reach = 1 + max(find_loaded_places(ir), default=-1)
         self.begin()
 
     def begin(self) -> None:
-        self.scalars = aligned(self.generator.size + 64 * LANES)
-        for place, number in self.generator.initial:
-            self.scalars[place] = number
+        self.scalars = allocate_aligned(self.generator.size + 64 * LANES)
+        for slot, number in self.generator.initial:
+            self.scalars[slot] = number
         self.set_samples(self.ir.samples)
 
     def set_samples(self, samples: Sequence[int]) -> None:
@@ -154,7 +154,7 @@ class CompiledPlan(Runnable):
         sizes = [-(-self.many // LANES) * LANES]
         for number, group in made.group.items():
             sizes.append(sizes[-1] + len(group.lines) * widths[number])
-        self._results = aligned(sizes[-1] + 1)
+        self._results = allocate_aligned(sizes[-1] + 1)
         self.out = self._results
         self._others = np.zeros(len(self.scalars) if self.halves else 0)
         self.outs, self.lanes, self.feeds = {}, {}, {}
@@ -168,7 +168,7 @@ class CompiledPlan(Runnable):
             packed += [self.lanes[number], self.out[first:], self.feeds[number], np.empty(group.totals * width)]
             packed += [count, width, middles[number] if self.halves else count]
         self.kept = packed
-        numbers = [each.ctypes.data if hasattr(each, "ctypes") else each for each in packed]
+        numbers = [argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in packed]
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data
         self.call = self._run_halves if self.halves else self._run
@@ -178,7 +178,7 @@ class CompiledPlan(Runnable):
         if not has_two_cores():
             self._run(packed)
             return
-        with uninterrupted():  # who let the memory go before both are done would let a thread write to anybody's
+        with defer_sigint():  # who let the memory go before both are done would let a thread write to anybody's
             for stage, in_halves in self._stages:
                 other = handed_over(stage, packed) if in_halves else None
                 stage(packed, 0)
@@ -190,7 +190,7 @@ class CompiledPlan(Runnable):
     def _lanes(self, number: int, width: int) -> Array:
         """The memory of blocks, in which constants lie."""
         group, ir = self.generator.group[number], self.ir
-        room = aligned(group.size * width + 2 * LANES)
+        room = allocate_aligned(group.size * width + 2 * LANES)
         blocks = room[: group.size * width].reshape(-1, group.size, group.block)
         for row, slot in group.slots.items():
             source = ir.sources.get(row) if row >= 0 else None
@@ -232,23 +232,23 @@ class CompiledPlan(Runnable):
         return (self.outs[group].ctypes.data - self.out.ctypes.data) // 8 + line * self.outs[group].shape[1] + lane
 
     def explain(self) -> list[str]:
-        said = [
+        lines = [
             self._samples(part) if part.group else f"scalars: {len(part.rows)} rows, one after the other"
             for part in self.generator.sections
         ]
         if self.halves:
             cores = "two cores" if has_two_cores() else "one core"
-            said.append(f"the samples run in two halves, on {cores}")
-        size = sum(each.nbytes for each in self.kept if hasattr(each, "nbytes"))
+            lines.append(f"the samples run in two halves, on {cores}")
+        size = sum(array.nbytes for array in self.kept if hasattr(array, "nbytes"))
         work, fast = multiply_adds(self.ir, self.samples), 2 * LANES
-        said.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
-        said.append(f"{work} multiply-adds a run: at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least")
-        return said
+        lines.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
+        lines.append(f"{work} multiply-adds a run: at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least")
+        return lines
 
     def _samples(self, part: Section) -> str:
         steps, group = self.generator.steps[part.stage, part.group], self.generator.group[part.group]
-        layers = [f"{len(each.inputs)} -> {len(each.outputs)}" for each in steps if isinstance(each, DenseTile)]
-        grids = [f"{len(each.lefts)} x {len(each.rights)}" for each in steps if isinstance(each, Outer)]
+        layers = [f"{len(step.inputs)} -> {len(step.outputs)}" for step in steps if isinstance(step, DenseTile)]
+        grids = [f"{len(step.lefts)} x {len(step.rights)}" for step in steps if isinstance(step, Outer)]
         size = group.size * group.block * 8 / 1024
         return (
             f"samples: {self.samples[part.group]} in blocks of {group.block}; {len(part.rows)} rows"
@@ -278,12 +278,15 @@ def handed_over(stage: Callable[..., None], packed: int) -> Any:
         return None
 
 
-def loaded(ir: IR) -> set[int]:
+def find_loaded_places(ir: IR) -> set[int]:
     """The places of all floats that leaves are loaded from."""
-    found = {source for source in ir.sources.values() if isinstance(source, int)}
+    places = {source for source in ir.sources.values() if isinstance(source, int)}
     lanes = [source for source in ir.sources.values() if isinstance(source, Lanes)]
-    return found.union(
-        each for line in lanes for each in line.sources if isinstance(each, int) and not isinstance(each, FedInput)
+    return places.union(
+        source
+        for line in lanes
+        for source in line.sources
+        if isinstance(source, int) and not isinstance(source, FedInput)
     )
 
 
@@ -301,7 +304,7 @@ def multiply_adds(ir: IR, samples: Sequence[int]) -> int:
     total = 0
     for row in range(len(ir)):
         degree = int(ir.starts[row + 1] - ir.starts[row])
-        groups = [int(ir.groups[each]) for each in ir.of(row) if each >= 0]
+        groups = [int(ir.groups[operand]) for operand in ir.of(row) if operand >= 0]
         group = max([int(ir.groups[row]), *groups])
         total += max(degree // 2, 1 if degree else 0) * (samples[group] if group else 1)
     return total

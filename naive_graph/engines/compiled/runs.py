@@ -46,7 +46,7 @@ class LevelRuns(Runnable):
         self.reach = int(self.loads[: len(loaded)].max(initial=-1)) + 1
         self.initial = {**ir.constants, one: 1.0}
         self.wanted, self.moved = (self.places[np.array([*rows, one])] for rows in (wanted, carried))
-        addresses = [each for shape in progress(self.shapes, label="kernels") for each in _addresses(*shape)]
+        addresses = [address for shape in progress(self.shapes, label="kernels") for address in _addresses(*shape)]
         self.table = np.array(addresses or [0], np.int64)
         self.library = library_of(__name__, packed=True)
         self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
@@ -55,7 +55,7 @@ class LevelRuns(Runnable):
     def _sort(self, leaves: Array, one: int, zero: int) -> None:
         """Find the places, the runs and their index. leaves: in the order in which they go first."""
         ir, first = self.ir, len(leaves)
-        starts, operands, loose = _widened(ir, one, zero)
+        starts, operands, loose = _pad_operands(ir, one, zero)
         inner = ir.computed().astype(np.int32)
         shape, self.shapes = _shapes(ir.kinds, np.diff(starts), loose, inner)
         levels = np.zeros(first + len(inner), np.int32)
@@ -84,9 +84,9 @@ class LevelRuns(Runnable):
         self.scalars = np.zeros(len(self.places) + LANES)
         self.scalars[self.places[[*self.initial]]] = [*self.initial.values()]
         self.out = np.zeros(len(self.wanted))
-        of = (self.loads, len(self.loads) - 1, self.runs, self.runs.size, self.table, self.index, self.scalars)
+        table = (self.loads, len(self.loads) - 1, self.runs, self.runs.size, self.table, self.index, self.scalars)
         handed = (self.wanted, len(self.wanted) - 1, self.out, self.moved, len(self.moved) - 1)
-        self.arguments = packed(0, *of, *handed)
+        self.arguments = packed(0, *table, *handed)
         self.packed = self.arguments.ctypes.data
 
     def place(self, row: int) -> int:
@@ -100,13 +100,13 @@ class LevelRuns(Runnable):
 def _shapes(kinds: Array, degrees: Array, loose: Array, inner: Array) -> tuple[Array, list[tuple[int, int, bool]]]:
     """Of each computed row the number of its shape; and what the shapes are."""
     names = ((kinds[inner].astype(np.int64) * 2 + loose[inner]) << 24) + degrees[inner]
-    known = np.unique(names)
+    codes = np.unique(names)
     numbers = np.zeros(len(kinds), np.int32)
-    numbers[inner] = np.searchsorted(known, names)
-    return numbers, [(int(each >> 25), int(each & ((1 << 24) - 1)), bool(each >> 24 & 1)) for each in known]
+    numbers[inner] = np.searchsorted(codes, names)
+    return numbers, [(int(code >> 25), int(code & ((1 << 24) - 1)), bool(code >> 24 & 1)) for code in codes]
 
 
-def _widened(ir: IR, one: int, zero: int) -> tuple[Array, Array, Array]:
+def _pad_operands(ir: IR, one: int, zero: int) -> tuple[Array, Array, Array]:
     """Starts and operands in which no factor is missing, and long loose dots have full eights; and which these are."""
     wide = (ir.kinds == DOT) & (np.diff(ir.starts) > 2 * WIDE)
     loose = (wide & (ir.loose > 0)).astype(np.uint8)
@@ -134,21 +134,21 @@ def find_levels(rows: int, starts: Ints, operands: Ints, levels: Ints) -> None:
     """How many rows, at most, stand between each row and a leaf."""
     for row in range(rows):
         level = 0
-        for at in range(starts[row], starts[row + 1]):
-            if levels[operands[at]] >= level:
-                level = levels[operands[at]] + 1
+        for index in range(starts[row], starts[row + 1]):
+            if levels[operands[index]] >= level:
+                level = levels[operands[index]] + 1
         levels[row] = level
 
 
 @machine
 def sort_by(many: int, key: Ints, size: int, counts: Ints, before: Ints, order: Ints) -> None:
     """Rows by a key that is below the size, else in the order that they have (a counting sort). counts: zeros."""
-    for at in range(many):
-        counts[key[before[at]] + 1] += 1
-    for at in range(size):
-        counts[at + 1] += counts[at]
-    for at in range(many):
-        row = before[at]
+    for index in range(many):
+        counts[key[before[index]] + 1] += 1
+    for bucket in range(size):
+        counts[bucket + 1] += counts[bucket]
+    for index in range(many):
+        row = before[index]
         order[counts[key[row]]] = row
         counts[key[row]] += 1
 
@@ -188,6 +188,6 @@ def run(
     for at in range(many):
         out[at] = values[wanted[at]]
         nonfinite += out[at] - out[at]
-    for at in range(moves):
-        values[moved[at]] = out[at + 1]
+    for position in range(moves):
+        values[moved[position]] = out[position + 1]
     out[many] = nonfinite

@@ -26,18 +26,18 @@ def outers(ir: IR, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]:
     """The outer products among a section's sums over samples. rank: the order in which results are handed out."""
     by_left: dict[tuple[int, ...], dict[tuple[int, ...], int]] = defaultdict(dict)
     for row in rows:
-        of = ir.of(row)
-        if ir.kinds[row] == REDUCE and all(each >= 0 and ir.groups[each] for each in of):
-            by_left[tuple(of[::2])].setdefault(tuple(of[1::2]), row)
+        operands = ir.of(row)
+        if ir.kinds[row] == REDUCE and all(operand >= 0 and ir.groups[operand] for operand in operands):
+            by_left[tuple(operands[::2])].setdefault(tuple(operands[1::2]), row)
     grids = defaultdict(list)
     for left, rights in by_left.items():
         grids[tuple(sorted(rights))].append(left)
-    found = []
+    products = []
     for columns, lefts in grids.items():
         if len(lefts) * len(columns) >= OUTER_LEAST and len(columns) > 2:
             order = sorted(columns, key=lambda right: rank.get(by_left[lefts[0]][right], 0))
-            found.append(Outer(lefts, order, [[by_left[left][right] for right in order] for left in lefts]))
-    return found
+            products.append(Outer(lefts, order, [[by_left[left][right] for right in order] for left in lefts]))
+    return products
 
 
 Step = Any  # a DenseTile, an Outer, or a list of rows: a region
@@ -45,22 +45,24 @@ Step = Any  # a DenseTile, an Outer, or a list of rows: a region
 
 def steps_of(ir: IR, section: Section, rank: dict[int, int]) -> list[Step]:
     """A section of samples as layers, outer products, and regions of straight-line code, in an order that can run."""
-    dense = [each for each in dense_tiles(ir, section) if len(each.outputs) * len(each.inputs) >= DENSE_LEAST]
+    dense = [tile for tile in dense_tiles(ir, section) if len(tile.outputs) * len(tile.inputs) >= DENSE_LEAST]
     outer = outers(ir, section.rows.tolist(), rank)
-    first = {min(each.outputs): each for each in dense}
-    last = {max(row for line in each.results for row in line): each for each in outer}
-    taken = {row for each in dense for row in each.outputs} | {row for e in outer for line in e.results for row in line}
-    found: list[Step] = []
+    first = {min(layer.outputs): layer for layer in dense}
+    last = {max(row for line in product.results for row in line): product for product in outer}
+    taken = {row for layer in dense for row in layer.outputs} | {
+        row for e in outer for line in e.results for row in line
+    }
+    steps: list[Step] = []
     for row in section.rows.tolist():
-        found += [each[row] for each in (first, last) if row in each]
+        steps += [step_at[row] for step_at in (first, last) if row in step_at]
         if row not in taken:
-            if not found or not isinstance(found[-1], list):
-                found.append([])
-            found[-1].append(row)
-    return merged(ir, found)
+            if not steps or not isinstance(steps[-1], list):
+                steps.append([])
+            steps[-1].append(row)
+    return merge_steps(ir, steps)
 
 
-def merged(ir: IR, steps: list[Step]) -> list[Step]:
+def merge_steps(ir: IR, steps: list[Step]) -> list[Step]:
     """Layers as early, and the rows between them as late as their operands and their consumers allow: fewer regions."""
     level: dict[int, int] = {}
     layers: dict[int, list[Step]] = defaultdict(list)
@@ -68,18 +70,18 @@ def merged(ir: IR, steps: list[Step]) -> list[Step]:
     for step in steps:
         if isinstance(step, list):
             for row in step:
-                level[row] = max((level.get(each, 0) for each in ir.of(row)), default=0)
+                level[row] = max((level.get(operand, 0) for operand in ir.of(row)), default=0)
                 regions[level[row]].append(row)
         else:
-            made, of = operands_of(step)
-            at = 1 + max((level.get(each, 0) for each in of), default=0)
-            layers[at].append(step)
-            level |= dict.fromkeys(made, at)
-    found: list[Step] = []
-    for at in range(max([0, *layers, *regions]) + 1):
-        found += sorted(layers[at], key=lambda each: isinstance(each, Outer))
-        found += [regions[at][first : first + LONGEST] for first in range(0, len(regions[at]), LONGEST)]
-    return found
+            made, operands = operands_of(step)
+            depth = 1 + max((level.get(operand, 0) for operand in operands), default=0)
+            layers[depth].append(step)
+            level |= dict.fromkeys(made, depth)
+    merged_steps: list[Step] = []
+    for depth in range(max([0, *layers, *regions]) + 1):
+        merged_steps += sorted(layers[depth], key=lambda step: isinstance(step, Outer))
+        merged_steps += [regions[depth][first : first + LONGEST] for first in range(0, len(regions[depth]), LONGEST)]
+    return merged_steps
 
 
 def operands_of(step: Step) -> tuple[list[int], list[int]]:
@@ -87,4 +89,4 @@ def operands_of(step: Step) -> tuple[list[int], list[int]]:
     if isinstance(step, Outer):
         read = [row for side in (step.lefts, step.rights) for line in side for row in line]
         return [row for line in step.results for row in line], read
-    return step.outputs, [each for each in step.inputs if each != ONE]
+    return step.outputs, [input_ for input_ in step.inputs if input_ != ONE]

@@ -39,19 +39,19 @@ class FunctionWriter:
         i, following = self.new("%i"), self.new("%n")
         carried = [self.new("%c") for _ in begun]
         self.do(f"br label %{head}")
-        at = len(self.lines) + 1
+        phi_line = len(self.lines) + 1
         self.label(head)
         more = self.new("%m")
         self.lines += [f"{more} = icmp slt i64 {i}, {stop}", f"br i1 {more}, label %{inside}, label %{after}"]
         self.label(inside)
-        found = body(i, carried) or []
+        results = body(i, carried) or []
         self.do(f"{following} = add i64 {i}, {step}")
         self.do(f"br label %{head}")
         last = self.block
         phis = [f"{i} = phi i64 [ {start}, %{before} ], [ {following}, %{last} ]"]
-        for name, (kind, value), new in zip(carried, begun, found, strict=True):
+        for name, (kind, value), new in zip(carried, begun, results, strict=True):
             phis.append(f"{name} = phi {kind} [ {value}, %{before} ], [ {new}, %{last} ]")
-        self.lines[at:at] = phis
+        self.lines[phi_line:phi_line] = phis
         self.label(after)
         return carried
 
@@ -64,23 +64,23 @@ class FunctionWriter:
 
     def entry_of(self, table: str, index: Any) -> str:
         """A number of a constant table of i32, as an i64."""
-        found = self.let(f"load i32, ptr {self.at(table, index, 'i32')}")
-        return self.let(f"sext i32 {found} to i64")
+        entry = self.let(f"load i32, ptr {self.at(table, index, 'i32')}")
+        return self.let(f"sext i32 {entry} to i64")
 
     def splat(self, x: str, kind: str = "double") -> str:
-        many = f"<{LANES} x {kind}>"
-        one = self.let(f"insertelement {many} poison, {kind} {x}, i64 0")
-        return self.let(f"shufflevector {many} {one}, {many} poison, <{LANES} x i32> zeroinitializer")
+        vector = f"<{LANES} x {kind}>"
+        one = self.let(f"insertelement {vector} poison, {kind} {x}, i64 0")
+        return self.let(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer")
 
     def store(self, value: str, pointer: str, index: Any = 0, kind: str = "double") -> None:
         self.do(f"store {kind} {value}, ptr {self.at(pointer, index)}, align 8")
 
     def packed(self, numbers: Sequence[str]) -> str:
         """Numbers as the lanes of a register."""
-        found = "poison"
-        for lane, each in enumerate(numbers):
-            found = self.let(f"insertelement {VECTOR} {found}, double {each}, i64 {lane}")
-        return found
+        register = "poison"
+        for lane, number in enumerate(numbers):
+            register = self.let(f"insertelement {VECTOR} {register}, double {number}, i64 {lane}")
+        return register
 
     def returning(self, kind: str, value: str) -> str:
         """The text of a function that gives a value."""

@@ -18,7 +18,7 @@ from functools import cache as once
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ...core.imports import uninterrupted
+from ...core.imports import defer_sigint
 from ...core.nan_trace import explain_call, explain_leaf, explain_share
 from ...core.origin import learners_level
 from ...core.rules import BY_NUMBER
@@ -70,18 +70,18 @@ class Kernel:
         counts, stamps = zeros(size), array("q", bytes(8 * size))
         sources, targets = zeros(2 * size), zeros(2 * size)
         sizes = array("q", [size, tables.size[0], *[0] * 6, tables.clock])
-        known = tables._operators, tables._in_degrees, self.table.merging
-        columns = (operators, lefts, rights, *known, counts, sources, targets, stamps, sizes)
+        table_columns = tables._operators, tables._in_degrees, self.table.merging
+        columns = (operators, lefts, rights, *table_columns, counts, sources, targets, stamps, sizes)
         edges = self.write(*addresses(columns))
         return None if edges < 0 else NewRows(operators, counts, sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
         """Run the kernel, compiling rules as it meets them; its last answer. Raises NotCompilable if one cannot be."""
-        said = call()
-        while said > 0:
-            self.table.learn(said - 1)
-            said = call()
-        return said
+        status = call()
+        while status > 0:
+            self.table.learn(status - 1)
+            status = call()
+        return status
 
 
 class SortedGraph(NamedTuple):
@@ -112,24 +112,24 @@ class SortedGraph(NamedTuple):
         row = next((row for row in wild if operators[row] < 0), wild[0])
         if operators[row] < 0:
             return explain_leaf(tables, row, values[row])
-        operands = [values[each] for each in self.operands(row)]
+        operands = [values[operand] for operand in self.operands(row)]
         return explain_call(tables, row, BY_NUMBER[operators[row]], operands, values[row])
 
     def operands(self, row: int) -> list[int]:
         """As `tables.operands`, which asks for all edges first."""
-        _, _, own, begins, _, _ = self.drawn
-        found: list[int] = []
+        _, _, sources, begins, _, _ = self.drawn
+        operand_rows: list[int] = []
         while row >= 0:
-            mine = own[begins[row] : begins[row + 1]].tolist()
+            mine = sources[begins[row] : begins[row + 1]].tolist()
             row = ~mine.pop(0) if mine and mine[0] < 0 else -1
-            found[:0] = mine
-        return found
+            operand_rows[:0] = mine
+        return operand_rows
 
 
 @once
 def the_kernel() -> Kernel:
     """The one that all threads share: two that ask first at once must not get two tables of rules."""
-    with uninterrupted(), LOCK:
+    with defer_sigint(), LOCK:
         return _first_kernel()
 
 
@@ -143,12 +143,12 @@ def _first_kernel() -> Kernel:
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool, tell: Tell) -> bool:
     """Evaluate the targets, or the whole graph."""
     order, now = sorted_for(tables, targets), tables.tick()
-    found = None if order is None else evaluated(tables, order, fed, now, warn, tell)
-    if found is None:
+    evaluation = None if order is None else run_evaluation(tables, order, fed, now, warn, tell)
+    if evaluation is None:
         return False
     if fed:
         tables.written = now
-    values, stamps = found
+    values, stamps = evaluation
     rows = slice(0, len(values))
     tables._values[rows], tables._stamps[rows] = values, stamps  # and nothing is called: both, or neither
     return True
@@ -156,15 +156,23 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool, tell: Tell) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
-    whole = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
-    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, None, warn, tell)
-    if said == kernel.UNSORTED:
+    cached_order = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
+    status, grads = (
+        (kernel.UNSORTED, NOWHERE)
+        if cached_order is None
+        else run_reverse_sweep(tables, cached_order, targets, None, warn, tell)
+    )
+    if status == kernel.UNSORTED:
         order = sorted_for(tables, targets)
-        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, None, warn, tell)
-    return grads if said == 0 else None
+        status, grads = (
+            (kernel.ELSEWHERE, NOWHERE)
+            if order is None
+            else run_reverse_sweep(tables, order, targets, None, warn, tell)
+        )
+    return grads if status == 0 else None
 
 
-def answered(
+def evaluate_and_differentiate(
     tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int], tell: Tell
 ) -> tuple[list[float], list[list[float]]] | None:
     """The targets' values, and of each its derivatives with respect to some leaves; None where it did not run.
@@ -172,16 +180,16 @@ def answered(
     Nothing is written. fed: leaves' numbers that hold in place of the tables'.
     """
     order = sorted_for(tables, targets)
-    found = None if order is None else evaluated(tables, order, fed, tables.clock, True, tell)
-    if order is None or found is None:
+    evaluation = None if order is None else run_evaluation(tables, order, fed, tables.clock, True, tell)
+    if order is None or evaluation is None:
         return None
     slopes = []
     for target in targets if wrt else ():
-        said, grads = swept(tables, order, [target], found, True, tell)
-        if said != 0:
+        status, grads = run_reverse_sweep(tables, order, [target], evaluation, True, tell)
+        if status != 0:
             return None
         slopes.append([grads[row] for row in wrt])
-    return [found[0][row] for row in targets], slopes
+    return [evaluation[0][row] for row in targets], slopes
 
 
 def results(tables: Tables) -> list[int] | None:
@@ -195,30 +203,30 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     key = (KEY, *targets)
     cache = tables.cache
     if key not in cache:
-        cache[key] = _sorted(tables, targets)
+        cache[key] = _sort_graph(tables, targets)
     order: SortedGraph | None = cache[key]
     return order
 
 
-def _sorted(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
+def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     machine, (columns, held) = the_kernel(), tables.held()
     operators, degrees, sources, consumers = columns
     machine.table.grow()  # after: it has every rule that is among the operators
     rows, edges = len(held[0]), len(held[2])
-    said = max(1, edges)  # the sort runs at least once
+    status = max(1, edges)  # the sort runs at least once
     sizes = array("q", [rows, edges, edges, len(targets), *[0] * (kernel.FIRST_ASKED - 4), *targets])
-    begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
-    while said > 0 or said == kernel.MIXED:
-        if said == kernel.MIXED:  # by edges drawn by hand
-            own, sizes[kernel.GROUPED] = by_consumer(sources, consumers), 1
+    begins, order, marks, grouped_sources = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
+    while status > 0 or status == kernel.MIXED:
+        if status == kernel.MIXED:  # by edges drawn by hand
+            grouped_sources, sizes[kernel.GROUPED] = by_consumer(sources, consumers), 1
         else:  # operands that many absorbers took over need more room than edges
-            sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
+            sizes[kernel.ROOM], follow = status, NOWHERE  # the old room goes first
         follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
-        drawn = (operators, degrees, own, begins, order, marks)
-        at = addresses(drawn)
-        said = machine.sort(*at, *addresses((sources, consumers, machine.table.arities, follow, sizes)))
+        drawn = (operators, degrees, grouped_sources, begins, order, marks)
+        column_addresses = addresses(drawn)
+        status = machine.sort(*column_addresses, *addresses((sources, consumers, machine.table.arities, follow, sizes)))
     results = follow[: sizes[kernel.RESULTS]]
-    return SortedGraph(sizes, drawn, results, held, at) if said == 0 else None
+    return SortedGraph(sizes, drawn, results, held, column_addresses) if status == 0 else None
 
 
 def by_consumer(sources: array[int], consumers: array[int]) -> array[int]:
@@ -229,7 +237,7 @@ def by_consumer(sources: array[int], consumers: array[int]) -> array[int]:
     return array("i", np.frombuffer(sources, np.int32)[order].tobytes())
 
 
-def evaluated(
+def run_evaluation(
     tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
@@ -245,14 +253,14 @@ def evaluated(
         columns = (order.results, sizes, machine.table.addresses, values, stamps, *room)
         return machine.evaluate(*order.at, *addresses(columns))
 
-    said = ran(tables, call, warn)
-    if said == kernel.WILD and order.large:
+    status = ran(tables, call, warn)
+    if status == kernel.WILD and order.large:
         tell(lambda: order.first_wild(tables, values))
-        said = 0
-    return (values, stamps) if said == 0 else None
+        status = 0
+    return (values, stamps) if status == 0 else None
 
 
-def swept(
+def run_reverse_sweep(
     tables: Tables,
     order: SortedGraph,
     targets: Sequence[int],
@@ -275,15 +283,15 @@ def swept(
         columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
         return machine.differentiate(*order.at, *addresses(columns))
 
-    said = ran(tables, call, warn)
-    if said == kernel.WILD and order.large:
+    status = ran(tables, call, warn)
+    if status == kernel.WILD and order.large:
         sizes[kernel.LOOKING] = 1
-        said = ran(tables, call, warn)
+        status = ran(tables, call, warn)
         operators = order.drawn[0]
-        if said == 0 and any(not isfinite(grads[row]) and operators[row] in LEAVES for row in order.rows):
-            place, values = 2 * sizes[kernel.WIDEST], tables.values if known is None else known[0]
-            tell(lambda: _first_share(tables, order, room[0][place : place + 5], values))
-    return said, grads
+        if status == 0 and any(not isfinite(grads[row]) and operators[row] in LEAVES for row in order.rows):
+            offset, values = 2 * sizes[kernel.WIDEST], tables.values if known is None else known[0]
+            tell(lambda: _first_share(tables, order, room[0][offset : offset + 5], values))
+    return status, grads
 
 
 def _first_share(tables: Tables, order: SortedGraph, wild: Sequence[float], values: Sequence[float]) -> str:
@@ -291,7 +299,7 @@ def _first_share(tables: Tables, order: SortedGraph, wild: Sequence[float], valu
     consumer, position, (partial, incoming, total) = int(wild[0]), int(wild[1]), wild[2:]
     operands = order.operands(consumer)
     event = Contributed(operands[position], consumer, position, partial, incoming, incoming * partial, total)
-    return explain_share(tables, event, BY_NUMBER[order.drawn[0][consumer]], [values[each] for each in operands])
+    return explain_share(tables, event, BY_NUMBER[order.drawn[0][consumer]], [values[operand] for operand in operands])
 
 
 def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:

@@ -147,7 +147,7 @@ def sort(
         return ELSEWHERE
     if not grouped and not sizes[GROUPED]:
         return MIXED
-    count = chosen(of, marks, order, sizes)
+    count = mark_needed(of, marks, order, sizes)
     widest, needed = 0, 0
     for row in range(sizes[ROWS]):
         if marks[row]:
@@ -190,13 +190,13 @@ def begin(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int:
     return grouped
 
 
-def chosen(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
+def mark_needed(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
     """Mark the rows to be sorted: all but the absorbed, or what is asked for and all that it depends on. How many."""
-    rows, asked = sizes[ROWS], sizes[ASKED]
+    rows, target_count = sizes[ROWS], sizes[ASKED]
     for row in range(rows):
-        marks[row] = 1 if asked == 0 else 0
+        marks[row] = 1 if target_count == 0 else 0
     count = 0
-    for i in range(asked):
+    for i in range(target_count):
         if not marks[sizes[FIRST_ASKED + i]]:
             marks[sizes[FIRST_ASKED + i]] = 1
             waiting[count] = sizes[FIRST_ASKED + i]
@@ -214,7 +214,7 @@ def chosen(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
                     left += 1
                     count += 1
             row = absorbs(row, of)
-    if asked:
+    if target_count:
         return count
     for edge in range(sizes[EDGES]):
         if of.own[edge] < 0:
@@ -230,7 +230,7 @@ def chosen(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
 def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow: Ints, sizes: Longs) -> None:
     """The consumers of each row, in the order the edges were drawn: behind next[rows] and begins[rows + 1]."""
     rows = sizes[ROWS]
-    begins, found = rows, 2 * rows + 1
+    begins, consumers_offset = rows, 2 * rows + 1
     for row in range(rows + 1):
         follow[begins + row] = 0
     for row in range(rows):
@@ -247,7 +247,7 @@ def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow
         target, source = targets[edge], sources[edge]
         if marks[target]:
             if source >= 0:
-                follow[found + follow[source]] = target
+                follow[consumers_offset + follow[source]] = target
                 follow[source] += 1
             else:  # all that the absorbed row has
                 sizes[ABSORBING] = 1
@@ -255,14 +255,14 @@ def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow
                 while link >= 0:
                     for i in range(of.begins[link], of.begins[link + 1]):
                         if of.own[i] >= 0:
-                            follow[found + follow[of.own[i]]] = target
+                            follow[consumers_offset + follow[of.own[i]]] = target
                             follow[of.own[i]] += 1
                     link = absorbs(link, of)
 
 
 def kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, follow: Ints) -> int:
     """First in, first out: each row is ready once all its operands are done. How many ever got ready."""
-    begins, found, ready = rows, 2 * rows + 1, 0
+    begins, consumers_offset, ready = rows, 2 * rows + 1, 0
     for row in range(rows):
         follow[row] = degrees[row]
         if marks[row] and degrees[row] == 0:
@@ -272,7 +272,7 @@ def kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, follow: Ints) -> i
     while done < ready:
         row = order[done]
         for i in range(follow[begins + row], follow[begins + row + 1]):
-            follower = follow[found + i]
+            follower = follow[consumers_offset + i]
             follow[follower] -= 1
             if follow[follower] == 0:
                 order[ready] = follower
@@ -315,13 +315,13 @@ def evaluate(
                 xs[i] = known.values[ids[i]]
             known.values[row] = call_rule(rules, ENTRIES * kind, xs, count)
             known.stamps[row] = now
-    said = 0
+    status = 0
     for i in range(sizes[RESULTS]):
         y = known.values[results[i]]
         if y - y != 0.0:
-            said = WILD
+            status = WILD
     if sizes[ABSORBING]:
-        absorbed(of, sizes, line)
+        mark_absorbed(of, sizes, line)
         for row in range(rows):
             if line.marks[row] & ABSORBED:
                 first, count = of.begins[row], of.begins[row + 1] - of.begins[row]
@@ -330,10 +330,10 @@ def evaluate(
                     xs[i] = known.values[source if source >= 0 else ~source]  # the fold goes on to the left
                 known.values[row] = call_rule(rules, ENTRIES * of.operators[row], xs, count)
                 known.stamps[row] = now
-    return said
+    return status
 
 
-def absorbed(of: DrawnGraph, sizes: Longs, line: RunOrder) -> None:
+def mark_absorbed(of: DrawnGraph, sizes: Longs, line: RunOrder) -> None:
     """Mark what the sorted rows took over, and what that took over: an absorber is newer than what it absorbs."""
     for row in range(sizes[ROWS]):
         line.marks[row] = 0
@@ -438,7 +438,7 @@ def contribute(row: int, count: int, how: int, looking: int, line: RunOrder, gra
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
             line.marks[operand] = mark | RECEIVED | passes
             if looking and grads[operand] - grads[operand] != 0.0:
-                looking, at = 0, 2 * room.widest
-                room.xs[at], room.xs[at + 1], room.xs[at + 2] = row, i, partial
-                room.xs[at + 3], room.xs[at + 4] = g, grads[operand]
+                looking, offset = 0, 2 * room.widest
+                room.xs[offset], room.xs[offset + 1], room.xs[offset + 2] = row, i, partial
+                room.xs[offset + 3], room.xs[offset + 4] = g, grads[operand]
     return looking

@@ -68,13 +68,13 @@ class Table:
             if rules:  # longer copies: machine code may have the addresses of these
                 self.addresses = self.addresses + array("q", [x for rule in rules for x in (0, 0, int(rule.selects))])
                 self.merging = self.merging + array("i", [int(rule.associative) for rule in rules])
-                self.arities = self.arities + array("i", [-1 if each.arity is None else each.arity for each in rules])
+                self.arities = self.arities + array("i", [-1 if rule.arity is None else rule.arity for rule in rules])
 
     def enter(self, library: Library, rules: Sequence[Rule]) -> None:
         self.libraries.append(library)
         for rule in rules:
-            for place, what in enumerate(("value", "partials")):
-                self.addresses[ENTRIES * rule.number + place] = library.address(f"{what}{rule.number}")
+            for offset, what in enumerate(("value", "partials")):
+                self.addresses[ENTRIES * rule.number + offset] = library.address(f"{what}{rule.number}")
 
     def learn(self, number: int) -> None:
         """Compile a rule. Raises NotCompilable, again and again, if that cannot be done."""
@@ -92,10 +92,13 @@ def text(rules: Sequence[Rule]) -> str:
     """The rules' code, in LLVM's language. Raises NotCompilable for what registers cannot follow."""
     module, loops = Module(), TranslatedModule()
     if any(rule.arity is None for rule in rules):
-        loops.known = {name: traced(module, name, in_registers(each), arity) for name, (each, arity) in CALLED.items()}
-    for rule in (each for each in rules if each.arity is None):
+        loops.known = {
+            name: trace_callee(module, name, in_registers(function), arity)
+            for name, (function, arity) in CALLED.items()
+        }
+    for rule in (rule for rule in rules if rule.arity is None):
         add_loops(loops, rule)
-    texts = [str(written(module, rule)) for rule in rules if rule.arity is not None]
+    texts = [str(translate_rule(module, rule)) for rule in rules if rule.arity is not None]
     return "\n".join([together(module), str(loops), *texts])
 
 
@@ -112,25 +115,25 @@ def add_loops(program: TranslatedModule, rule: Rule) -> None:
     program.add_source(lines, {**vars(catalogue), **vars(ieee)})
 
 
-def written(module: Module, rule: Rule) -> TranslatedModule:
+def translate_rule(module: Module, rule: Rule) -> TranslatedModule:
     """A rule's value and its partials, each called with the operands that lie in a row."""
     assert rule.arity is not None and not callable(rule.partials)
     operands = ", ".join(f"xs[{k}]" for k in range(rule.arity))
     with compiling([rule]):
-        known = {"value": traced(module, f"value of {rule.name}", rule, rule.arity)}
+        callees = {"value": trace_callee(module, f"value of {rule.name}", rule, rule.arity)}
         for k, slope in enumerate(rule.partials):
             if slope is not None:
-                known[f"slope{k}"] = traced(module, f"slope {k} of {rule.name}", slope, rule.arity + 1)
+                callees[f"slope{k}"] = trace_callee(module, f"slope {k} of {rule.name}", slope, rule.arity + 1)
     lines = [
-        IF_WANTED.format(k=k, operands=operands) if f"slope{k}" in known else f"wanted[{k}] = 0"
+        IF_WANTED.format(k=k, operands=operands) if f"slope{k}" in callees else f"wanted[{k}] = 0"
         for k in range(rule.arity)
     ]
-    program = TranslatedModule(known)
+    program = TranslatedModule(callees)
     program.add_source(VALUE.format(number=rule.number, operands=operands))
     program.add_source(PARTIALS.format(number=rule.number, lines="\n    ".join(lines)))
     return program
 
 
-def traced(module: Module, name: str, function: Callable[..., Any], arity: int) -> Callee:
+def trace_callee(module: Module, name: str, function: Callable[..., Any], arity: int) -> Callee:
     """A function of numbers, as loops call it."""
     return Callee(module.define(name, function, arity), ["double"] * arity, "double")

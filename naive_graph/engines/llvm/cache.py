@@ -47,15 +47,15 @@ def read(name: str) -> bytes | None:
         if not _is_safe(path.parent):
             return None
         with open(path, "rb", opener=_as_itself) as file:
-            ours, kept = _is_ours(os.fstat(file.fileno())), file.read()
+            ours, content = _is_ours(os.fstat(file.fileno())), file.read()
     except FolderError as error:
         _say_once(None, f"Compiled code is not kept: {error}")
         return None
     except OSError:
         return None
-    digest, code = kept[:DIGEST], kept[DIGEST:]
+    digest, code = content[:DIGEST], content[DIGEST:]
     if ours and _digest(name, code) == digest:
-        _used(path)
+        _mark_used(path)
         return code
     warnings.warn(f"The compiled code in {path} is damaged. It is compiled anew.", RuntimeWarning, stacklevel=2)
     return None
@@ -66,14 +66,14 @@ def write(name: str, code: bytes) -> None:
     global _pruned
     beside = None
     try:
-        place = folder()
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_safe(place):
+        directory = folder()
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_safe(directory):
             return
-        handle, beside = tempfile.mkstemp(dir=place, prefix=f"{name}.", suffix=".new")
+        handle, beside = tempfile.mkstemp(dir=directory, prefix=f"{name}.", suffix=".new")
         with open(handle, "wb") as file:
             file.write(_digest(name, code) + code)
-        os.replace(beside, place / name)
+        os.replace(beside, directory / name)
     except OSError:  # a full disk, a home that is read only: then we do without
         if beside is not None:
             with suppress(OSError):
@@ -81,7 +81,7 @@ def write(name: str, code: bytes) -> None:
         return
     if not _pruned:
         _pruned = True
-        prune(place)
+        prune(directory)
 
 
 def _digest(name: str, code: bytes) -> bytes:
@@ -98,25 +98,25 @@ def _is_ours(seen: os.stat_result) -> bool:
     return not hasattr(os, "geteuid") or (seen.st_uid == os.geteuid() and not seen.st_mode & 0o022)
 
 
-def _is_safe(place: Path) -> bool:
+def _is_safe(directory: Path) -> bool:
     """Whether the folder is ours alone; said once if it is not."""
-    if _is_ours(place.stat()):
+    if _is_ours(directory.stat()):
         return True
     _say_once(
-        place,
-        f"Others may write in {place}, so compiled code is neither read from it nor kept there. "
+        directory,
+        f"Others may write in {directory}, so compiled code is neither read from it nor kept there. "
         "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE.",
     )
     return False
 
 
-def _say_once(place: Path | None, message: str) -> None:
-    if place not in _refused:
-        _refused.add(place)
+def _say_once(directory: Path | None, message: str) -> None:
+    if directory not in _refused:
+        _refused.add(directory)
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-def _used(path: Path) -> None:
+def _mark_used(path: Path) -> None:
     """Note that the file was used today, if that is not noted yet and the disk lets us."""
     with suppress(OSError):
         if abs(time.time() - path.stat().st_mtime) > DAY:  # also if it is from the future
@@ -149,10 +149,10 @@ def prune(place: Path) -> None:
                 size -= file.size
 
 
-def _files(place: Path) -> Iterator[_Kept]:
+def _files(directory: Path) -> Iterator[_Kept]:
     """All files of ours, as far as they can be seen."""
     soon = time.time() + DAY
-    with suppress(OSError), os.scandir(place) as entries:
+    with suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             with suppress(OSError):
                 if OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):

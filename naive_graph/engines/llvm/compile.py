@@ -21,7 +21,7 @@ from threading import RLock, main_thread
 from typing import Any
 
 from ...core.fork_safety import COMPILER, held_over_forks
-from ...core.imports import Uncollected, uninterrupted
+from ...core.imports import Uncollected, defer_sigint
 from ...errors import MissingToolError
 from . import cache
 from .emit import NotCompilable
@@ -62,9 +62,9 @@ MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keep
 
 
 @atexit.register
-def _ended() -> None:
+def _hold_lock_at_exit() -> None:
     """Python ends after LLVM, which nobody calls any more: a thread that ended in between would keep the lock."""
-    with uninterrupted():
+    with defer_sigint():
         LOCK.keep()
 
 
@@ -83,13 +83,13 @@ class Library:
 
         Raises LookupError if there is no function of that name.
         """
-        with uninterrupted(), LOCK:
-            found: int = self._engine.get_function_address(name)
-        if found == 0:
+        with defer_sigint(), LOCK:
+            pointer: int = self._engine.get_function_address(name)
+        if pointer == 0:
             raise LookupError(f"The compiled library has no function {name!r}.")
-        return found
+        return pointer
 
-    def __del__(self, lock: Any = LOCK, ends: Any = sys.is_finalizing, held: Any = uninterrupted) -> None:
+    def __del__(self, lock: Any = LOCK, ends: Any = sys.is_finalizing, held: Any = defer_sigint) -> None:
         with nullcontext() if ends() else held(), lock:
             self.__dict__.clear()  # and the engine goes; when Python ends a global may be gone
 
@@ -123,14 +123,14 @@ def compiled(
     if key is None:
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
-    with uninterrupted(), LOCK:
+    with defer_sigint(), LOCK:
         name = sha256(f"{_here()}\n{optimised}{quick}\n{key}".encode()).hexdigest() + ".o"
         if name not in _LIBRARIES:
-            _LIBRARIES[name] = _made(name, ir_text, optimised, quick)
+            _LIBRARIES[name] = _build_library(name, ir_text, optimised, quick)
         return _LIBRARIES[name]
 
 
-def _made(name: str, ir_text: str | Callable[[], str], optimised: bool, quick: bool) -> Library:
+def _build_library(name: str, ir_text: str | Callable[[], str], optimised: bool, quick: bool) -> Library:
     """The library of that name, from disk or compiled; the oldest ones make room for it."""
     code = cache.read(name)
     if code is None:
@@ -146,35 +146,35 @@ def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> b
     llvm = llvmlite()
     check(ir_text, MOST_QUICK if quick else MOST)
     optimised = optimised and can_be_optimised(ir_text)
-    module = _parsed(ir_text)
+    module = _parse_module(ir_text)
     if optimised:
         # Loops over registers are written out already: to unroll them, and to look for more, took LLVM twice as long,
         # and brought nothing.
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_unrolling = options.loop_vectorization = options.slp_vectorization = False
         passes = llvm.create_pass_builder(_machine(2), options)
-        with _freed(passes.getModulePassManager()) as manager:
+        with _free_manager(passes.getModulePassManager()) as manager:
             manager.run(module, passes)
     elif "alwaysinline" in ir_text:
         with suppress(AttributeError):  # of older versions: then calls stay calls
-            _passed([module], llvm.create_new_module_pass_manager(), "add_always_inliner_pass")
+            _run_pass([module], llvm.create_new_module_pass_manager(), "add_always_inliner_pass")
     if quick:
-        functions = [each for each in module.functions if not each.is_declaration]
-        _passed(functions, llvm.create_new_function_pass_manager(), "add_sroa_pass")
+        functions = [function for function in module.functions if not function.is_declaration]
+        _run_pass(functions, llvm.create_new_function_pass_manager(), "add_sroa_pass")
     code: bytes = _machine(2 if optimised else 0 if quick else 1).emit_object(module)
     return code
 
 
-def _passed(parts: list[Any], passes: Any, name: str) -> None:
+def _run_pass(parts: list[Any], passes: Any, name: str) -> None:
     """Run one pass over modules, or functions."""
     llvm = llvmlite()
-    with _freed(passes) as manager:
+    with _free_manager(passes) as manager:
         getattr(manager, name)()
         for part in parts:
             manager.run(part, llvm.create_pass_builder(_machine(1), llvm.create_pipeline_tuning_options()))
 
 
-def _parsed(ir_text: str) -> Any:
+def _parse_module(ir_text: str) -> Any:
     """The text as a module, in a context of its own: a shared one would keep every constant for ever."""
     llvm = llvmlite()
     module = llvm.parse_assembly(ir_text, llvm.create_context())
@@ -183,7 +183,7 @@ def _parsed(ir_text: str) -> Any:
 
 
 @contextmanager
-def _freed(manager: Any) -> Iterator[Any]:
+def _free_manager(manager: Any) -> Iterator[Any]:
     """Free a manager of passes at the end: llvmlite's own way is hidden by another class's, which does nothing."""
     try:
         yield manager
@@ -197,15 +197,15 @@ def _freed(manager: Any) -> Iterator[Any]:
 
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
-    with uninterrupted(), LOCK:
-        text: str = _machine(1).emit_assembly(_parsed(ir_text))
+    with defer_sigint(), LOCK:
+        text: str = _machine(1).emit_assembly(_parse_module(ir_text))
     return text
 
 
 @once
 def llvmlite() -> Any:
     """The binding to LLVM, ready to compile for this machine."""
-    with uninterrupted(), LOCK:
+    with defer_sigint(), LOCK:
         try:
             from llvmlite import __version__, binding
         except (ImportError, OSError) as error:
@@ -285,27 +285,31 @@ def can_be_optimised(text: str) -> bool:
 
 def check(text: str, most: int = MOST) -> None:
     """Raise NotCompilable where even without its optimiser LLVM would take too long."""
-    found = weight(text, False)
-    if found > most:
-        raise NotCompilable(f"Code of some {found:,} instructions keeps LLVM for too long; {most:,} is the most.")
+    instructions = weight(text, False)
+    if instructions > most:
+        raise NotCompilable(
+            f"Code of some {instructions:,} instructions keeps LLVM for too long; {most:,} is the most."
+        )
 
 
 def weight(text: str, optimised: bool) -> int:
     """How many instructions LLVM works on, all told."""
     heads = list(HEAD.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
-    own: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     called: dict[str, list[str]] = {}
     for head, end in zip(heads, ends):
         body = text[head.start() : end]
         calls = CALL.findall(body)
         called[head[2]] = [name for name, _ in calls]
-        own[head[2]] = body.rstrip().count("\n") + 1 + OPERAND * sum(given.count(",") + 1 for _, given in calls)
+        sizes[head[2]] = (
+            body.rstrip().count("\n") + 1 + OPERAND * sum(arguments.count(",") + 1 for _, arguments in calls)
+        )
     if not optimised:
-        return sum(own.values())
+        return sum(sizes.values())
     grown: dict[str, int] = {}
     for name in _callees_first(called):
-        grown[name] = own[name] + sum(grown.get(each, 0) for each in called[name])
+        grown[name] = sizes[name] + sum(grown.get(callee, 0) for callee in called[name])
     return sum(grown[head[2]] for head in heads if "internal" not in head[1])
 
 
@@ -321,5 +325,5 @@ def _callees_first(called: dict[str, list[str]]) -> list[str]:
         elif name in called and name not in begun:
             begun.add(name)
             waiting.append((name, True))
-            waiting.extend((each, False) for each in called[name])
+            waiting.extend((callee, False) for callee in called[name])
     return list(order)

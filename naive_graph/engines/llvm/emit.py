@@ -58,7 +58,9 @@ class Emitted(Arithmetic):
         self.place = place
 
     def apply(self, rule: Rule, *operands: Any) -> Value:
-        return self.writer.apply(rule, [each if isinstance(each, Emitted) else number(each) for each in operands])
+        return self.writer.apply(
+            rule, [operand if isinstance(operand, Emitted) else number(operand) for operand in operands]
+        )
 
     def __abs__(self) -> Emitted:
         return self.writer.outside("llvm.fabs.f64", [self])
@@ -82,7 +84,7 @@ class Truth(Arithmetic):
         self.name = name
 
     def apply(self, rule: Rule, *operands: Any) -> Value:
-        return _selected(self.writer, *operands) if rule.selects and operands[0] is self else NotImplemented
+        return _emit_select(self.writer, *operands) if rule.selects and operands[0] is self else NotImplemented
 
     def __bool__(self) -> bool:
         return self.writer.fork(self.name)
@@ -162,7 +164,7 @@ class InstructionWriter:
         return self._call(name, operands)
 
     def _call(self, name: str, operands: Sequence[Value]) -> Emitted:
-        inside = ", ".join(f"{self.module.real} {self.operand(each)}" for each in operands)
+        inside = ", ".join(f"{self.module.real} {self.operand(operand)}" for operand in operands)
         return self.line(f'call {self.module.real} @"{name}"({inside})')
 
 
@@ -178,12 +180,12 @@ def literal(value: float) -> str:
 # --- rules that are one instruction -------------------------------------------
 
 
-def _folded(name: str) -> Callable[..., Value]:
+def _make_fold(name: str) -> Callable[..., Value]:
     """`((a + b) + c) + ...`, in the written order. What multiplies by 1 or -1 is left out: no bit changes."""
 
     def emitted(writer: InstructionWriter, first: Value, *rest: Value) -> Value:
-        for each in rest:
-            first = _product(writer, first, each) if name == "fmul" else writer.binary(name, first, each)
+        for value in rest:
+            first = _product(writer, first, value) if name == "fmul" else writer.binary(name, first, value)
         return first
 
     return emitted
@@ -195,15 +197,15 @@ def _product(writer: InstructionWriter, left: Value, right: Value) -> Value:
             if one == 1.0:
                 return other
             if one == -1.0:
-                return _negated(writer, other)
+                return _emit_negation(writer, other)
     return writer.binary("fmul", left, right)
 
 
-def _negated(writer: InstructionWriter, x: Value) -> Value:
+def _emit_negation(writer: InstructionWriter, x: Value) -> Value:
     return writer.line(f"fneg {writer.module.real} {writer.operand(x)}") if isinstance(x, Emitted) else -x
 
 
-def _selected(writer: InstructionWriter, condition: Value, a: Value, b: Value) -> Value:
+def _emit_select(writer: InstructionWriter, condition: Value, a: Value, b: Value) -> Value:
     if not isinstance(condition, Arithmetic):
         return a if condition != 0 else b
     holds = condition if isinstance(condition, Truth) else writer.compare("une", condition, 0.0)
@@ -216,10 +218,10 @@ def _is_two(value: Value) -> bool:
 
 SQUARES = ("pow", "pow_slope")  # of exponent 2: a product rounds as well as the C library's pow, and takes a tenth
 INSTRUCTIONS: dict[str, Callable[..., Value]] = {
-    "add": _folded("fadd"),
-    "sub": _folded("fsub"),
-    "mul": _folded("fmul"),
-    "div": _folded("fdiv"),
-    "neg": _negated,
-    "where": _selected,
+    "add": _make_fold("fadd"),
+    "sub": _make_fold("fsub"),
+    "mul": _make_fold("fmul"),
+    "div": _make_fold("fdiv"),
+    "neg": _emit_negation,
+    "where": _emit_select,
 }

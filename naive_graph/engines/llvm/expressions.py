@@ -43,9 +43,9 @@ class ExpressionTranslator(FunctionText):
     def branch(self, test: ast.expr, yes: str, no: str) -> None:
         """Go to `yes` if the test holds; `and` and `or` look no further than they must."""
         if isinstance(test, ast.BoolOp):
-            for each in test.values[:-1]:
+            for value in test.values[:-1]:
                 further = self.name("further")
-                self.branch(each, *((further, no) if isinstance(test.op, ast.And) else (yes, further)))
+                self.branch(value, *((further, no) if isinstance(test.op, ast.And) else (yes, further)))
                 self.lines.append(f"{further}:")
             return self.branch(test.values[-1], yes, no)
         self.lines.append(f"br i1 {self.condition(test)}, label %{yes}, label %{no}")
@@ -145,8 +145,8 @@ class ExpressionTranslator(FunctionText):
         return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
 
     def of_Subscript(self, node: ast.Subscript) -> Typed:
-        place, element = self.place(node.value, node.slice)
-        value = self.emit(f"load {element}, ptr {place}")
+        address, element = self.place(node.value, node.slice)
+        value = self.emit(f"load {element}, ptr {address}")
         if element in ("double", "i64"):
             return Typed(value, element)
         return Typed(self.emit(f"{'zext' if element == 'i8' else 'sext'} {element} {value} to i64"), "i64")
@@ -170,9 +170,9 @@ class ExpressionTranslator(FunctionText):
         if node.keywords:
             raise self.refused("a keyword")
         if name in self.program.known:
-            known = self.program.known[name]
-            self.program.declared.add(known.text)
-            return self.call(known.name, self.operands(name, node.args, known.kinds), known.result)
+            callee = self.program.known[name]
+            self.program.declared.add(callee.text)
+            return self.call(callee.name, self.operands(name, node.args, callee.kinds), callee.result)
         function = self.names.get(name)
         function = getattr(function, "python", function)  # what @machine holds
         if not isinstance(function, FunctionType):
@@ -182,8 +182,10 @@ class ExpressionTranslator(FunctionText):
     def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
         self.calls, tree = True, syntax(function)
         name = self.program.add(function, outside=False)
-        given = tree.args.args
-        kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in given if each.annotation]
+        parameters = tree.args.args
+        kinds = [
+            SCALARS.get(ast.unparse(parameter.annotation), "ptr") for parameter in parameters if parameter.annotation
+        ]
         return self.call(name, self.operands(name, arguments, kinds), result_type(tree))
 
     def call(self, full: str, operands: str, result: str) -> Typed:
@@ -197,7 +199,7 @@ class ExpressionTranslator(FunctionText):
         """The arguments of a call, each of the type that is due."""
         if len(arguments) != len(kinds):
             raise self.refused(f"a call with {len(arguments)} arguments for {name}, which takes {len(kinds)},")
-        return ", ".join(self.passed(each, kind) for each, kind in zip(arguments, kinds, strict=True))
+        return ", ".join(self.passed(argument, kind) for argument, kind in zip(arguments, kinds, strict=True))
 
     def passed(self, argument: ast.expr, kind: str) -> str:
         if kind != "ptr":

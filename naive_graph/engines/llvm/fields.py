@@ -47,34 +47,45 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
 @lru_cache(32)
 def _functions(file: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file, by the line on which each begins."""
-    every = [each for each in ast.walk(ast.parse(file)) if isinstance(each, ast.FunctionDef)]
-    return {min([each.lineno, *(above.lineno for above in each.decorator_list)]): each for each in every}
+    every = [node for node in ast.walk(ast.parse(file)) if isinstance(node, ast.FunctionDef)]
+    return {
+        min([definition.lineno, *(above.lineno for above in definition.decorator_list)]): definition
+        for definition in every
+    }
 
 
 def words(function: Callable[..., Any]) -> list[str]:
     """The types of a function's parameters, with a record's fields in its stead, and of its result."""
-    given = {**function.__annotations__}
-    result, found = _word(given.pop("return", None)), []
-    for word in map(_word, given.values()):
+    parameter_types = {**function.__annotations__}
+    result, types = _word(parameter_types.pop("return", None)), []
+    for word in map(_word, parameter_types.values()):
         record = function.__globals__.get(word)
-        found += _words(record) if hasattr(record, "_fields") else [word]
-    return [*found, result]
+        types += _words(record) if hasattr(record, "_fields") else [word]
+    return [*types, result]
 
 
-def flattened(arguments: Sequence[Any]) -> Iterator[Any]:
+def flatten_records(arguments: Sequence[Any]) -> Iterator[Any]:
     """The arguments of a call, with a record's fields in its stead."""
-    for each in arguments:
-        yield from each if isinstance(each, tuple) else (each,)
+    for argument in arguments:
+        yield from argument if isinstance(argument, tuple) else (argument,)
 
 
 def spelled_out(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:
     """The function without records. names: what names stand for."""
-    records = {each.arg: record for each in tree.args.args if (record := _record(each.annotation, names)) is not None}
+    records = {
+        argument.arg: record
+        for argument in tree.args.args
+        if (record := _record(argument.annotation, names)) is not None
+    }
     if (rest := tree.args.vararg) is not None and rest.annotation and ast.unparse(rest.annotation) == "float":
         tree.args.args.append(ast.arg(rest.arg, _expression(TUPLE)))
         tree.args.vararg = None
-    tuples = {each.arg for each in tree.args.args if each.annotation and ast.unparse(each.annotation) == TUPLE}
-    tree.args.args = [part for each in tree.args.args for part in _parts(each, records.get(each.arg), tuples)]
+    tuples = {
+        argument.arg for argument in tree.args.args if argument.annotation and ast.unparse(argument.annotation) == TUPLE
+    }
+    tree.args.args = [
+        part for argument in tree.args.args for part in _parts(argument, records.get(argument.arg), tuples)
+    ]
     spelled: ast.FunctionDef = _Fields(tree.name, records, tuples, names).visit(tree)
     return spelled
 
@@ -85,7 +96,7 @@ def _expression(text: str) -> ast.expr:
 
 def _record(node: ast.expr | None, names: Mapping[str, Any]) -> Any:
     """The record that a name stands for, if it does."""
-    return found if isinstance(node, ast.Name) and hasattr(found := names.get(node.id), "_fields") else None
+    return record if isinstance(node, ast.Name) and hasattr(record := names.get(node.id), "_fields") else None
 
 
 def _parts(parameter: ast.arg, record: Any, tuples: Collection[str]) -> list[ast.arg]:
@@ -128,25 +139,32 @@ class _Fields(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         if isinstance(node.iter, ast.Name) and node.iter.id in self.tuples:
-            xs, at = node.iter, ast.Name(_one(node.iter.id, ast.unparse(node.target)), ast.Store())
-            node.body.insert(0, ast.Assign([node.target], ast.Subscript(xs, ast.Name(at.id, ast.Load()), ast.Load())))
-            node.target, node.iter = at, ast.Call(_expression("range"), [ast.Name(_one(xs.id, COUNT), ast.Load())], [])
+            xs, index = node.iter, ast.Name(_one(node.iter.id, ast.unparse(node.target)), ast.Store())
+            node.body.insert(
+                0, ast.Assign([node.target], ast.Subscript(xs, ast.Name(index.id, ast.Load()), ast.Load()))
+            )
+            node.target, node.iter = (
+                index,
+                ast.Call(_expression("range"), [ast.Name(_one(xs.id, COUNT), ast.Load())], []),
+            )
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if ast.unparse(node.func) == "len" and (xs := ast.unparse(node.args[0])) in self.tuples:
             return ast.Name(_one(xs, COUNT), ast.Load())
-        given: list[ast.expr] = []
-        for each in node.args:
-            if isinstance(each, ast.Name) and each.id in self.records:
-                given += [ast.Name(_one(each.id, field), ast.Load()) for field in self.records[each.id]._fields]
-            elif isinstance(each, ast.Call) and _record(each.func, self.names) is not None:
-                given += each.args
-            elif isinstance(each, ast.Name) and each.id in self.tuples:
-                given += [each, ast.Name(_one(each.id, COUNT), ast.Load())]
+        arguments: list[ast.expr] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Name) and argument.id in self.records:
+                arguments += [
+                    ast.Name(_one(argument.id, field), ast.Load()) for field in self.records[argument.id]._fields
+                ]
+            elif isinstance(argument, ast.Call) and _record(argument.func, self.names) is not None:
+                arguments += argument.args
+            elif isinstance(argument, ast.Name) and argument.id in self.tuples:
+                arguments += [argument, ast.Name(_one(argument.id, COUNT), ast.Load())]
             else:
-                given.append(each)
-        node.args = given
+                arguments.append(argument)
+        node.args = arguments
         return self.generic_visit(node)
 
 

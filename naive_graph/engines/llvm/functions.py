@@ -113,7 +113,7 @@ class Way(InstructionWriter):
         super().__init__(module)
         self.path, self.here = path, ""  # answers to give, and those given
         self.untried: list[str] = []
-        self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
+        self.parameters = [Emitted(self, f"%x{index}") for index in range(arity)]
 
     def answer(self) -> tuple[bool, str]:
         """Whether the next question is asked for the first time, and the answer."""
@@ -166,17 +166,17 @@ class Choices(Way):
         results: dict[str, Value] = {}
         self.untried = [""]
         for path in self.untried:  # grows as ways are found
-            _bounded(len(self.untried))
+            _check_path_count(len(self.untried))
             self.path, self.here = path, ""
             result = function(*self.parameters)
             results[self.here] = result
-        return self.chosen(results)
+        return self.select_result(results)
 
-    def chosen(self, results: dict[str, Value], path: str = "") -> Value:
+    def select_result(self, results: dict[str, Value], path: str = "") -> Value:
         """The result that fits, of those at the ends of all ways from `path` on."""
         if path in results:
             return results[path]
-        return self.select(self.conditions[path], *(self.chosen(results, path + answer) for answer in "10"))
+        return self.select(self.conditions[path], *(self.select_result(results, path + answer) for answer in "10"))
 
 
 def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -> str:
@@ -194,7 +194,7 @@ def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -
     }
     """
     blocks = _branches(module, function, arity) if module.width == 1 else _choices(module, function, arity)
-    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
+    parameters = ", ".join(f"{module.real} %x{index}" for index in range(arity))
     short = module.width > 1 and sum(map(len, blocks.values())) <= SHORT
     lines = [f'define internal {module.real} @"{name}"({parameters}) {"alwaysinline " if short else ""}{{']
     for path in sorted(blocks):
@@ -206,7 +206,7 @@ def _branches(module: Module, function: Callable[..., Any], arity: int) -> dict[
     blocks: dict[str, list[str]] = {}
     waiting = [""]
     for path in waiting:  # grows as ways are found
-        _bounded(len(waiting))
+        _check_path_count(len(waiting))
         tree = Tree(module, path, arity)
         result = function(*tree.parameters)
         tree.blocks[tree.here].append(f"ret {module.real} {tree.operand(result)}")
@@ -221,20 +221,22 @@ def _choices(module: Module, function: Callable[..., Any], arity: int) -> dict[s
     return {"": [*writer.lines, f"ret {module.real} {writer.operand(result)}"]}
 
 
-def _bounded(ways: int) -> None:
+def _check_path_count(ways: int) -> None:
     if ways > MOST_PATHS:
         raise NotCompilable(f"there are more than {MOST_PATHS} ways through it")
 
 
 def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
     lines, result = [], "poison"
-    for place in range(module.width):
-        taken = [f"%t{place}.{each}" for each in range(arity)]
-        lines += [f"{each} = extractelement {module.real} %x{at}, i32 {place}" for at, each in enumerate(taken)]
-        lines.append(f'%y{place} = call double @"{name}"({", ".join(f"double {each}" for each in taken)})')
-        lines.append(f"%r{place} = insertelement {module.real} {result}, double %y{place}, i32 {place}")
-        result = f"%r{place}"
-    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
+    for lane in range(module.width):
+        taken = [f"%t{lane}.{index}" for index in range(arity)]
+        lines += [
+            f"{register} = extractelement {module.real} %x{index}, i32 {lane}" for index, register in enumerate(taken)
+        ]
+        lines.append(f'%y{lane} = call double @"{name}"({", ".join(f"double {register}" for register in taken)})')
+        lines.append(f"%r{lane} = insertelement {module.real} {result}, double %y{lane}, i32 {lane}")
+        result = f"%r{lane}"
+    parameters = ", ".join(f"{module.real} %x{index}" for index in range(arity))
     head = f'define internal {module.real} @"{full}"({parameters}) {{'
     return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
 

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from .compile import Library, compiled
-from .fields import flattened, words
+from .fields import flatten_records, words
 from .python import TranslatedModule
 from .typed import SCALARS, Callee
 
 
 def _call(name: str, kinds: list[str], result: str = "void") -> Callee:
     """A call of the kernel at a place of a table. kinds, result: what it hands on, and what the kernel gives."""
-    handed = ", ".join(f"{kind} %x{place}" for place, kind in enumerate(kinds))
+    handed = ", ".join(f"{kind} %x{index}" for index, kind in enumerate(kinds))
     call = f"call {result} %kernel({handed})"
     lines = [
         f"define internal {result} @{name}(ptr %table, i64 %k, {handed}) {{",
@@ -38,8 +38,8 @@ def _call(name: str, kinds: list[str], result: str = "void") -> Callee:
 
 
 KERNELS = {
-    each.name: each
-    for each in (
+    callee.name: callee
+    for callee in (
         _call("call_run", ["ptr", "ptr", "i64", "i64", "i64"]),
         _call("call_rule", ["ptr", "i64"], "double"),
         _call("call_partials", ["ptr", "i64", "double", "ptr", "ptr"]),
@@ -65,9 +65,9 @@ class Machine:
         The addresses are asked for here: in a conversion by ctypes a Ctrl-C would become an error of ctypes.
         """
         if self._call is None:
-            self.seen += sum(each.size for each in flattened(arguments) if hasattr(each, "ctypes"))
+            self.seen += sum(argument.size for argument in flatten_records(arguments) if hasattr(argument, "ctypes"))
             if self.seen <= MANY:
-                return self.python(*map(_viewed, arguments))
+                return self.python(*map(_view_as_python, arguments))
             self._call = self.compiled(quick=True)
         return self._call(*addresses(arguments))
 
@@ -80,13 +80,15 @@ class Machine:
 
 def addresses(arguments: Sequence[Any]) -> list[Any]:
     """Arguments as machine code takes them: where arrays lie, and numbers."""
-    return [each.ctypes.data if hasattr(each, "ctypes") else each for each in flattened(arguments)]
+    return [
+        argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in flatten_records(arguments)
+    ]
 
 
-def _viewed(argument: Any) -> Any:
+def _view_as_python(argument: Any) -> Any:
     """An argument as plain Python takes it: from a view, numbers come as Python's own."""
     if isinstance(argument, tuple):
-        return type(argument)(*map(_viewed, argument))
+        return type(argument)(*map(_view_as_python, argument))
     return memoryview(argument) if hasattr(argument, "ctypes") else argument
 
 
@@ -107,14 +109,14 @@ def library_of(module: str, quick: bool = False, packed: bool = False) -> Librar
     """The compiled functions of one file. packed: under the names of their entries, and no others."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
     key = f"{sources()} {module} {packed}" if ours else None
-    functions = [each.python for each in _OF_FILE[module]]
+    functions = [function.python for function in _OF_FILE[module]]
     return compiled(lambda: _text(functions, packed), key=key, optimised=not quick, quick=quick)
 
 
 def _text(functions: Sequence[Callable[..., Any]], packed: bool = False) -> str:
     program = TranslatedModule(dict(KERNELS))
-    for each in functions:
-        program.add(each, outside=not packed)
+    for function in functions:
+        program.add(function, outside=not packed)
     return "\n".join([str(program), *(map(_entry, functions) if packed else ())])
 
 
@@ -126,9 +128,9 @@ def _entry(function: Callable[..., Any]) -> str:
 def entry(name: str, kinds: Sequence[str], result: str = "void") -> str:
     """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
     lines = [f'define void @"{name}.packed"(ptr %packed) {{']
-    for place, kind in enumerate(kinds):
-        lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
-        lines.append(f"%a{place} = load {kind}, ptr %p{place}")
+    for index, kind in enumerate(kinds):
+        lines.append(f"%p{index} = getelementptr i64, ptr %packed, i64 {index}")
+        lines.append(f"%a{index} = load {kind}, ptr %p{index}")
     call = f"call {result} @{name}({', '.join(f'{kind} %a{place}' for place, kind in enumerate(kinds))})"
     return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
 

@@ -139,7 +139,7 @@ def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
 
 def fma(a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once."""
-    writer = next(each.writer for each in (a, b, c) if isinstance(each, Emitted))
+    writer = next(operand.writer for operand in (a, b, c) if isinstance(operand, Emitted))
     return writer.outside("llvm.fma.f64", [a, b, c])
 
 

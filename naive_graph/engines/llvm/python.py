@@ -60,7 +60,9 @@ class TranslatedModule:
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)
         self.texts[tree.name] = _Translation(self, tree, {**globals(), **names}, tree.name).text()
-        kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in tree.args.args if each.annotation]
+        kinds = [
+            SCALARS.get(ast.unparse(argument.annotation), "ptr") for argument in tree.args.args if argument.annotation
+        ]
         self.known[tree.name] = Callee(tree.name, kinds, result_type(tree))
         return tree.name
 
@@ -79,15 +81,15 @@ class _Translation(ExpressionTranslator):
 
     def text(self) -> str:
         """The function from its type on."""
-        given = self.tree.args
-        if given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg or given.defaults:
+        signature = self.tree.args
+        if signature.posonlyargs or signature.vararg or signature.kwonlyargs or signature.kwarg or signature.defaults:
             raise self.refused("a parameter that is more than a name and a type")
-        arguments = ", ".join(self.argument(each) for each in given.args)
+        arguments = ", ".join(self.argument(argument) for argument in signature.args)
         self.block(self.tree.body)
         result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
         # Into whose callers a loop over calls would go, LLVM would work on it once more in each of them.
-        loops = self.calls and any(isinstance(each, (ast.For, ast.While)) for each in ast.walk(self.tree))
+        loops = self.calls and any(isinstance(node, (ast.For, ast.While)) for node in ast.walk(self.tree))
         attributes = "nounwind noinline" if loops else "nounwind"
         return "\n ".join([f"{result} @{self.full}({arguments}) {attributes} {{", *self.slots, *self.lines, "}\n"])
 
@@ -130,8 +132,8 @@ class _Translation(ExpressionTranslator):
             places = target.elts if isinstance(target, ast.Tuple) else [target]
             if len(places) != len(computed):
                 raise self.refused(f"{len(places)} names for {len(computed)} value{'s'[: len(computed) != 1]}")
-            for place, value in zip(places, computed, strict=True):
-                self.store(place, value)
+            for destination, value in zip(places, computed, strict=True):
+                self.store(destination, value)
 
     def on_AugAssign(self, node: ast.AugAssign) -> None:
         self.store(node.target, self.expression(ast.BinOp(node.target, node.op, node.value)))
@@ -141,11 +143,11 @@ class _Translation(ExpressionTranslator):
             return self.write(target.id, value)
         if not isinstance(target, ast.Subscript):
             raise self.refused(type(target).__name__)
-        place, element = self.place(target.value, target.slice)
+        address, element = self.place(target.value, target.slice)
         text = self.cast(value, "double" if element == "double" else "i64").text
         if element in ("i32", "i16", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")
-        self.lines.append(f"store {element} {text}, ptr {place}")
+        self.lines.append(f"store {element} {text}, ptr {address}")
         return None
 
     def on_Return(self, node: ast.Return) -> None:
@@ -192,11 +194,11 @@ class _Translation(ExpressionTranslator):
         plain = isinstance(call, ast.Call) and ast.unparse(call.func) == "range" and not call.keywords
         if not plain or not 1 <= len(call.args) <= 3 or not isinstance(node.target, ast.Name):
             raise self.refused("`for` over anything but range")
-        bounds = [self.cast(self.expression(each), "i64").text for each in call.args]
+        bounds = [self.cast(self.expression(argument), "i64").text for argument in call.args]
         start, stop, step = ("0", *bounds, "1") if len(bounds) == 1 else (*bounds, "1")[:3]
         if step == "0" or not step.lstrip("-").isdigit():
             raise self.refused(f"the step {step}")
-        test, body, further, end = (self.name(each) for each in ("test", "body", "next", "end"))
+        test, body, further, end = (self.name(label) for label in ("test", "body", "next", "end"))
         counter = self.slot("counter", "i64")
         self.lines.append(f"store i64 {start}, ptr {counter}")
         self.label(test)

@@ -70,8 +70,8 @@ def _function_call(name: str, function: FunctionType) -> Callable[..., Any]:
 @once
 def _mathematics() -> SimpleNamespace:
     """Stands for the module `math`."""
-    known = (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
-    return SimpleNamespace(**{**vars(math), **{name: _math_call(getattr(math, name)) for name in known}})
+    names = (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
+    return SimpleNamespace(**{**vars(math), **{name: _math_call(getattr(math, name)) for name in names}})
 
 
 def _math_call(function: BuiltinFunctionType) -> Callable[..., Any]:
@@ -91,5 +91,5 @@ def _math_call(function: BuiltinFunctionType) -> Callable[..., Any]:
 
 def _writer(operands: Iterable[Any]) -> Any:
     """Who writes down what is done to these; None where all are numbers."""
-    registers: list[Any] = [each for each in operands if isinstance(each, Arithmetic)]
+    registers: list[Any] = [operand for operand in operands if isinstance(operand, Arithmetic)]
     return registers[0].writer if registers else None

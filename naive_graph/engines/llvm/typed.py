@@ -101,8 +101,8 @@ class FunctionText:
             ("i64", "double"): "sitofp i64 {} to double",
         }.get((value.type, wanted))
         if how is None:
-            given, due = (WORDS.get(kind, kind) for kind in (value.type, wanted))
-            raise self.refused(f"{given} where {due} is due")
+            actual, due = (WORDS.get(kind, kind) for kind in (value.type, wanted))
+            raise self.refused(f"{actual} where {due} is due")
         return Typed(self.emit(how.format(value.text)), wanted)
 
     def widest(self, *values: Typed) -> str:

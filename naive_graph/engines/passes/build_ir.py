@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .ir import IR, Array, PlanColumns, marked, room
+from .ir import IR, Array, PlanColumns, mark_rows, room
 
 
 def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
@@ -49,10 +49,10 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     begins = np.zeros(rows + 1, np.int32)
     np.cumsum(np.bincount(consumers, minlength=rows), out=begins[1:])
     del sources, consumers
-    drawn = ConsumerEdges(begins, edges, marked(rows, targets))
+    drawn = ConsumerEdges(begins, edges, mark_rows(rows, targets))
     made = room(rows, reach(rows, drawn))._replace(kinds=kinds)
-    chosen, place, chain = (np.empty(rows, np.int32) for _ in range(3))
-    count = write(rows, drawn, chain, place, chosen, made)
+    chosen, position, chain = (np.empty(rows, np.int32) for _ in range(3))
+    count = write(rows, drawn, chain, position, chosen, made)
     if count == rows:
         return made.kinds, made.starts, made.operands, chosen
     return made.kinds[:count].copy(), made.starts[: count + 1].copy(), made.operands, chosen[:count].copy()
@@ -79,8 +79,8 @@ def reach(rows: int, of: ConsumerEdges) -> int:
     """Mark what the live rows depend on; how many operands they have, all told."""
     for row in range(rows - 1, -1, -1):
         if of.live[row]:
-            for at in range(of.begins[row], of.begins[row + 1]):
-                source = of.edges[at]
+            for edge in range(of.begins[row], of.begins[row + 1]):
+                source = of.edges[edge]
                 if source >= 0:
                     of.live[source] = 1
                 elif of.live[-1 - source] == 0:
@@ -124,8 +124,8 @@ def write(rows: int, of: ConsumerEdges, chain: Ints, place: Ints, chosen: Ints, 
                 length += 1
             for link in range(length - 1, -1, -1):
                 first = of.begins[chain[link]] + (0 if link == length - 1 else 1)
-                for at in range(first, of.begins[chain[link] + 1]):
-                    source = of.edges[at]
+                for source_edge in range(first, of.begins[chain[link] + 1]):
+                    source = of.edges[source_edge]
                     made.operands[edge] = place[source if source >= 0 else -1 - source]
                     edge += 1
             size += 1

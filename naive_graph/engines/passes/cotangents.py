@@ -95,7 +95,7 @@ def wider(one: int, two: int, plan: Growing) -> int:
     return plan.groups[two] if two >= 0 and plan.groups[two] > plan.groups[one] else plan.groups[one]
 
 
-def chosen(mask: int, value: int, other: int, plan: Growing) -> int:
+def emit_where(mask: int, value: int, other: int, plan: Growing) -> int:
     """where(mask, value, other) as a row."""
     group = wider(mask, value, plan)
     if plan.groups[other] > group:
@@ -119,19 +119,19 @@ def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
         elif taken < 0 or either < 0:
             either = NONE
         elif taken != either:
-            either = chosen(either, plan.numbers[0], taken, plan)
+            either = emit_where(either, plan.numbers[0], taken, plan)
         if mask >= 0:
             x, y = terms.xs[term], terms.ys[term]
             if y >= 0 and (terms.groups[term] == 0 or plan.calm[y] == 0):
                 x, y = pair(MUL, wider(x, y, plan), x, y, plan), NONE
-            terms.xs[term] = chosen(mask, x, plan.numbers[1], plan)
+            terms.xs[term] = emit_where(mask, x, plan.numbers[1], plan)
             terms.ys[term] = y  # 0 times a finite number is nothing
             terms.masks[term] = NONE
         term = terms.nexts[term]
     return either
 
 
-def summed(row: int, head: int, samples: int, terms: Terms, plan: Growing) -> int:
+def emit_sum(row: int, head: int, samples: int, terms: Terms, plan: Growing) -> int:
     """The sum of a row's terms, as one row."""
     group = plan.groups[row]
     if group == 0:
@@ -159,7 +159,7 @@ def summed(row: int, head: int, samples: int, terms: Terms, plan: Growing) -> in
 
 def over_samples(head: int, samples: int, terms: Terms, plan: Growing) -> int:
     """The sum of the terms that have a value for each sample, group by group; NONE if there are none."""
-    found = NONE
+    total = NONE
     for group in range(1, samples):
         made = NONE
         term = head
@@ -170,14 +170,14 @@ def over_samples(head: int, samples: int, terms: Terms, plan: Growing) -> int:
                 push(terms.xs[term], plan)
                 push(terms.ys[term], plan)
             term = terms.nexts[term]
-        if made >= 0 and found >= 0:
-            last = pair(DOT, 0, found, NONE, plan)
+        if made >= 0 and total >= 0:
+            last = pair(DOT, 0, total, NONE, plan)
             push(made, plan)
             push(NONE, plan)
             made = last
         if made >= 0:
-            found = made
-    return found
+            total = made
+    return total
 
 
 def times(term: int, terms: Terms, plan: Growing) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Ints
-from .ir import IR, NONE, Array, Lanes, PlanColumns, marked, moved
+from .ir import IR, NONE, Array, Lanes, PlanColumns, mark_rows, moved
 from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
@@ -40,25 +40,25 @@ MOST_COMPARED = (
 def share(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
     if len(ir) > MOST_COMPARED:
-        return needed(ir, wanted)
+        return eliminate_dead_code(ir, wanted)
     same, slots = _sames(ir), 1 << (2 * len(ir) + 1).bit_length()
     table = np.full(slots, NONE, np.int32)
     unify(len(ir), ir.columns, same, table, slots)
     ir = replace(ir, operands=np.where(ir.operands >= 0, same[ir.operands], NONE))
-    ir, place = needed(ir, same[wanted])
-    return ir, place[same]
+    ir, new_row = eliminate_dead_code(ir, same[wanted])
+    return ir, new_row[same]
 
 
-def needed(ir: IR, wanted: Array) -> tuple[IR, Array]:
+def eliminate_dead_code(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """The plan without what is there for nobody, and where each row went; what is there twice stays."""
-    live, degrees = marked(len(ir), wanted), np.diff(ir.starts)
+    live, degrees = mark_rows(len(ir), wanted), np.diff(ir.starts)
     descend(len(ir) - 1, ir.columns, live)
     rows = np.flatnonzero(live)
-    place = np.where(live, np.cumsum(live, dtype=np.int32) - 1, NONE).astype(np.int32)
+    new_row = np.where(live, np.cumsum(live, dtype=np.int32) - 1, NONE).astype(np.int32)
     operands = ir.operands[np.repeat(live, degrees).view(bool)]
     starts = np.concatenate([[0], np.cumsum(degrees[rows])]).astype(np.int32)
-    operands = np.where(operands >= 0, place[operands], NONE).astype(np.int32)
-    return moved(ir, place, PlanColumns(ir.kinds[rows], starts, operands, ir.groups[rows]), len(rows)), place
+    operands = np.where(operands >= 0, new_row[operands], NONE).astype(np.int32)
+    return moved(ir, new_row, PlanColumns(ir.kinds[rows], starts, operands, ir.groups[rows]), len(rows)), new_row
 
 
 def _sames(ir: IR) -> Array:
@@ -81,8 +81,8 @@ def unify(rows: int, of: PlanColumns, same: Ints, table: Ints, slots: int) -> No
         if of.starts[row + 1] == of.starts[row]:
             continue
         mixed = of.kinds[row] + LEAST_KIND + of.groups[row] * 977
-        for at in range(of.starts[row], of.starts[row + 1]):
-            operand = of.operands[at]
+        for edge in range(of.starts[row], of.starts[row + 1]):
+            operand = of.operands[edge]
             mixed = ((mixed * 1000003) ^ (same[operand] if operand >= 0 else 7919)) & 0x3FFFFFFFFFFF
         slot = ((mixed * 40503) >> 7) % slots
         while table[slot] >= 0 and equal(row, table[slot], of, same) == 0:
@@ -100,8 +100,8 @@ def equal(one: int, two: int, of: PlanColumns, same: Ints) -> int:
         return 0
     if of.starts[two + 1] - of.starts[two] != size:
         return 0
-    for at in range(size):
-        a, b = of.operands[of.starts[one] + at], of.operands[of.starts[two] + at]
+    for index in range(size):
+        a, b = of.operands[of.starts[one] + index], of.operands[of.starts[two] + index]
         if (same[a] if a >= 0 else a) != (same[b] if b >= 0 else b):
             return 0
     return 1

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .ir import ADD, DOT, IR, MUL, NONE, Array, PlanColumns, marked, moved, room
+from .ir import ADD, DOT, IR, MUL, NONE, Array, PlanColumns, mark_rows, moved, room
 
 
 def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
@@ -35,12 +35,12 @@ def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
     keep: rows that somebody wants to see, by number.
     """
     rows, made = len(ir), room(len(ir), 2 * len(ir.operands))
-    kept, fused = marked(rows, keep), np.zeros(rows, np.uint8)
-    place, chain = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    keep_marks, fused = mark_rows(rows, keep), np.zeros(rows, np.uint8)
+    new_row, chain = np.empty(rows, np.int32), np.empty(rows, np.int32)
     uses = np.bincount(ir.operands[ir.operands != NONE], minlength=rows).astype(np.int32)
-    mark(rows, ir.columns, kept, uses, fused)
-    size = gather(rows, ir.columns, fused, chain, place, made)
-    return moved(ir, place, made, size), place
+    mark(rows, ir.columns, keep_marks, uses, fused)
+    size = gather(rows, ir.columns, fused, chain, new_row, made)
+    return moved(ir, new_row, made, size), new_row
 
 
 @machine
@@ -48,12 +48,12 @@ def mark(rows: int, of: PlanColumns, keep: Bytes, uses: Ints, fused: Bytes) -> N
     """Mark the rows that dissolve in the sum that uses them."""
     for row in range(rows):
         if of.kinds[row] == ADD:
-            for place in range(of.starts[row], of.starts[row + 1]):
-                operand = of.operands[place]
+            for edge in range(of.starts[row], of.starts[row + 1]):
+                operand = of.operands[edge]
                 if uses[operand] == 1 and keep[operand] == 0:
                     if of.kinds[operand] == MUL and of.starts[operand + 1] - of.starts[operand] == 2:
                         fused[operand] = 1
-                    if of.kinds[operand] == ADD and place == of.starts[row]:
+                    if of.kinds[operand] == ADD and edge == of.starts[row]:
                         fused[operand] = 1
 
 
@@ -80,14 +80,14 @@ def gather(rows: int, of: PlanColumns, fused: Bytes, chain: Ints, place: Ints, m
                 first = of.operands[of.starts[first]]
             for link in range(length - 1, -1, -1):
                 first = of.starts[chain[link]] + (0 if link == length - 1 else 1)
-                for at in range(first, of.starts[chain[link] + 1]):
-                    term = of.operands[at]
+                for term_edge in range(first, of.starts[chain[link] + 1]):
+                    term = of.operands[term_edge]
                     made.operands[edge] = place[of.operands[of.starts[term]]] if fused[term] else place[term]
                     made.operands[edge + 1] = place[of.operands[of.starts[term] + 1]] if fused[term] else NONE
                     edge += 2
         else:
-            for at in range(of.starts[row], of.starts[row + 1]):
-                made.operands[edge] = place[of.operands[at]] if of.operands[at] >= 0 else NONE
+            for source_edge in range(of.starts[row], of.starts[row + 1]):
+                made.operands[edge] = place[of.operands[source_edge]] if of.operands[source_edge] >= 0 else NONE
                 edge += 1
         place[row] = size
         size += 1
@@ -99,7 +99,7 @@ def is_dot(row: int, of: PlanColumns, fused: Bytes) -> int:
     """Whether a sum has more than two terms, or takes up another row."""
     if of.starts[row + 1] - of.starts[row] > 2:
         return 1
-    for at in range(of.starts[row], of.starts[row + 1]):
-        if fused[of.operands[at]]:
+    for edge in range(of.starts[row], of.starts[row + 1]):
+        if fused[of.operands[edge]]:
             return 1
     return 0

@@ -98,8 +98,8 @@ class IR:
 
     def of(self, row: int) -> list[int]:
         """The operands of a row."""
-        found: list[int] = self.operands[self.starts[row] : self.starts[row + 1]].tolist()
-        return found
+        operands: list[int] = self.operands[self.starts[row] : self.starts[row + 1]].tolist()
+        return operands
 
     def name(self, row: int) -> str:
         """What the row computes, in a word."""
@@ -136,7 +136,7 @@ def name_of(kind: int) -> str:
     return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
 
 
-def marked(rows: int, these: Any) -> Array:
+def mark_rows(rows: int, these: Any) -> Array:
     """A byte for each row: 1 for these."""
     marks = np.zeros(rows, np.uint8)
     marks[these] = 1
@@ -162,8 +162,8 @@ def moved(ir: IR, place: Array, made: PlanColumns, size: int) -> IR:
     return with_columns(ir, made, size, constants, sources)
 
 
-def rewritten(ir: IR, place: Array, rows: Sequence[tuple[int, Sequence[int], int]]) -> IR:
+def replace_rows(ir: IR, place: Array, rows: Sequence[tuple[int, Sequence[int], int]]) -> IR:
     """The plan with these rows instead: of each its kind, its operands and its group."""
     kinds, operands, groups = zip(*rows, strict=True)
-    columns = (kinds, np.cumsum([0, *map(len, operands)]), [each for some in operands for each in some], groups)
+    columns = (kinds, np.cumsum([0, *map(len, operands)]), [operand for some in operands for operand in some], groups)
     return moved(ir, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))

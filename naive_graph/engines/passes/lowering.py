@@ -32,7 +32,7 @@ from ..llvm.machine import machine
 from .build_ir import build_ir
 from .cse import MOST_COMPARED, share
 from .dots import dots
-from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, marked, rewritten
+from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, mark_rows, replace_rows
 from .repeats import descend
 from .reverse_symbolic import Count, adjoint
 from .roll_samples import lanes
@@ -56,18 +56,18 @@ class Wanted(NamedTuple):
 
     @property
     def results(self) -> list[Sample]:
-        return [*self.outputs, *(each for line in self.slopes for each in line)]
+        return [*self.outputs, *(slope for line in self.slopes for slope in line)]
 
     @property
     def rows(self) -> Array:
-        return np.array([at.row for at in (*self.results, *self.wrt)], np.int32)
+        return np.array([sample.row for sample in (*self.results, *self.wrt)], np.int32)
 
     def moved(self, place: Any) -> Wanted:
         """The same after a pass. place: where each row went, or of which lane it is now."""
 
         def now(at: Sample) -> Sample:
-            found = place[at.row]
-            return found if isinstance(found, Sample) else Sample(int(found), at.lane)
+            new_place = place[at.row]
+            return new_place if isinstance(new_place, Sample) else Sample(int(new_place), at.lane)
 
         return Wanted([*map(now, self.outputs)], [*map(now, self.wrt)], [[*map(now, line)] for line in self.slopes])
 
@@ -97,14 +97,14 @@ def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
     rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
     moved = np.empty(len(ir), np.int32)
     for row in range(len(ir)):
-        kind, group, below = int(ir.kinds[row]), int(ir.groups[row]), [int(moved[each]) for each in ir.of(row)]
+        kind, group, below = int(ir.kinds[row]), int(ir.groups[row]), [int(moved[operand]) for operand in ir.of(row)]
         if kind in SUMS and rows[below[0]][2]:
             rows.append((TOTAL, [below[0], NONE], 0))
             rows += [(DIV, [len(rows) - 1, 0], 0)] if SUMS[kind] else []
         else:
             rows.append((kind, below, group))
         moved[row] = len(rows) - 1
-    new = rewritten(ir, moved, rows)
+    new = replace_rows(ir, moved, rows)
     new.sources[0] = Count(1)
     return new, moved
 
@@ -112,7 +112,7 @@ def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
 def roll_hidden_samples(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     """The samples hidden in the plan become lanes; what is to be differentiated stays alone."""
     wrt = np.array([at.row for at in wanted.wrt], np.int32)
-    ir, found = lanes(ir, wrt, wanted.rows, [at.row for at in wanted.outputs] if len(wrt) else ())
+    ir, found = lanes(ir, wrt, wanted.rows, [output.row for output in wanted.outputs] if len(wrt) else ())
     return ir, wanted.moved(found)
 
 
@@ -183,14 +183,14 @@ class Lowering:
         self._most_kept = sys.maxsize if keep else MOST_KEPT
         self._since = perf_counter()
         ir, chosen = build_ir(tables, [*outputs, *wrt])
-        place = np.full(max(int(chosen.max()), *outputs, *wrt, *batched) + 2, NONE, np.int32)
-        place[chosen] = np.arange(len(chosen))
-        asked, leaves = ([Sample(int(place[row]), NONE) for row in rows] for rows in (outputs, wrt))
-        wanted = Wanted(asked, leaves, [])
+        position = np.full(max(int(chosen.max()), *outputs, *wrt, *batched) + 2, NONE, np.int32)
+        position[chosen] = np.arange(len(chosen))
+        output_samples, leaves = ([Sample(int(position[row]), NONE) for row in rows] for rows in (outputs, wrt))
+        wanted = Wanted(output_samples, leaves, [])
         self._note("plan", ir, wanted)
         self.placeholders = [row for leaf, row in ir.sources.items() if ir.kinds[leaf] == PLACEHOLDER]
         groups = np.zeros(len(ir), np.int32)
-        groups[[int(place[row]) for row in batched if place[row] >= 0]] = 1
+        groups[[int(position[row]) for row in batched if position[row] >= 0]] = 1
         sources = {leaf: _source(int(ir.kinds[leaf]), row, places) for leaf, row in ir.sources.items()}
         ir = replace(ir, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
         skipped = {
@@ -198,22 +198,22 @@ class Lowering:
             for name, skip in (("batch", not batched), ("lanes", batched or not find or len(ir) > MOST_COMPARED))
             if skip
         }
-        for each in progress(PASSES, label="passes"):
-            if each.name not in skipped:
+        for stage in progress(PASSES, label="passes"):
+            if stage.name not in skipped:
                 before = ir
-                ir, wanted = each.run(ir, wanted)
-                if ir is not before or not each.quiet:
-                    self._note(each.name, ir, wanted)
-        kept = marked(len(ir), [at.row for at in wanted.outputs])
-        descend(len(ir) - 1, ir.columns, kept)
-        ir.loose = 1 - kept
+                ir, wanted = stage.run(ir, wanted)
+                if ir is not before or not stage.quiet:
+                    self._note(stage.name, ir, wanted)
+        live = mark_rows(len(ir), [output.row for output in wanted.outputs])
+        descend(len(ir) - 1, ir.columns, live)
+        ir.loose = 1 - live
         self.ir, self.values, self.slopes = ir, wanted.outputs, wanted.slopes
 
     def _note(self, name: str, ir: IR, wanted: Wanted) -> None:
         now = perf_counter()
-        kept = ir if len(ir) <= self._most_kept else None
-        results, dots = [at.row for at in wanted.results], int((ir.kinds == DOT).sum())
-        self.stages.append(PassResult(name, kept, now - self._since, results, len(ir), dots, list(ir.samples)))
+        kept_ir = ir if len(ir) <= self._most_kept else None
+        results, dots = [result.row for result in wanted.results], int((ir.kinds == DOT).sum())
+        self.stages.append(PassResult(name, kept_ir, now - self._since, results, len(ir), dots, list(ir.samples)))
         self._since = perf_counter()
 
 

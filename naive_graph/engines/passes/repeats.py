@@ -106,13 +106,13 @@ def _are_frequent(marks: Array) -> Array:
     return (np.bincount(slots)[slots] >= FEWEST).astype(np.uint8)
 
 
-def compared(ir: IR, row: int) -> bool:
+def is_compared(ir: IR, row: int) -> bool:
     """Whether a comparison, or a rule with a kink, depends on the row."""
     kinks = [rule.number for rule in BY_NUMBER if rule.kink is not None]
-    found = np.isin(ir.kinds, kinks).astype(np.uint8)
-    found[row] = 0
-    descend(len(ir) - 1, ir.columns, found)
-    return bool(found[row])
+    marks = np.isin(ir.kinds, kinks).astype(np.uint8)
+    marks[row] = 0
+    descend(len(ir) - 1, ir.columns, marks)
+    return bool(marks[row])
 
 
 @machine
@@ -120,9 +120,9 @@ def descend(last: int, of: PlanColumns, found: Bytes) -> None:
     """Mark all that the marked rows depend on."""
     for row in range(last, -1, -1):
         if found[row]:
-            for at in range(of.starts[row], of.starts[row + 1]):
-                if of.operands[at] >= 0:
-                    found[of.operands[at]] = 1
+            for edge in range(of.starts[row], of.starts[row + 1]):
+                if of.operands[edge] >= 0:
+                    found[of.operands[edge]] = 1
 
 
 @machine
@@ -133,8 +133,8 @@ def hash_rows(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, by_identi
         size = 1
         if of.starts[row] == of.starts[row + 1] and ((by_identity and of.kinds[row] == VARIABLE) or of.groups[row]):
             mixed = row * 7919 + 104729
-        for at in range(of.starts[row], of.starts[row + 1]):
-            below = of.operands[at]
+        for edge in range(of.starts[row], of.starts[row + 1]):
+            below = of.operands[edge]
             mixed = ((mixed * 1000003) ^ (hashes[below] if below >= 0 else 12289)) & MASK
             mixed = mixed ^ (mixed >> 21)
             size += sizes[below] if below >= 0 else 0
@@ -147,9 +147,9 @@ def part_of_sums(rows: int, of: PlanColumns, uses: Ints, often: Bytes) -> None:
     """A part of a sum that comes seldom is not a row by itself, however often there are parts like it."""
     for row in range(rows - 1, -1, -1):
         if often[row] == 0:
-            for at in range(of.starts[row], of.starts[row + 1]):
-                if is_part(row, at, of, uses):
-                    often[of.operands[at]] = 0
+            for edge in range(of.starts[row], of.starts[row + 1]):
+                if is_part(row, edge, of, uses):
+                    often[of.operands[edge]] = 0
 
 
 @machine
@@ -163,11 +163,11 @@ def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: 
         begin, end, before = of.starts[row], of.starts[row + 1], NONE
         if often[row]:
             before = row
-        for at in range(begin, end):
-            below = of.operands[at]
-            if often[row] == 0 and adds(row, of) and (of.kinds[row] != DOT or (at - begin) % 2 == 0):
+        for edge in range(begin, end):
+            below = of.operands[edge]
+            if often[row] == 0 and adds(row, of) and (of.kinds[row] != DOT or (edge - begin) % 2 == 0):
                 before = NONE  # each term of a sum is by itself
-            if below >= 0 and often[below] and common[at] == 0:
+            if below >= 0 and often[below] and common[edge] == 0:
                 if before >= 0:
                     one, other = first_of(before, found), first_of(below, found)
                     found.heads[one if one > other else other] = other if one > other else one
@@ -194,36 +194,38 @@ def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
     nested = 0
     for row in range(rows):
         begin, end = of.starts[row], of.starts[row + 1]
-        found, sums, several = sample[row], 0, 0
-        for at in range(begin, end):
-            below = of.operands[at]
+        owner, sums, several = sample[row], 0, 0
+        for edge in range(begin, end):
+            below = of.operands[edge]
             if below >= 0 and sample[below] >= 0:
-                if found >= 0 and found != sample[below]:
+                if owner >= 0 and owner != sample[below]:
                     several = 1
-                found = sample[below]
-            elif below >= 0 and sample[below] == SUM and is_part(row, at, of, uses):
+                owner = sample[below]
+            elif below >= 0 and sample[below] == SUM and is_part(row, edge, of, uses):
                 sums += 1
                 nested = 1
-        if found >= 0 and (
+        if owner >= 0 and (
             of.groups[row] > 0 or of.kinds[row] < DOT or (several and (adds(row, of) == 0 or sample[row] >= 0))
         ):
             return 0
         if begin < end and sample[row] == NONE:
-            sample[row] = SUM if several or sums > 0 else found
+            sample[row] = SUM if several or sums > 0 else owner
     for row in range(rows - 1, -1, -1):
         if nested and sample[row] == SUM:  # what is added up in pairs may be two of one sample, or one of two each
-            for at in range(of.starts[row], of.starts[row + 1]):
-                if is_part(row, at, of, uses):
-                    sample[of.operands[at]] = SUM
+            for edge in range(of.starts[row], of.starts[row + 1]):
+                if is_part(row, edge, of, uses):
+                    sample[of.operands[edge]] = SUM
     return 1
 
 
 def is_part(row: int, at: int, of: PlanColumns, uses: Ints) -> int:
     """Whether this operand of a sum is a sum that nobody else needs."""
-    below, place = of.operands[at], at - of.starts[row]
+    below, position = of.operands[at], at - of.starts[row]
     if below < 0 or uses[below] != 1 or adds(row, of) == 0 or adds(below, of) == 0:
         return 0
-    if (of.kinds[row] == SUB and place == 1) or (of.kinds[row] == DOT and (place % 2 == 1 or of.operands[at + 1] >= 0)):
+    if (of.kinds[row] == SUB and position == 1) or (
+        of.kinds[row] == DOT and (position % 2 == 1 or of.operands[at + 1] >= 0)
+    ):
         return 0
     return 1
 

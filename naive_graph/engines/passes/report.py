@@ -6,7 +6,7 @@ from typing import Any
 
 from .lowering import PASSES, Lowering, PassResult
 
-SAID = {"plan": "the rows that the results depend on", **{each.name: each.said for each in PASSES}}
+SAID = {"plan": "the rows that the results depend on", **{stage.name: stage.said for stage in PASSES}}
 
 
 def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
@@ -18,12 +18,12 @@ def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
     return "\n".join([*lines, *tape.explain()])
 
 
-def _line(name: str, rows: str, took: str | None, said: str) -> str:
-    return f"{name:<8} {rows:>8} {'' if took is None else f'{took:>8} '} {said}"
+def _line(name: str, rows: str, took: str | None, summary: str) -> str:
+    return f"{name:<8} {rows:>8} {'' if took is None else f'{took:>8} '} {summary}"
 
 
 def _more(stage: PassResult) -> str:
     if stage.name == "lanes":
-        found = ", ".join(f"{count} samples" for count in stage.samples[1:])
-        return f": {found}" if found else ": none found"
+        counts = ", ".join(f"{count} samples" for count in stage.samples[1:])
+        return f": {counts}" if counts else ": none found"
     return f": {stage.dots}" if stage.name == "dots" else ""

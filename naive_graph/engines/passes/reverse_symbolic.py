@@ -46,8 +46,8 @@ import numpy as np
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints
-from .cotangents import Growing, Terms, chosen, give, guard, new_row, push, summed, wider
-from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, marked, room, with_columns
+from .cotangents import Growing, Terms, emit_sum, emit_where, give, guard, new_row, push, wider
+from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, mark_rows, room, with_columns
 from .vjp_templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 
 
@@ -77,17 +77,25 @@ def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
     for. The adjoint of a row that has none is NONE: it is 0.
     """
     rows, samples = len(ir), len(ir.samples)
-    known, constants = templates(ir.kinds, np.diff(ir.starts))
-    found, begun = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
-    asked = Asked(marked(rows, wanted), marked(rows, wanted), found, begun, len(begun))
-    lead(rows, ir.columns, known, asked)
-    plan, terms = _room(ir, known, len(constants), len(ir.operands) + len(seeds))
-    sweep(rows, samples, known, asked, terms, plan, np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32))
+    template_columns, constants = templates(ir.kinds, np.diff(ir.starts))
+    adjoint_rows, begun = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
+    requests = Asked(mark_rows(rows, wanted), mark_rows(rows, wanted), adjoint_rows, begun, len(begun))
+    lead(rows, ir.columns, template_columns, requests)
+    plan, terms = _room(ir, template_columns, len(constants), len(ir.operands) + len(seeds))
+    sweep(
+        rows,
+        samples,
+        template_columns,
+        requests,
+        terms,
+        plan,
+        np.empty(np.diff(template_columns.row_starts).max(initial=0) + 1, np.int32),
+    )
     size, edges = plan.end.tolist()
     plan.starts[size] = edges
     numbers = {**ir.constants, **dict(zip(plan.numbers.tolist(), constants))}
     sources = {**ir.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}}
-    return with_columns(ir, PlanColumns(*plan[:4]), size, numbers, sources), asked.adjoints
+    return with_columns(ir, PlanColumns(*plan[:4]), size, numbers, sources), requests.adjoints
 
 
 def _calm_leaves(ir: IR) -> Array:
@@ -95,25 +103,25 @@ def _calm_leaves(ir: IR) -> Array:
 
     A batch that is fed is never replayed.
     """
-    lanes = {row: each for row, each in ir.sources.items() if isinstance(each, Lanes)}
-    known = ir.constants | {row: each.numbers for row, each in lanes.items()}
-    one, found = ir.groups == 0, np.zeros(len(ir), bool)
+    lanes = {row: source for row, source in ir.sources.items() if isinstance(source, Lanes)}
+    numbers = ir.constants | {row: source.numbers for row, source in lanes.items()}
+    one, calm = ir.groups == 0, np.zeros(len(ir), bool)
     for row in ir.leaves().tolist():
-        found[row] = np.isfinite(known.get(row, 0.0)).all() and (one[row] or row in lanes)
-    return found
+        calm[row] = np.isfinite(numbers.get(row, 0.0)).all() and (one[row] or row in lanes)
+    return calm
 
 
-def _room(ir: IR, known: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
+def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
     """Columns begun with the plan and the numbers, with room for all that may follow; and room for the terms.
 
     A term may need seven rows with 23 operands: a condition and its sum over
     the samples, the either-or of two of them, a product, a choice and its share
     in two sums. A row may need three with five: a sum and a choice.
     """
-    rows, of_row = len(ir), known.of_row
+    rows, of_row = len(ir), template_columns.of_row
     first = rows + constants + len(ir.samples)
-    operands = known.operand_starts[known.row_starts]
-    most = first + int(np.diff(known.row_starts)[of_row].sum()) + 7 * most_terms + 3 * rows
+    operands = template_columns.operand_starts[template_columns.row_starts]
+    most = first + int(np.diff(template_columns.row_starts)[of_row].sum()) + 7 * most_terms + 3 * rows
     edges = len(ir.operands) + int(np.diff(operands)[of_row].sum()) + 23 * most_terms + 5 * rows
     numbers = np.arange(rows, first, dtype=np.int32)
     end = np.array([first, len(ir.operands)], np.int64)
@@ -133,9 +141,9 @@ def _room(ir: IR, known: Templates, constants: int, most_terms: int) -> tuple[Gr
 def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
     """Mark every row that a wanted one leads to, through operands that it responds to."""
     for row in range(rows):
-        for at in range(of.starts[row], of.starts[row + 1]):
-            if of.operands[at] >= 0 and asked.needed[of.operands[at]] and asked.needed[row] == 0:
-                partial = known.partial_starts[known.of_row[row]] + at - of.starts[row]
+        for edge in range(of.starts[row], of.starts[row + 1]):
+            if of.operands[edge] >= 0 and asked.needed[of.operands[edge]] and asked.needed[row] == 0:
+                partial = known.partial_starts[known.of_row[row]] + edge - of.starts[row]
                 if of.kinds[row] < 0 or known.partials[partial] != NOTHING:
                     asked.needed[row] = 1
 
@@ -143,8 +151,8 @@ def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
 @machine
 def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints) -> None:
     """Walk backwards: sum up each row's terms, and hand every operand its own. local: room for a template's rows."""
-    for at in range(asked.seed_count):
-        seed = asked.seeds[at]
+    for index in range(asked.seed_count):
+        seed = asked.seeds[index]
         give(seed, plan.numbers[0], NONE, NONE, plan.groups[seed], terms, plan)
     for row in range(rows - 1, -1, -1):
         head = terms.heads[row]
@@ -159,11 +167,11 @@ def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms,
             term = terms.nexts[term]
         if same == 0:
             mask = guard(head, plan.groups[row] == 0, terms, plan)
-        incoming = summed(row, head, samples, terms, plan)
+        incoming = emit_sum(row, head, samples, terms, plan)
         if asked.report[row]:
             asked.adjoints[row] = incoming
             if mask >= 0 and same:  # terms that stand under masks of their own add up to 0 where none holds
-                asked.adjoints[row] = chosen(mask, incoming, plan.numbers[1], plan)
+                asked.adjoints[row] = emit_where(mask, incoming, plan.numbers[1], plan)
         if plan.kinds[row] <= DOT:
             hand_to_pairs(row, incoming, mask, asked, terms, plan)
         elif plan.kinds[row] >= 0:
@@ -173,8 +181,8 @@ def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms,
 
 def hand_to_pairs(row: int, incoming: int, mask: int, asked: Asked, terms: Terms, plan: Growing) -> None:
     """The factors of a sum of products get their shares."""
-    for at in range(plan.starts[row], plan.starts[row + 1], 2):
-        x, y = plan.operands[at], plan.operands[at + 1]
+    for edge in range(plan.starts[row], plan.starts[row + 1], 2):
+        x, y = plan.operands[edge], plan.operands[edge + 1]
         group = wider(x, y, plan)
         if plan.groups[row] > group:
             group = plan.groups[row]
@@ -190,8 +198,8 @@ def write_template(row: int, known: Templates, plan: Growing, local: Ints) -> No
     for made in range(first, known.row_starts[known.of_row[row] + 1]):
         group = 0
         new = new_row(known.kinds[made], 0, plan)
-        for at in range(known.operand_starts[made], known.operand_starts[made + 1]):
-            operand = resolved(known.operands[at], row, plan, local)
+        for edge in range(known.operand_starts[made], known.operand_starts[made + 1]):
+            operand = resolve_reference(known.operands[edge], row, plan, local)
             push(operand, plan)
             if plan.groups[operand] > group:
                 group = plan.groups[operand]
@@ -204,21 +212,21 @@ def hand_on(
 ) -> None:
     """Each operand that a wanted row leads to gets its share."""
     shape = known.of_row[row]
-    for place in range(plan.starts[row + 1] - plan.starts[row]):
-        operand = plan.operands[plan.starts[row] + place]
-        partial = known.partials[known.partial_starts[shape] + place]
+    for position in range(plan.starts[row + 1] - plan.starts[row]):
+        operand = plan.operands[plan.starts[row] + position]
+        partial = known.partials[known.partial_starts[shape] + position]
         if asked.needed[operand] and partial != NOTHING:
-            below = resolved(partial, row, plan, local) if partial != PLAIN else NONE
+            below = resolve_reference(partial, row, plan, local) if partial != PLAIN else NONE
             under = mask
             if known.selects[shape]:
                 under = below
                 below = NONE
                 if mask >= 0:
-                    under = chosen(under, mask, plan.numbers[1], plan)
+                    under = emit_where(under, mask, plan.numbers[1], plan)
             give(operand, incoming, below, under, plan.groups[row], terms, plan)
 
 
-def resolved(reference: int, row: int, plan: Growing, local: Ints) -> int:
+def resolve_reference(reference: int, row: int, plan: Growing, local: Ints) -> int:
     """The row that a template's reference stands for."""
     degree = plan.starts[row + 1] - plan.starts[row]
     if reference <= FIRST_NUMBER:

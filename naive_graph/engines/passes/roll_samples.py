@@ -43,9 +43,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.tables import CONSTANT
-from .cse import needed
-from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, rewritten
-from .repeats import FEWEST, SUM, candidate_partitions, compared, find_owners, is_part, uses_of
+from .cse import eliminate_dead_code
+from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, replace_rows
+from .repeats import FEWEST, SUM, candidate_partitions, find_owners, is_compared, is_part, uses_of
 
 MOST_GROUPS = 16
 MOST_CHOICES = 64  # rows among which samples choose
@@ -67,19 +67,23 @@ def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tupl
             break
         while len(ir.samples) <= MOST_GROUPS:
             seen = WantedRows(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
-            found = next(
-                (each for guess in candidate_partitions(ir, by_identity) if (each := _align_samples(ir, guess, seen))),
+            group = next(
+                (
+                    candidate
+                    for guess in candidate_partitions(ir, by_identity)
+                    if (candidate := _align_samples(ir, guess, seen))
+                ),
                 None,
             )
-            if found is None:
+            if group is None:
                 break
-            ir, place = found.as_lanes()
+            ir, new_place = group.as_lanes()
             now = {
-                row: place[at.row]._replace(lane=at.lane) if at.lane != NONE else place[at.row]
-                for row, at in now.items()
+                row: new_place[sample.row]._replace(lane=sample.lane) if sample.lane != NONE else new_place[sample.row]
+                for row, sample in now.items()
             }
-            ir, kept = needed(ir, np.array([at.row for at in now.values()], np.int32))
-            now = {row: Sample(int(kept[at.row]), at.lane) for row, at in now.items()}
+            ir, new_row = eliminate_dead_code(ir, np.array([sample.row for sample in now.values()], np.int32))
+            now = {row: Sample(int(new_row[sample.row]), sample.lane) for row, sample in now.items()}
     return ir, now
 
 
@@ -160,9 +164,9 @@ def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
 def _shapes(ir: IR, sample: Array, roots: Iterable[Root]) -> Array:
     """A number for each sample: what its rows compute, in their order, and to how many terms of which sums it adds."""
     rows, starts = _in_order(sample)
-    at = (np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))).astype(np.uint64)
-    said = (ir.kinds[rows] * 4099 + np.diff(ir.starts)[rows] + (1 << 20)).astype(np.uint64)
-    shapes = np.add.reduceat(said * (2 * at + 1) * np.uint64(0x9E3779B97F4A7C15), starts[:-1])
+    position = (np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))).astype(np.uint64)
+    signature = (ir.kinds[rows] * 4099 + np.diff(ir.starts)[rows] + (1 << 20)).astype(np.uint64)
+    shapes = np.add.reduceat(signature * (2 * position + 1) * np.uint64(0x9E3779B97F4A7C15), starts[:-1])
     for root in roots:
         terms = np.bincount(root.samples[root.samples >= 0], minlength=len(starts) - 1)
         shapes += terms.astype(np.uint64) * np.uint64(2 * root.row + 1) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -269,7 +273,7 @@ class AlignedSamples:
         mine = np.flatnonzero(root.samples >= 0)
         each, first = len(mine) // self.count, int(mine[0])
         ordered = each == 1 and root.ordered and mine[-1] == self.count - 1
-        if not (ordered and (root.samples[mine] == self.order).all()) and compared(self.ir, root.row):
+        if not (ordered and (root.samples[mine] == self.order).all()) and is_compared(self.ir, root.row):
             return False
         mine = mine[np.argsort(root.samples[mine], kind="stable")].reshape(self.count, each)[self.order].T
         pairs = [self._operand(root.terms[side, some], root.row) for some in mine for side in (0, 1)]
@@ -304,7 +308,7 @@ class AlignedSamples:
         place = np.full(len(ir) + len(self.made) + 1, NONE, np.int32)
         place[order] = np.arange(len(order))
         made = [rows[row] for row in order]
-        new = rewritten(ir, place, [(each.kind, place[each.operands].tolist(), each.group) for each in made])
+        new = replace_rows(ir, place, [(each.kind, place[each.operands].tolist(), each.group) for each in made])
         new.samples = [*ir.samples, self.count]
         for row, held in self.held.items():
             if rows[row].group == 0:

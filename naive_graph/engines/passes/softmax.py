@@ -37,7 +37,7 @@ import numpy as np
 
 from ...core.rules import RULES
 from ...core.tables import CONSTANT
-from .ir import ADD, DOT, IR, LARGEST, MUL, NONE, SUB, Array, rewritten
+from .ir import ADD, DOT, IR, LARGEST, MUL, NONE, SUB, Array, replace_rows
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))
@@ -60,22 +60,22 @@ def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
 
     def fold(kind: int, of: Sequence[int], group: int) -> int:
         total = add(kind, list(of[:WIDEST]), group)
-        for at in range(WIDEST, len(of), WIDEST - 1):
-            total = add(kind, [total, *of[at : at + WIDEST - 1]], group)
+        for start in range(WIDEST, len(of), WIDEST - 1):
+            total = add(kind, [total, *of[start : start + WIDEST - 1]], group)
         return total
 
     def pieces(xs: tuple[int, ...], group: int) -> tuple[int, list[int], int]:
-        if xs not in known:
+        if xs not in pieces_of:
             top = fold(LARGEST, xs, group)
-            each = [add(EXP_BELOW, [x, top], group) for x in xs]
-            known[xs] = top, each, add(DOT, _alone(each), group)
-        return known[xs]
+            exponentials = [add(EXP_BELOW, [x, top], group) for x in xs]
+            pieces_of[xs] = top, exponentials, add(DOT, _alone(exponentials), group)
+        return pieces_of[xs]
 
     def logsumexp(xs: tuple[int, ...], group: int) -> int:
-        top, each, _ = pieces(xs, group)
+        top, exps, _ = pieces(xs, group)
         one, others = number(1.0), number(len(xs) - 1.0)
-        parts = [add(LESS, [e, one], group) for e in each]
-        rest = add(DOT, [place for pair in zip(each, parts, strict=True) for place in pair], group)
+        parts = [add(LESS, [e, one], group) for e in exps]
+        rest = add(DOT, [factor for pair in zip(exps, parts, strict=True) for factor in pair], group)
         ties = add(SUB, [others, add(DOT, _alone(parts), group)], group)
         return add(DOT, _alone([top, add(LOG1P, [add(DOT, _alone([rest, ties]), group)], group)]), group)
 
@@ -85,26 +85,26 @@ def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
         return numbers[value]
 
     numbers: dict[float, int] = {}
-    known: dict[tuple[int, ...], tuple[int, list[int], int]] = {}  # the largest, the exponentials, and their sum
+    pieces_of: dict[tuple[int, ...], tuple[int, list[int], int]] = {}  # the largest, the exponentials, and their sum
     shared = {tuple(ir.of(row)[1:]) for row in np.flatnonzero(ir.kinds == SHARE).tolist()}
     for row in range(rows):
         kind, group = int(ir.kinds[row]), int(ir.groups[row])
-        of = [int(moved[each]) if each >= 0 else NONE for each in ir.of(row)]
-        if kind == SHARE and of[0] in of[1:]:
-            xs = tuple(of[1:])
-            _, each, total = pieces(xs, group)
-            moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
+        operands = [int(moved[operand]) if operand >= 0 else NONE for operand in ir.of(row)]
+        if kind == SHARE and operands[0] in operands[1:]:
+            xs = tuple(operands[1:])
+            _, numerators, total = pieces(xs, group)
+            moved[row] = add(DIV, [numerators[xs.index(operands[0])], total], group)
         elif kind == LOGSUMEXP and (wide[row] or tuple(ir.of(row)) in shared):
-            moved[row] = logsumexp(tuple(of), group)
+            moved[row] = logsumexp(tuple(operands), group)
         elif kind == ADD and wide[row]:
-            moved[row] = add(DOT, _alone(of), group)
+            moved[row] = add(DOT, _alone(operands), group)
         else:
-            moved[row] = (fold if wide[row] else add)(kind, of, group)
-    new, ours = rewritten(ir, moved, made), {row: value for value, row in numbers.items()}
+            moved[row] = (fold if wide[row] else add)(kind, operands, group)
+    new, ours = replace_rows(ir, moved, made), {row: value for value, row in numbers.items()}
     new.constants = dict(sorted({**new.constants, **ours}.items()))  # the first is shared
     return new, moved
 
 
 def _alone(terms: list[int]) -> list[int]:
     """The operands of a DOT that only adds them."""
-    return [place for each in terms for place in (each, NONE)]
+    return [operand for term in terms for operand in (term, NONE)]

@@ -59,16 +59,16 @@ def sections(ir: IR, wanted: Iterable[int] = ()) -> list[Section]:
     runs_in = np.where(collecting, stages - 1, stages)
     groups = ir.groups.copy()
     for row in np.flatnonzero(collecting).tolist():
-        groups[row] = max(ir.groups[each] for each in ir.of(row) if each >= 0)
-    found = []
+        groups[row] = max(ir.groups[operand] for operand in ir.of(row) if operand >= 0)
+    parts = []
     for stage in range(int(runs_in.max(initial=0)) + 1):
-        here = computed & (runs_in == stage)
-        found += [
-            Section(stage, group, np.flatnonzero(here & (groups == group)).astype(np.int32))
-            for group in sorted(set(groups[here].tolist()))
+        in_stage = computed & (runs_in == stage)
+        parts += [
+            Section(stage, group, np.flatnonzero(in_stage & (groups == group)).astype(np.int32))
+            for group in sorted(set(groups[in_stage].tolist()))
         ]
-    fed = {int(ir.groups[row]) for row in wanted}.difference([0], (part.group for part in found))
-    return found + [Section(1, group, np.zeros(0, np.int32)) for group in sorted(fed)]
+    fed = {int(ir.groups[row]) for row in wanted}.difference([0], (part.group for part in parts))
+    return parts + [Section(1, group, np.zeros(0, np.int32)) for group in sorted(fed)]
 
 
 @machine
@@ -77,8 +77,8 @@ def stage_rows(rows: int, of: PlanColumns, stages: Ints) -> None:
     for row in range(rows):
         collects = of.kinds[row] == TOTAL or of.kinds[row] == REDUCE
         stage = 1 if of.groups[row] > 0 else 0
-        for at in range(of.starts[row], of.starts[row + 1]):
-            operand = of.operands[at]
+        for edge in range(of.starts[row], of.starts[row + 1]):
+            operand = of.operands[edge]
             if operand >= 0:
                 before = stages[operand]
                 if of.groups[operand] == 0 and (of.groups[row] > 0 or collects):

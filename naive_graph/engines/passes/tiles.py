@@ -57,7 +57,11 @@ def dense_tiles(ir: IR, section: Section) -> list[DenseTile]:
                 alike[inputs, bias >= 0, bool(ir.loose[row])].append((row, weights, bias))
     return [
         DenseTile(
-            [row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose
+            [row for row, *_ in rows],
+            list(inputs),
+            [weights for _, weights, _ in rows],
+            [bias for *_, bias in rows],
+            loose,
         )
         for (inputs, _, loose), rows in alike.items()
         if len(rows) >= 2
@@ -81,4 +85,4 @@ def _layer_row(ir: IR, row: int) -> tuple[tuple[int, ...], list[int], int] | Non
             return None
         inputs.append(ONE if alone else x if ir.groups[x] > 0 else y)
         weights.append(x if alone or ir.groups[x] == 0 else y)
-    return (tuple(inputs), weights, bias) if any(each != ONE for each in inputs) else None
+    return (tuple(inputs), weights, bias) if any(input_ != ONE for input_ in inputs) else None

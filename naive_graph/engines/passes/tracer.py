@@ -54,4 +54,4 @@ class Tracer(Arithmetic):
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         rule.check_arity(len(operands))
-        return type(self)(self.rows, self.rows.add(rule.number, [self.rows.place(each) for each in operands]))
+        return type(self)(self.rows, self.rows.add(rule.number, [self.rows.place(operand) for operand in operands]))

@@ -58,7 +58,7 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     if rule.arity is None and not rule.associative and arity > MOST_SLOPES:  # each would have all the operands
         raise NotCompilable(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
     rows = _Template(arity + 1, numbers)
-    operands = [Tracer(rows, place) for place in range(arity)]
+    operands = [Tracer(rows, index) for index in range(arity)]
     with compiling([rule]):
         partials = rule.partials_at(operands, Tracer(rows, arity), [True] * arity)
     return Template(rows.made, [rows.reference(partial) for partial in partials])
@@ -82,20 +82,20 @@ def templates(kinds: Array, degrees: Array) -> tuple[Templates, list[float]]:
     keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
     unique, of_row = np.unique(keys, return_inverse=True)
     numbers = {(1.0).hex(): FIRST_NUMBER, (0.0).hex(): FIRST_NUMBER - 1}
-    found = [
+    entries = [
         Template([], []) if key < 0 else template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
         for key in unique.tolist()
     ]
-    rows = [row for each in found for row in each.rows]
+    rows = [row for entry in entries for row in entry.rows]
     made = Templates(
         of_row.astype(np.int32),
         np.array([key >= 0 and BY_NUMBER[key >> 32].selects for key in unique.tolist()], np.uint8),
-        _starts([each.rows for each in found]),
+        _starts([entry.rows for entry in entries]),
         _column([kind for kind, _ in rows]),
         _starts([operands for _, operands in rows]),
         _column([operand for _, operands in rows for operand in operands]),
-        _starts([each.partials for each in found]),
-        _column([partial for each in found for partial in each.partials]),
+        _starts([entry.partials for entry in entries]),
+        _column([partial for entry in entries for partial in entry.partials]),
     )
     return made, list(map(float.fromhex, numbers))
 

@@ -14,7 +14,7 @@ from onnx.external_data_helper import load_external_data_for_tensor
 from ...errors import ImportModelError
 
 REFUSED = ("UNDEFINED", "STRING", "COMPLEX64", "COMPLEX128")
-OURS = {np.dtype(each) for each in (np.float16, np.float32, np.float64)}
+OURS = {np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
 
 
 def array_of(tensor: Any, folder: Path | None = None) -> Any:
@@ -64,10 +64,10 @@ def dtype_of(data_type: int, who: str) -> np.dtype[Any]:
 
 def entry_type(data_type: int) -> np.dtype[Any]:
     """NumPy's dtype in which entries of an ONNX type are kept here: wider where NumPy lacks the type."""
-    found = np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
-    if found.kind in "biuO" or found in OURS:
-        return found
-    return np.dtype(np.int8 if "int" in found.name else np.float32)
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
+    if dtype.kind in "biuO" or dtype in OURS:
+        return dtype
+    return np.dtype(np.int8 if "int" in dtype.name else np.float32)
 
 
 def type_name(data_type: int) -> str:
@@ -80,5 +80,5 @@ def type_name(data_type: int) -> str:
 
 def _bits_of(kind: str) -> int:
     """How many bits an entry has: the number in its type's name, as FLOAT8E5M2."""
-    said = re.search(r"\d+", kind)
-    return int(said[0]) if said else {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}[kind]
+    digits = re.search(r"\d+", kind)
+    return int(digits[0]) if digits else {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}[kind]

@@ -25,16 +25,18 @@ def build_subgraph(
     outer = {name: name for name in captured_names(graph)}
     if len(graph.input) != len(given):
         raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(given)}.")
-    for each, value, type_ in zip(graph.input, given, types):
-        builder.values[prefix + text(each.name)], builder.types[prefix + each.name] = value, type_
-    for each in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
-        if why_unsupported(each):
-            raise UnknownOperatorError(f"There is nothing here for {each.op}, in a graph of {step.label}.")
-        builder.take(each)
-    results = [outer.get(each.name, prefix + each.name) for each in graph.output]
+    for info, value, type_ in zip(graph.input, given, types):
+        builder.values[prefix + text(info.name)], builder.types[prefix + info.name] = value, type_
+    for function in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
+        if why_unsupported(function):
+            raise UnknownOperatorError(f"There is nothing here for {function.op}, in a graph of {step.label}.")
+        builder.take(function)
+    results = [outer.get(output.name, prefix + output.name) for output in graph.output]
     given = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
-    builder.types |= {mine: builder.types[each] for mine, each in zip(step.outputs, given) if each in builder.types}
-    return [builder.value(each) for each in results]
+    builder.types |= {
+        mine: builder.types[inner_name] for mine, inner_name in zip(step.outputs, given) if inner_name in builder.types
+    }
+    return [builder.value(result) for result in results]
 
 
 @import_rule("If")
@@ -48,42 +50,46 @@ def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Loop: unroll as many iterations as are known beforehand."""
     body, most, going = step.attributes["body"].g, builder.known_array(step, 0), builder.known_array(step, 1)
-    states, seen, turn = [builder.input(step, at) for at in range(2, len(step.inputs))], list[Any](), 0
+    states, seen, turn = [builder.input(step, position) for position in range(2, len(step.inputs))], list[Any](), 0
     count = len(states)
-    types = [TensorProto.INT64, TensorProto.BOOL, *(builder.type(step, at) for at in range(2, len(step.inputs)))]
+    types = [
+        TensorProto.INT64,
+        TensorProto.BOOL,
+        *(builder.type(step, position) for position in range(2, len(step.inputs))),
+    ]
     while (most is None or turn < most) and (going is None or going.all()):
         _check(step, body, turn)
-        going, *found = build_subgraph(builder, step, body, turn, [np.array(turn), np.array(True), *states], types)
+        going, *results = build_subgraph(builder, step, body, turn, [np.array(turn), np.array(True), *states], types)
         if not isinstance(going, np.ndarray):
             raise ImportModelError(f"{step.label}: how often it turns must be known before the network runs.")
-        states, turn = found[:count], turn + 1
-        seen.append(found[count:])
-    return [*states, *(_stack_results(builder, step, each, 0) for each in zip(*seen))]
+        states, turn = results[:count], turn + 1
+        seen.append(results[count:])
+    return [*states, *(_stack_results(builder, step, values, 0) for values in zip(*seen))]
 
 
 @import_rule("Scan")
 def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Scan: unroll one iteration for each entry along an axis of the scanned inputs."""
-    said, body = attributes_of(step), step.attributes["body"].g
-    many = said["num_scan_inputs"]
-    if step.opset < 9 or not 0 < many <= len(step.inputs):
+    attributes, body = attributes_of(step), step.attributes["body"].g
+    scan_count = attributes["num_scan_inputs"]
+    if step.opset < 9 or not 0 < scan_count <= len(step.inputs):
         raise ImportModelError(f"{step.label} is read from opset 9 on, with something to go through.")
-    values = [builder.input(step, at) for at in range(len(step.inputs))]
-    types = [builder.type(step, at) for at in range(len(step.inputs))]
-    states, through = values[: len(values) - many], values[len(values) - many :]
+    values = [builder.input(step, position) for position in range(len(step.inputs))]
+    types = [builder.type(step, position) for position in range(len(step.inputs))]
+    states, through = values[: len(values) - scan_count], values[len(values) - scan_count :]
     count, results = len(states), len(body.output) - len(states)
-    axes, back = (said.get(f"scan_input_{name}", [0] * many) for name in ("axes", "directions"))
+    axes, back = (attributes.get(f"scan_input_{name}", [0] * scan_count) for name in ("axes", "directions"))
     seen = []
     turns = through[0].shape[axes[0]]
     _check(step, body, turns)
     for turn in range(turns):
         parts = [_take_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
-        found = build_subgraph(builder, step, body, turn, [*states, *parts], types)
-        states = found[:count]
-        seen.append(found[count:])
-    axes, back = (said.get(f"scan_output_{name}", [0] * results) for name in ("axes", "directions"))
-    return [*states, *(_stack_results(builder, step, each[::-1] if turned else each, axis)
-                       for each, axis, turned in zip(zip(*seen), axes, back))]  # fmt: skip
+        outputs = build_subgraph(builder, step, body, turn, [*states, *parts], types)
+        states = outputs[:count]
+        seen.append(outputs[count:])
+    axes, back = (attributes.get(f"scan_output_{name}", [0] * results) for name in ("axes", "directions"))
+    return [*states, *(_stack_results(builder, step, entries[::-1] if turned else entries, axis)
+                       for entries, axis, turned in zip(zip(*seen), axes, back))]  # fmt: skip
 
 
 def _check(step: Application, body: Any, turn: int) -> None:
@@ -91,13 +97,13 @@ def _check(step: Application, body: Any, turn: int) -> None:
         raise ImportModelError(f"{step.label} makes more than {MOST_STEPS:,} nodes, turn after turn.")
 
 
-def _take_entry(x: Any, axis: int, place: int) -> Any:
-    return np.take(x, place, axis) if isinstance(x, np.ndarray) else picks.entry(x, axis % x.rank, place)
+def _take_entry(x: Any, axis: int, index: int) -> Any:
+    return np.take(x, index, axis) if isinstance(x, np.ndarray) else picks.entry(x, axis % x.rank, index)
 
 
 def _stack_results(builder: OnnxBuilder, step: Application, values: Sequence[Any], axis: int) -> Any:
-    if all(isinstance(each, np.ndarray) for each in values):
+    if all(isinstance(value, np.ndarray) for value in values):
         return np.stack(values, axis)
-    nodes = [builder.node(f"{step.name}/{at}", each) if isinstance(each, np.ndarray) else each
-             for at, each in enumerate(values)]  # fmt: skip
+    nodes = [builder.node(f"{step.name}/{index}", value) if isinstance(value, np.ndarray) else value
+             for index, value in enumerate(values)]  # fmt: skip
     return TABLE["stack"](nodes, axis)

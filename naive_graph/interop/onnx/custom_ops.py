@@ -28,17 +28,19 @@ PARAMETERS = f"{DOMAIN}.parameters"  # by which a file says which weights are le
 def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
 ) -> dict[str, str]:  # fmt: skip
     """Metadata of a local function: the operator, its operands (as positions among the inputs), its properties."""
-    said = {"operator": operator}
-    if any(isinstance(each, TensorNode) for each in properties.values()):
-        return said  # what was found at run time is no property of a call that can be made again
+    metadata = {"operator": operator}
+    if any(isinstance(value, TensorNode) for value in properties.values()):
+        return metadata  # what was found at run time is no property of a call that can be made again
 
     def place(operand: Any) -> Any:
         if isinstance(operand, (list, tuple)):
-            return [place(each) for each in operand]
-        return None if operand is None else next(at for at, each in enumerate(inputs) if each is operand)
+            return [place(part) for part in operand]
+        return (
+            None if operand is None else next(position for position, input_ in enumerate(inputs) if input_ is operand)
+        )
 
-    plain = {name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in properties.items()}
-    return said | {"operands": json.dumps(place(list(operands))), "properties": json.dumps(plain)}
+    plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in properties.items()}
+    return metadata | {"operands": json.dumps(place(list(operands))), "properties": json.dumps(plain)}
 
 
 def operator_name(function: Any) -> str:
@@ -52,28 +54,37 @@ def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
     for mapping in row.mappings:
         homes = mapping.homes()
         if mapping.framework == "onnx" and not defs.has(mapping.operator) and mapping.operands is None:
-            plain = all(isinstance(each, Attribute) for each in homes.values())
+            plain = all(isinstance(home, Attribute) for home in homes.values())
             with suppress(KeyError):
-                said = {name: each for at, home in homes.items() if isinstance(home, Attribute)
-                        for name, each in undone(home, call.properties[at]).items() if each is not None}  # fmt: skip
-                if plain and not any(isinstance(each, TensorNode) for each in said.values()):
-                    return mapping.operator, said
+                attributes: dict[str, Any] = {}
+                for property_name, home in homes.items():
+                    if isinstance(home, Attribute):
+                        values = undone(home, call.properties[property_name])
+                        attributes |= {name: value for name, value in values.items() if value is not None}
+                if plain and not any(isinstance(value, TensorNode) for value in attributes.values()):
+                    return mapping.operator, attributes
     return row.name, {}
 
 
 def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
     """Call the operator that a local function's metadata names. Raises NaiveGraphError."""
     operator, operands, properties = _parse_metadata(function)
-    given = [None if at is None else [inputs[each] for each in at] if isinstance(at, list) else inputs[at]
-             for at in operands]  # fmt: skip
+    arguments: list[Any] = []
+    for operand in operands:
+        if operand is None:
+            arguments.append(None)
+        elif isinstance(operand, list):
+            arguments.append([inputs[position] for position in operand])
+        else:
+            arguments.append(inputs[operand])
     row = _operator(operator)
     if isinstance(row, Rule):
-        node = row(*given)
+        node = row(*arguments)
         node.name = name
         return node
     if isinstance(row, OfRule):
-        return row(*given, name=name)
-    return row(**dict(zip(row.operand_names, given)), **properties, name=name)
+        return row(*arguments, name=name)
+    return row(**dict(zip(row.operand_names, arguments)), **properties, name=name)
 
 
 def is_ours(function: Any) -> bool:
@@ -83,7 +94,12 @@ def is_ours(function: Any) -> bool:
     try:
         operator, operands, properties = _parse_metadata(function)
         row = _operator(operator)
-        places = {at for each in operands for at in (each if isinstance(each, list) else [each]) if at is not None}
+        places = {
+            position
+            for operand in operands
+            for position in (operand if isinstance(operand, list) else [operand])
+            if position is not None
+        }
         fits = places == set(range(len(function.input)))
         if isinstance(row, Rule):
             return fits and not properties and row.arity in (None, len(operands)) and None not in operands
@@ -102,14 +118,16 @@ def stored_parameters(said: Mapping[str, str]) -> set[str] | None:
     """The names of the weights that are parameters; None if the file does not say."""
     try:
         names = json.loads(said[PARAMETERS])
-        return {each for each in names if isinstance(each, str)} if isinstance(names, list) else None
+        return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
     except (KeyError, ValueError, RecursionError):
         return None
 
 
 def _parse_metadata(function: FunctionProto) -> tuple[str, list[Any], dict[str, Any]]:
-    said = {each.key.removeprefix(f"{DOMAIN}."): each.value for each in function.metadata_props}
-    operands, properties = json.loads(said["operands"]), json.loads(said["properties"])
+    metadata = {
+        metadata_prop.key.removeprefix(f"{DOMAIN}."): metadata_prop.value for metadata_prop in function.metadata_props
+    }
+    operands, properties = json.loads(metadata["operands"]), json.loads(metadata["properties"])
     if not isinstance(operands, list) or not isinstance(properties, dict):
         raise ValueError
-    return said["operator"], operands, properties
+    return metadata["operator"], operands, properties

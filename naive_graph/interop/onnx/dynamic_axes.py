@@ -29,14 +29,17 @@ class FixedSize(Exception):
 
 def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
     """Write a network with as many of its open sizes as possible left as named dimensions."""
-    extents = [fix_sizes(each, network.sizes) or shape for each, shape in zip(network.slots, present)]
+    extents = [fix_sizes(slot, network.sizes) or shape for slot, shape in zip(network.slots, present)]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
     written, open_ = write(present), dict[str, Pair]()
     for name in dict.fromkeys(extent for shape in extents for extent in shape if isinstance(extent, str)):
         tried = {**open_, name: (next(free), next(free))}
         try:
-            files = [write(_sizes(extents, present, {each: pair[at] for each, pair in tried.items()})) for at in (0, 1)]
+            files = [
+                write(_sizes(extents, present, {size_name: pair[index] for size_name, pair in tried.items()}))
+                for index in (0, 1)
+            ]
             written, open_ = _join(files, tried), tried
         except (FixedSize, NaiveGraphError):  # it has meaning for the size at hand alone
             continue
@@ -50,8 +53,8 @@ def _sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: Mapping[str
 def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
     """Merge two files of different sizes: what differs is computed from the inputs' shapes. Raises FixedSize."""
     (model_builder, graph), (other_builder, other) = files
-    stored, others = ({tensor.name: tensor for tensor in each.initializer} for each in (graph, other))
-    functions, changed = ([*each.functions.values()] for each in (model_builder, other_builder))
+    stored, others = ({tensor.name: tensor for tensor in proto.initializer} for proto in (graph, other))
+    functions, changed = ([*builder.functions.values()] for builder in (model_builder, other_builder))
     if len(functions) != len(changed) or graph.node != other.node or [*stored] != [*others]:
         raise FixedSize
     for function, another in zip(functions, changed):
@@ -66,11 +69,11 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
                 if pair[0] != pair[1]:
                     dims[0].dim_param = names.get(pair, "")
     opened = OpenedNumbers(axes, graph.node)
-    kept = [tensor if tensor == others[name] else opened.replace(tensor, others[name])
+    initializers = [tensor if tensor == others[name] else opened.replace(tensor, others[name])
             for name, tensor in stored.items()]  # fmt: skip
     nodes = [*opened.nodes, *graph.node]
     del graph.initializer[:], graph.node[:]
-    graph.initializer.extend(tensor for tensor in kept if tensor is not None)
+    graph.initializer.extend(tensor for tensor in initializers if tensor is not None)
     graph.node.extend(nodes)
     return files[0]
 
@@ -111,7 +114,7 @@ class OpenedNumbers:
     def _expand(self, name: str, one: Any, two: Any) -> Any:
         """Store an array that is constant along its open axes once, and expand it."""
         once = one[tuple(slice(None if a == b else 1) for a, b in zip(one.shape, two.shape))]
-        if any(not np.array_equal(each, np.broadcast_to(once, each.shape)) for each in (one, two)):
+        if any(not np.array_equal(array, np.broadcast_to(once, array.shape)) for array in (one, two)):
             raise FixedSize
         self._concat(f"{name}.shape", zip(one.shape, two.shape))
         self.nodes.append(helper.make_node("Expand", [f"{name}.once", f"{name}.shape"], [name], name))
@@ -120,8 +123,8 @@ class OpenedNumbers:
     def _concat(self, name: str, pairs: Any) -> None:
         """Compute a list of sizes from numbers and extents of inputs."""
         parts = []
-        for place, (one, two) in enumerate(pairs):
-            part = f"{name}.{place}"
+        for index, (one, two) in enumerate(pairs):
+            part = f"{name}.{index}"
             if one == two:
                 node = helper.make_node("Constant", [], [part], part, value_ints=[one])
             elif (one, two) in self.axes:

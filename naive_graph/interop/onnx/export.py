@@ -78,7 +78,7 @@ def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
 def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
     """Write an imported network, with its open sizes as named dimensions where possible."""
     present = network.with_sizes()
-    shapes = tuple(present.inputs[each.name].shape for each in network.slots)
+    shapes = tuple(present.inputs[slot.name].shape for slot in network.slots)
 
     def write(sizes: Sizes) -> Written:
         model_builder = ModelBuilder(real, opset, has_open_sizes=sizes != shapes)
@@ -91,9 +91,9 @@ def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
 def _write_graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     names = [*what] if isinstance(what, dict) else []
     results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
-    if not all(isinstance(each, str) for each in names):
+    if not all(isinstance(name, str) for name in names):
         raise ExportError(f"The results of a dict are called by texts, not by {shortened(names)}.")
-    if not results or not all(isinstance(each, (TensorNode, Node)) for each in results):
+    if not results or not all(isinstance(result, (TensorNode, Node)) for result in results):
         raise ExportError(
             "to_onnx takes a tensor node, a scalar node, several in a list or dict, a Model or a Sequential, "
             f"not {shortened(what)}."
@@ -102,10 +102,10 @@ def _write_graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     writer = NodeWriter(builder)
     if names:
         writer.keep(names, results)
-    given = [(each.given_name if isinstance(each, TensorNode) else each.name) or "" for each in results]
-    builder.reserved.update(filter(None, given))
+    node_names = [(result.given_name if isinstance(result, TensorNode) else result.name) or "" for result in results]
+    builder.reserved.update(filter(None, node_names))
     values = writer.results(results)
-    return graph(builder, "naive_graph", values, names or given)
+    return graph(builder, "naive_graph", values, names or node_names)
 
 
 def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
@@ -136,7 +136,7 @@ def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) ->
 def _write_parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
     """Write a model's parameters as a graph whose outputs they are."""
     builder = GraphBuilder(model_builder)
-    values = [StoredValue(builder, each.values, each.name, True) for each in model]
-    names = [each.form() for each in values]
-    infos = [helper.make_tensor_value_info(name, model_builder.real, each.shape) for name, each in zip(names, values)]
+    values = [StoredValue(builder, parameter.values, parameter.name, True) for parameter in model]
+    names = [value.form() for value in values]
+    infos = [helper.make_tensor_value_info(name, model_builder.real, value.shape) for name, value in zip(names, values)]
     return helper.make_graph([], "naive_graph", [], infos, builder.weights)

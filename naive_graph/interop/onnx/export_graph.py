@@ -74,8 +74,10 @@ class ModelBuilder:
         """Entry types in which we call an operator, by its schema."""
         if operator not in self.known:
             schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
-            inputs = [(_first(reals, each.types), _first((INT64, INT32, *reals), each.types)) for each in schema.inputs]
-            self.known[operator] = Kinds(inputs, [_first(reals, each.types) for each in schema.outputs])
+            inputs = [
+                (_first(reals, input_.types), _first((INT64, INT32, *reals), input_.types)) for input_ in schema.inputs
+            ]
+            self.known[operator] = Kinds(inputs, [_first(reals, output.types) for output in schema.outputs])
         return self.known[operator]
 
     def enter(self, function: FunctionProto) -> str:
@@ -118,10 +120,10 @@ class GraphBuilder:
     def constant(self, value: Any) -> Value:
         """Write unnamed numbers; few are shared by all that read them, but for sizes that each may be left open."""
         array = np.asarray(value)
-        whole = array.dtype.kind in "iu"
-        array = array.astype(np.int64) if whole else array
-        held = StoredValue(self, array, "sizes" if whole else "constant")
-        if array.size > SHARED or (whole and self.model_builder.has_open_sizes):
+        is_integer = array.dtype.kind in "iu"
+        array = array.astype(np.int64) if is_integer else array
+        held = StoredValue(self, array, "sizes" if is_integer else "constant")
+        if array.size > SHARED or (is_integer and self.model_builder.has_open_sizes):
             return held
         return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)
 
@@ -144,14 +146,14 @@ class GraphBuilder:
         result, stand there.
         """
         kinds, label = self.model_builder.kinds(operator), label or operator.lower()
-        asked = []
-        for place, each in enumerate(given):
-            value = each if each is None or isinstance(each, Value) else self.constant(each)
-            kind = kinds.inputs[min(place, len(kinds.inputs) - 1)]
-            order = orders[place] if place < len(orders) else None
-            asked.append(None if value is None else (value, kind[value.exact], order))
+        requests = []
+        for position, operand in enumerate(given):
+            value = operand if operand is None or isinstance(operand, Value) else self.constant(operand)
+            kind = kinds.inputs[min(position, len(kinds.inputs) - 1)]
+            order = orders[position] if position < len(orders) else None
+            requests.append(None if value is None else (value, kind[value.exact], order))
         for _ in (1, 2):  # what one place takes for truth values may become numbers for the next
-            inputs = ["" if each is None else each[0].form(*each[1:]) for each in asked]
+            inputs = ["" if request is None else request[0].form(*request[1:]) for request in requests]
         while inputs and not inputs[-1]:
             inputs.pop()
         results = self._results(label, shapes, kinds.outputs, turned)
@@ -177,14 +179,14 @@ class GraphBuilder:
     ) -> list[Value]:  # fmt: skip
         """Write a call of a local function."""
         results = self._results(label, shapes, [self.real])
-        self.write(function, [each.form() for each in given], results, scope, attributes, DOMAIN)
+        self.write(function, [value.form() for value in given], results, scope, attributes, DOMAIN)
         return results
 
     def write(
         self, operator: str, inputs: Sequence[str], results: Sequence[Value], scope: str, attributes: Any,
         domain: str = "",
     ) -> None:  # fmt: skip
-        outputs = [next(iter(each.forms.values())) for each in results]
+        outputs = [next(iter(result.forms.values())) for result in results]
         label = results[0].label if len(results) == 1 else results[0].label.removesuffix("_0")
         # Names of imported networks begin with their scopes.
         inside = not scope or label.removeprefix("/").startswith((f"{scope}/", f"{scope.replace('/', '.')}."))
@@ -215,27 +217,27 @@ class GraphBuilder:
         self, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
     ) -> Value:
         """Write one elementwise operator; operands broadcast as in NumPy."""
-        values = [self.value(each) for each in operands]
+        values = [self.value(operand) for operand in operands]
         order = common_order(values)
-        orders = [order if each.shape else None for each in values]
-        shape = np.broadcast_shapes(*(each.shape for each in values))
+        orders = [order if value.shape else None for value in values]
+        shape = np.broadcast_shapes(*(value.shape for value in values))
         return self.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
 
     def rule(self, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
         """Write a scalar rule elementwise: as one operator, or as a call of its local function. Raises Refused."""
         name = onnx_name(rule, self.opset)
         if name is None:
-            values = [self.value(each) for each in operands]
-            shape = np.broadcast_shapes(*(each.shape for each in values))
+            values = [self.value(operand) for operand in operands]
+            shape = np.broadcast_shapes(*(value.shape for value in values))
             return self.call(_rule_function(self.model_builder, rule, len(values)), values, [shape],
                              label or rule.name, scope)[0]  # fmt: skip
         if rule.arity is None and len(operands) != 2:
             if rule.name == "add":
                 return self.entrywise("Sum", operands, label, scope)
             first, *rest = operands
-            for place, each in enumerate(rest):  # ONNX multiplies two at a time
-                last = place == len(rest) - 1
-                first = self.entrywise(name, [first, each], label if last else "", scope)
+            for index, factor in enumerate(rest):  # ONNX multiplies two at a time
+                last = index == len(rest) - 1
+                first = self.entrywise(name, [first, factor], label if last else "", scope)
             return self.value(first)
         return self.entrywise(name, operands, label, scope)
 
@@ -248,18 +250,18 @@ class GraphBuilder:
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
         if tuple(order) == value.straight:
             return value
-        return self.emit("Transpose", [value], [[value.shape[each] for each in order]], perm=list(order))[0]
+        return self.emit("Transpose", [value], [[value.shape[axis] for axis in order]], perm=list(order))[0]
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:
         """Expand to a shape; extents that stay are written as 1, which Expand keeps."""
         shape = tuple(shape)
-        own = (*[1] * (len(shape) - len(value.shape)), *value.shape)
-        spread = [1 if extent == due else due for extent, due in zip(own, shape)]
+        aligned_shape = (*[1] * (len(shape) - len(value.shape)), *value.shape)
+        spread = [1 if extent == due else due for extent, due in zip(aligned_shape, shape)]
         return value if shape == value.shape else self.emit("Expand", [value, _whole(spread)], [shape])[0]
 
     def total(self, value: Value, axes: Sequence[int]) -> Value:
         """Sum over some axes, which are dropped."""
-        rest = [extent for at, extent in enumerate(value.shape) if at not in axes]
+        rest = [extent for axis, extent in enumerate(value.shape) if axis not in axes]
         return self.emit("ReduceSum", [value, _whole(axes)], [rest], keepdims=0)[0] if axes else value
 
 
@@ -269,10 +271,10 @@ def _whole(numbers: Sequence[int]) -> Any:
 
 def common_order(values: Sequence[Value]) -> Order | None:
     """The order of axes in which all values are already written, if it is not their own; then none is transposed."""
-    large = [each for each in values if each.shape]
-    if not large or len({each.shape for each in large}) > 1:
+    large = [value for value in values if value.shape]
+    if not large or len({value.shape for value in large}) > 1:
         return None
-    lying = [{order for _, order in each.forms} for each in large]
+    lying = [{order for _, order in value.forms} for value in large]
     common = set.intersection(*lying)
     return None if large[0].straight in common else next(iter(common), None)
 
@@ -284,7 +286,9 @@ def common_order(values: Sequence[Value]) -> Order | None:
 def onnx_name(rule: Rule, opset: int) -> str | None:
     """Name of ONNX's operator for a scalar rule in this opset; None if there is none."""
     mappings = TABLE[rule.name].mappings if rule.name in TABLE else []
-    return next((each.operator for each in mappings if each.framework == "onnx" and each.since <= opset), None)
+    return next(
+        (mapping.operator for mapping in mappings if mapping.framework == "onnx" and mapping.since <= opset), None
+    )
 
 
 def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
@@ -292,7 +296,7 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
     key = rule.name, count
     if key not in model_builder.named:
         inside = GraphBuilder(model_builder, inside=True)
-        letters = [InputValue(inside, (), f"x_{place}") for place in range(count)]
+        letters = [InputValue(inside, (), f"x_{index}") for index in range(count)]
         try:
             by_array = VALUES.get(rule.name)
             result = rule.value(*letters) if by_array is None else by_array(ArrayFunctions(inside), *letters)
@@ -302,8 +306,8 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
                 f"operator '{rule.name}' computes with Python's own functions, which no file can hold. Write its "
                 "value with naive_graph's functions (exp, log, where ...)"
             ) from None
-        said = describe_call(rule.name, letters, letters, {})
-        model_builder.named[key] = model_builder.enter(function(inside, rule.name, [result], said))
+        metadata = describe_call(rule.name, letters, letters, {})
+        model_builder.named[key] = model_builder.enter(function(inside, rule.name, [result], metadata))
     return model_builder.named[key]
 
 
@@ -312,42 +316,42 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
 
 def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
     """Return the GraphProto with these outputs, under these names where they are free."""
-    here = [_result(builder, value) for value in outputs]
-    inputs = [each.info for each in builder.fed if each.info]
-    leaves = {*(each.name for each in builder.weights), *(each.name for each in inputs)}
+    output_names = [_result(builder, value) for value in outputs]
+    inputs = [input_value.info for input_value in builder.fed if input_value.info]
+    leaves = {*(weight.name for weight in builder.weights), *(input_.name for input_ in inputs)}
     renamed: dict[str, str] = {}
-    for own, due in zip(here, names):
-        if due and due != own and due not in (*leaves, *here, *renamed.values()):
-            renamed[own] = due
+    for current, due in zip(output_names, names):
+        if due and due != current and due not in (*leaves, *output_names, *renamed.values()):
+            renamed[current] = due
     for node in builder.nodes if renamed else ():
         for part in (node.input, node.output):
-            part[:] = [renamed.get(each, each) for each in part]
+            part[:] = [renamed.get(value_name, value_name) for value_name in part]
     infos = [
-        helper.make_tensor_value_info(renamed.get(each, each), builder.real, value.shape)
-        for each, value in zip(here, outputs)
+        helper.make_tensor_value_info(renamed.get(output_name, output_name), builder.real, value.shape)
+        for output_name, value in zip(output_names, outputs)
     ]
     return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
 
 
 def _result(builder: GraphBuilder, value: Value) -> str:
     """Name of an output: the value's own, or that of a copy if the value is a leaf or was returned already."""
-    here = value.form()
-    if isinstance(value, (StoredValue, InputValue, Turned)) or here in builder.given:
+    output_name = value.form()
+    if isinstance(value, (StoredValue, InputValue, Turned)) or output_name in builder.given:
         name = builder.named(value.label, True)
-        builder.node("Identity", [here], [name], name)
-        here = name
-    builder.given.add(here)
-    return here
+        builder.node("Identity", [output_name], [name], name)
+        output_name = name
+    builder.given.add(output_name)
+    return output_name
 
 
 def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], said: dict[str, str]) -> FunctionProto:
     """Return the graph as a FunctionProto; said: its metadata."""
     proto = FunctionProto(name=name, domain=DOMAIN)
-    proto.input.extend(each.form() for each in builder.fed)
-    proto.output.extend(_result(builder, each) for each in outputs)
+    proto.input.extend(input_value.form() for input_value in builder.fed)
+    proto.output.extend(_result(builder, output) for output in outputs)
     proto.node.extend(builder.nodes)
     proto.opset_import.append(helper.make_opsetid("", builder.opset))
-    if any(each.domain == DOMAIN for each in builder.nodes):
+    if any(node.domain == DOMAIN for node in builder.nodes):
         proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     for key, text in said.items():
         proto.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)

@@ -48,27 +48,27 @@ class NodeWriter:
 
     def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """Write nodes and return their values. Raises ExportError that names all that cannot be exported."""
-        found = self.put(nodes)
+        values = self.put(nodes)
         if self.refused:
             reasons = [*self.refused]
             more = f"; and {len(reasons) - MOST_SAID} more" if len(reasons) > MOST_SAID else ""
             raise ExportError(f"Nothing was written: {'; '.join(reasons[:MOST_SAID])}{more}.")
-        return found
+        return values
 
     def put(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """Write nodes and return their values; reasons for refusals are collected."""
-        for each in nodes:
-            getattr(each, "home" if isinstance(each, TensorNode) else "row")  # which refuses a stale node
-        tensors = [each for each in nodes if isinstance(each, TensorNode)]
-        for each in self.find_needed(tensors):
-            self.write(each)
-        self.scalars([each for each in nodes if isinstance(each, Node)])
-        return [self.of(each) for each in nodes]
+        for root in nodes:
+            getattr(root, "home" if isinstance(root, TensorNode) else "row")  # which refuses a stale node
+        tensors = [node for node in nodes if isinstance(node, TensorNode)]
+        for tensor in self.find_needed(tensors):
+            self.write(tensor)
+        self.scalars([node for node in nodes if isinstance(node, Node)])
+        return [self.of(node) for node in nodes]
 
     def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
         """Reserve the names of outputs, except those that inputs and parameters have."""
-        needed = self.find_needed(each for each in results if isinstance(each, TensorNode))
-        taken = {each.name for each in needed if _stays(each)}
+        needed = self.find_needed(result for result in results if isinstance(result, TensorNode))
+        taken = {node.name for node in needed if _stays(node)}
         self.builder.taken.update({name: 1 for name in names if name not in taken})
 
     def of(self, node: Any) -> Value:
@@ -83,22 +83,22 @@ class NodeWriter:
 
     def find_needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
         """Collect all nodes that these results need, in topological order."""
-        found: dict[TensorNode, None] = {}
+        needed: dict[TensorNode, None] = {}
         waiting = list(results)
         while waiting:
-            each = waiting.pop()
-            if each not in found and each not in self.values and not isinstance(each, SelectionNode):
-                found[each] = None
-                waiting.extend(self.reads(each))
-        return sorted(found, key=lambda each: each.serial)
+            node = waiting.pop()
+            if node not in needed and node not in self.values and not isinstance(node, SelectionNode):
+                needed[node] = None
+                waiting.extend(self.reads(node))
+        return sorted(needed, key=lambda tensor: tensor.serial)
 
     def reads(self, node: TensorNode) -> list[TensorNode]:
         """Return the tensors that a node is written from."""
         call = self.call(node)
         if call is None:
             return list(node.sources)
-        found = flat([*call.operands, *call.properties.values()])
-        return found + (self.outside(node, call, found) if isinstance(call.operator, Row) else [])
+        operands = flat([*call.operands, *call.properties.values()])
+        return operands + (self.outside(node, call, operands) if isinstance(call.operator, Row) else [])
 
     def call(self, node: TensorNode) -> Call | None:
         """The call that a node is written as; None if it is written as what it is."""
@@ -106,19 +106,19 @@ class NodeWriter:
 
     def outside(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
         """Tensors that a composition uses besides its operands: parameters, and what its function closes over."""
-        found: dict[TensorNode, None] = {}
+        captures: dict[TensorNode, None] = {}
         seen = set(given)
         waiting = list(call.results or (node,))
         while waiting:
-            each = waiting.pop()
-            if each in seen or isinstance(each, SelectionNode):
+            tensor = waiting.pop()
+            if tensor in seen or isinstance(tensor, SelectionNode):
                 continue
-            seen.add(each)
-            if each.serial < call.first or _stays(each):
-                found[each] = None
+            seen.add(tensor)
+            if tensor.serial < call.first or _stays(tensor):
+                captures[tensor] = None
             else:
-                waiting.extend(each.reads)
-        return sorted(found, key=lambda each: each.serial)
+                waiting.extend(tensor.reads)
+        return sorted(captures, key=lambda capture: capture.serial)
 
     # --- writing ---
 
@@ -130,17 +130,17 @@ class NodeWriter:
         results = (node,) if call is None or not isinstance(call.operator, Row) else call.results or (node,)
         try:
             if isinstance(node, LeafNode):
-                found = [self.leaf(node)]
+                values = [self.leaf(node)]
             elif call is None:
-                found = [self.plain(node)]
+                values = [self.plain(node)]
             elif isinstance(call.operator, Rule):
-                found = [self.rule(node, call)]
+                values = [self.rule(node, call)]
             else:
-                found = self.row(results, call)
+                values = self.row(results, call)
         except Refused as refused:
             self.refused[str(refused)] = None
-            found = [self.builder.constant(0.0)] * len(results)
-        self.values.update(zip(results, found))
+            values = [self.builder.constant(0.0)] * len(results)
+        self.values.update(zip(results, values))
 
     def plain(self, node: TensorNode) -> Value:
         before = len(self.builder.nodes)
@@ -154,7 +154,7 @@ class NodeWriter:
         if isinstance(leaf, ParameterLeaf):
             return self.parameter(leaf)
         if leaf.nodes is not None:
-            flat = [self.builder.reshape(each, (1,)) for each in self.scalars(leaf.nodes)]
+            flat = [self.builder.reshape(scalar, (1,)) for scalar in self.scalars(leaf.nodes)]
             joined = self.builder.emit("Concat", flat, [(len(flat),)], label, axis=0)[0]
             return self.builder.reshape(joined, leaf.shape)
         if leaf.leaf_type == LeafType.INPUT:
@@ -170,13 +170,13 @@ class NodeWriter:
         source = leaf.source
         if source not in self.sources:
             self.sources[source] = StoredValue(self.builder, source.values, source.name, True)
-        whole = self.sources[source]
+        value = self.sources[source]
         if leaf.rows is None:
-            return whole
-        return self.builder.emit("Gather", [whole, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
+            return value
+        return self.builder.emit("Gather", [value, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
 
     def rule(self, node: TensorNode, call: Call) -> Value:
-        operands = [self.of(each) for each in call.operands]
+        operands = [self.of(operand) for operand in call.operands]
         return self.builder.rule(call.operator, operands, node.given_name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
@@ -185,32 +185,34 @@ class NodeWriter:
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:
             perm = call.properties["axes"] or range(results[0].rank)[::-1]
-            return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
+            return [Turned(self.of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
         if isinstance(call.operator, OfRule):
-            return [self.builder.rule(call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
-        found = export_call(self.builder, call, results, self.of, label, scope)
-        return self.export_composition(results, call, label, scope) if found is None else found
+            return [
+                self.builder.rule(call.operator.rule, [self.of(operand) for operand in call.operands], label, scope)
+            ]
+        values = export_call(self.builder, call, results, self.of, label, scope)
+        return self.export_composition(results, call, label, scope) if values is None else values
 
     def export_composition(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
         """Write the nodes inside an operator that ONNX lacks as a local function, and call it."""
         inside = GraphBuilder(self.builder.model_builder, inside=True)
-        names = [name for name, each in zip(call.operator.operand_names, call.operands) for _ in flat([each])]
+        names = [name for name, operand in zip(call.operator.operand_names, call.operands) for _ in flat([operand])]
         fed: dict[TensorNode, InputValue] = {}
-        for place, each in enumerate(self.reads(results[0])):
-            if each not in fed:
-                fed[each] = InputValue(inside, each.shape, names[place] if place < len(names) else "outside")
+        for index, source in enumerate(self.reads(results[0])):
+            if source not in fed:
+                fed[source] = InputValue(inside, source.shape, names[index] if index < len(names) else "outside")
         around = scope_of(results[0], call)
         writer = NodeWriter(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
         writer.inner = dict.fromkeys(results, call.within)
         values = writer.put(results)
         self.refused.update(writer.refused)
-        said = describe_call(call.operator.name, [*fed], call.operands, call.properties)
+        metadata = describe_call(call.operator.name, [*fed], call.operands, call.properties)
         called, attributes = custom_name(call)
-        proto = function(inside, called, values, said)
+        proto = function(inside, called, values, metadata)
         proto.attribute.extend(attributes)  # what they say stands in it already
         name = self.builder.model_builder.enter(proto)
-        shapes = [each.shape for each in results]
-        return self.builder.call(name, [self.of(each) for each in fed], shapes, label, scope, attributes)
+        shapes = [result.shape for result in results]
+        return self.builder.call(name, [self.of(tensor) for tensor in fed], shapes, label, scope, attributes)
 
     def scope(self, node: TensorNode, call: Call) -> str:
         """The path of the scopes of this graph around a call."""
@@ -226,19 +228,19 @@ def _stays(node: TensorNode) -> bool:
 def scope_of(node: TensorNode, call: Call) -> str:
     """The path of the scopes around a call."""
     path = node.scope.path if node.scope else ""
-    own = call.name or ""
-    return path.removesuffix(own).rstrip("/") if path == own or path.endswith(f"/{own}") else path
+    call_name = call.name or ""
+    return path.removesuffix(call_name).rstrip("/") if path == call_name or path.endswith(f"/{call_name}") else path
 
 
 def flat(operands: Iterable[Any]) -> list[TensorNode]:
     """Collect the tensors among operands and properties, also those in lists."""
-    found: list[TensorNode] = []
-    for each in operands:
-        if isinstance(each, (list, tuple)):
-            found.extend(x for x in each if isinstance(x, TensorNode))
-        elif isinstance(each, TensorNode):
-            found.append(each)
-    return found
+    tensors: list[TensorNode] = []
+    for operand in operands:
+        if isinstance(operand, (list, tuple)):
+            tensors.extend(x for x in operand if isinstance(x, TensorNode))
+        elif isinstance(operand, TensorNode):
+            tensors.append(operand)
+    return tensors
 
 
 # --- scalar nodes -------------------------------------------------------------
@@ -270,7 +272,7 @@ class ScalarWriter:
             rule, name = plan.rule(step), tables.name(row) or ""
             if rule is not None:
                 scope = tables.scope(row)
-                operands = [rows[plan.rows[each]] for each in plan.operands(step)]
+                operands = [rows[plan.rows[operand]] for operand in plan.operands(step)]
                 rows[row] = self._write_rule(rule, operands, name, scope.path if scope else "")
             else:
                 rows[row] = self._leaf(tables, row, plan.kinds[step], name)

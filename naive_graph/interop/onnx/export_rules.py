@@ -16,7 +16,7 @@ from onnx import AttributeProto, defs
 
 from ...core.rules import RULES
 from ...tensor.base import Call, TensorNode
-from ...tensor.evaluation.contraction import settled
+from ...tensor.evaluation.contraction import apply_selections
 from ...tensor.index import Ids
 from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, ListElement, Name, Permuted, undone
@@ -71,8 +71,8 @@ class ExportedOperator:
         if wide is None or tuple(wide) == tuple(self.shapes[0]):
             return self._emit(self.shapes, self.label, turned)
         shape = np.array(self.shapes[0], dtype=np.int64)
-        given = [*self._emit([wide], "", turned), shape]
-        return self.builder.emit("Reshape", given, self.shapes, self.label, scope=self.scope)
+        values = [*self._emit([wide], "", turned), shape]
+        return self.builder.emit("Reshape", values, self.shapes, self.label, scope=self.scope)
 
     def _emit(self, shapes: Sequence[Extents], label: str, turned: Sequence[Order | None]) -> list[Value]:
         places = range(max(self.inputs, default=-1) + 1)
@@ -83,17 +83,17 @@ class ExportedOperator:
 
     def _place_operands(self, mapping: Name, operands: Sequence[Any]) -> None:
         places = range(len(operands)) if mapping.operands is None else mapping.operands
-        require(all(each is None for each in operands[len(places) :]))
-        for place, each in zip(places, operands):
-            if each is None:
+        require(all(operand is None for operand in operands[len(places) :]))
+        for slot, value in zip(places, operands):
+            if value is None:
                 continue
-            if isinstance(place, Permuted):
-                self.orders[place.position] = tuple(place.order.index(at) for at in range(len(place.order)))
-                self.inputs[place.position] = each
-            elif place == ALL:
-                self.inputs.update(enumerate(each))
+            if isinstance(slot, Permuted):
+                self.orders[slot.position] = tuple(slot.order.index(axis) for axis in range(len(slot.order)))
+                self.inputs[slot.position] = value
+            elif slot == ALL:
+                self.inputs.update(enumerate(value))
             else:
-                self.inputs[place] = each
+                self.inputs[slot] = value
 
     def _place_properties(self, mapping: Name, properties: Mapping[str, Any]) -> None:
         row, homes = self.call.operator, mapping.homes(self.builder.opset)
@@ -113,7 +113,7 @@ class ExportedOperator:
             elif isinstance(home, Input) and value is not None:
                 self.inputs[home.position] = value if isinstance(value, Value) else np.asarray(value)
         for position, entries in lists.items():
-            self.inputs[position] = np.array([entries[place] for place in range(len(entries))])
+            self.inputs[position] = np.array([entries[index] for index in range(len(entries))])
 
     def _place_attribute(self, home: Attribute, value: Any) -> None:
         # A file has its attributes in single precision. What this rounds is another number in double.
@@ -123,11 +123,11 @@ class ExportedOperator:
             require(home.default is None or value is not None)
             return
         try:
-            found = undone(home, value)
+            attributes = undone(home, value)
         except KeyError:
             raise Unfit from None
-        for name, each in found.items():
-            self.attributes[name] = _fit_type(each, self.schema.attributes[name].type)
+        for name, attribute in attributes.items():
+            self.attributes[name] = _fit_type(attribute, self.schema.attributes[name].type)
 
     def _check(self) -> None:
         """Check inputs against the operator's schema. Raises Unfit."""
@@ -135,9 +135,9 @@ class ExportedOperator:
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
         require(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
         require(variadic or max(self.inputs, default=-1) < len(formal))
-        for place, each in enumerate(formal):
-            require(each.option != type(each.option).Single or place in self.inputs)
-            require(CHOICES.intersection(each.types) or f"tensor({SPELT[real]})" in each.types)
+        for position, parameter in enumerate(formal):
+            require(parameter.option != type(parameter.option).Single or position in self.inputs)
+            require(CHOICES.intersection(parameter.types) or f"tensor({SPELT[real]})" in parameter.types)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -165,11 +165,11 @@ def export_call(
     builder: GraphBuilder, call: Call, results: Sequence[TensorNode], value: Of, label: str, scope: str
 ) -> list[Value] | None:
     """Write a call as one ONNX node and return its results; None if no mapping of its operator can express it."""
-    row, shapes = call.operator, [each.shape for each in results]
+    row, shapes = call.operator, [result.shape for result in results]
     operands = [value(each) if isinstance(each, TensorNode) else each and [*map(value, each)]
                 for each in call.operands]  # fmt: skip
-    properties = {name: value(each) if isinstance(each, TensorNode) else each
-                  for name, each in {**call.properties, **_slice_ends(call)}.items()}  # fmt: skip
+    properties = {name: value(property_value) if isinstance(property_value, TensorNode) else property_value
+                  for name, property_value in {**call.properties, **_slice_ends(call)}.items()}  # fmt: skip
     rule = EXPORT_RULES.get(row.name) or EXPORT_RULES.get(row.kind) or ExportedOperator.emit
     for mapping in row.mappings:
         until = mapping.until or builder.opset
@@ -196,7 +196,7 @@ def _slice_ends(call: Call) -> dict[str, Any]:
 @export_rule("elementwise")
 def _elementwise(exported: ExportedOperator) -> list[Value]:
     """Elementwise operators keep the transposed layout that all their operands have."""
-    values = [each for each in exported.inputs.values() if isinstance(each, Value)]
+    values = [input_ for input_ in exported.inputs.values() if isinstance(input_, Value)]
     require(exported.operator != "PRelu" or values[0].shape == exported.shapes[0])  # it spreads the slope alone
     order = common_order(values) if len(values) == len(exported.inputs) else None
     if order is not None:
@@ -228,8 +228,8 @@ def _attention(exported: ExportedOperator) -> list[Value]:
     """Attention: ONNX wants batch and heads as leading axes."""
     (shape,) = exported.shapes
     require(len(shape) <= 4)
-    for place in range(3):
-        exported.inputs[place] = _reshape_to_four_axes(exported.builder, exported.inputs[place])
+    for position in range(3):
+        exported.inputs[position] = _reshape_to_four_axes(exported.builder, exported.inputs[position])
     return exported.emit(wide=(*[1] * (4 - len(shape)), *shape))
 
 
@@ -270,10 +270,10 @@ def _mean_variance_norm(exported: ExportedOperator) -> list[Value]:
 
 @export_rule("matmul")
 def _matmul(exported: ExportedOperator) -> list[Value]:
-    for place, turn in enumerate(("transpose_a", "transpose_b")):
+    for position, turn in enumerate(("transpose_a", "transpose_b")):
         if exported.call.properties[turn]:
-            own = exported.inputs[place].straight
-            exported.orders[place] = (*own[:-2], own[-1], own[-2])
+            order = exported.inputs[position].straight
+            exported.orders[position] = (*order[:-2], order[-1], order[-2])
     return exported.emit()
 
 
@@ -289,7 +289,7 @@ def _class_axis(exported: ExportedOperator) -> list[Value]:
     rank = len(exported.inputs[0].shape)
     require(rank > 1)
     axis = exported.call.properties["axis"] % rank
-    rest = [each for each in range(rank) if each != axis]
+    rest = [other for other in range(rank) if other != axis]
     exported.orders[0] = (rest[0], axis, *rest[1:])
     return exported.emit()
 
@@ -300,7 +300,7 @@ def _recurrent(exported: ExportedOperator) -> list[Value]:
     exported.attributes["hidden_size"] = exported.shapes[0][-1]
     if not exported.attributes.pop("layout", 0):
         return exported.emit()
-    exported.orders.update({place: (1, 0, 2) for place in (0, 5, 6) if place in exported.inputs})
+    exported.orders.update({position: (1, 0, 2) for position in (0, 5, 6) if position in exported.inputs})
     return exported.emit([(1, 2, 0, 3), *[(1, 0, 2)] * (len(exported.shapes) - 1)])
 
 
@@ -314,30 +314,30 @@ def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
     if isinstance(node, LinearNode):
         return _export_linear(builder, node, value)
     if isinstance(node, NonlinearNode):
-        return _export_nonlinear(builder, node, [value(each) for each in node.sources])
+        return _export_nonlinear(builder, node, [value(source) for source in node.sources])
     if isinstance(node, ReductionNode):
         return _export_reduction(builder, node, value(node.sources[0]))
     raise Refused(f"{node.label} is of a kind that no file can hold. Compute it with tensor operators")
 
 
 def _export_transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
-    found = _align_axes(builder, source, node.index.src, node.index.dst)
-    found = builder.expand(found, node.shape)
-    return found if node.alpha == 1.0 else builder.rule(RULES["mul"], [found, node.alpha])
+    result = _align_axes(builder, source, node.index.src, node.index.dst)
+    result = builder.expand(result, node.shape)
+    return result if node.alpha == 1.0 else builder.rule(RULES["mul"], [result, node.alpha])
 
 
 def _align_axes(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
     """Sum over dummy indices, transpose to the order of dst, and add axes of extent 1 for those that are missing."""
-    found = builder.total(source, [axis for axis, each in enumerate(ids) if each < 0])
-    rest = [each for each in ids if each > 0]
-    found = builder.transpose(found, [rest.index(each) for each in dst if each in rest])
+    value = builder.total(source, [axis for axis, index in enumerate(ids) if index < 0])
+    rest = [index for index in ids if index > 0]
+    value = builder.transpose(value, [rest.index(index) for index in dst if index in rest])
     extents = dict(zip(ids, source.shape))
-    return builder.reshape(found, [extents[each] if each > 0 and each in rest else 1 for each in dst])
+    return builder.reshape(value, [extents[index] if index > 0 and index in rest else 1 for index in dst])
 
 
 def _export_linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     multiplies = node.op == OpType.mul
-    if multiplies and (node.index.dummies or any(isinstance(each, SelectionNode) for each in node.sources)):
+    if multiplies and (node.index.dummies or any(isinstance(source, SelectionNode) for source in node.sources)):
         return _export_contraction(builder, node, value)
     sources = zip(node.sources, (node.index.left, node.index.right))
     sides = [_align_axes(builder, value(source), ids, node.index.dst) for source, ids in sources]
@@ -346,43 +346,49 @@ def _export_linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
 
 def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     """Write a product: selections as Slice and Gather, the rest as one Einsum."""
-    given = [
-        (each if isinstance(each, SelectionNode) else value(each), tuple(map(abs, ids)))
-        for each, ids in zip(node.sources, (node.index.left, node.index.right))
+    operands = [
+        (source if isinstance(source, SelectionNode) else value(source), tuple(map(abs, ids)))
+        for source, ids in zip(node.sources, (node.index.left, node.index.right))
     ]
-    factors = settled(given, node.index.dst) or [(np.array(1.0), ())]
+    factors = apply_selections(operands, node.index.dst) or [(np.array(1.0), ())]
     if len(factors) == 1 and factors[0][1] == node.index.dst:
         return builder.value(factors[0][0])
     letters: dict[int, str] = {}
-    for each in (each for _, ids in factors for each in ids):
+    for index_id in (index for _, ids in factors for index in ids):
         if len(letters) == len(ascii_letters):
             raise Refused(f"{node.label} has more than {len(ascii_letters)} indices. Multiply in several steps")
-        letters.setdefault(each, ascii_letters[len(letters)])
+        letters.setdefault(index_id, ascii_letters[len(letters)])
     terms = ",".join("".join(map(letters.get, ids)) for _, ids in factors)  # type: ignore[arg-type]
-    equation = f"{terms}->{''.join(letters[each] for each in node.index.dst)}"
-    return builder.emit("Einsum", [builder.value(each) for each, _ in factors], [node.shape], equation=equation)[0]
+    equation = f"{terms}->{''.join(letters[index] for index in node.index.dst)}"
+    return builder.emit("Einsum", [builder.value(factor) for factor, _ in factors], [node.shape], equation=equation)[0]
 
 
 def _export_nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
     steps = node.function.steps
     values: list[Any] = steps.constants[:]
-    for place, source in zip(steps.arguments, sources):
-        if place is not None:
-            values[place] = source
+    for argument, source in zip(steps.arguments, sources):
+        if argument is not None:
+            values[argument] = source
     for step, rule, operands in steps.rules:
-        given = [values[each] for each in operands]
-        values[step] = rule(*given) if all(type(each) is float for each in given) else builder.rule(rule, given)
+        arguments = [values[operand] for operand in operands]
+        values[step] = (
+            rule(*arguments)
+            if all(type(argument) is float for argument in arguments)
+            else builder.rule(rule, arguments)
+        )
     return builder.expand(builder.value(values[steps.result]), node.shape)
 
 
 def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:
     places = Places.of(node.index)
-    order = [each - 1 for each in (*places.kept, *places.dropped)]
-    found = builder.transpose(source, order)
-    kept = [source.shape[each - 1] for each in places.kept]
-    axes = list(range(len(kept), len(order)))
+    order = [axis - 1 for axis in (*places.kept, *places.dropped)]
+    transposed = builder.transpose(source, order)
+    shape = [source.shape[axis - 1] for axis in places.kept]
+    axes = list(range(len(shape), len(order)))
     if node.rule == "argmax":
-        flat = builder.reshape(found, (*kept, int(np.prod([source.shape[each - 1] for each in places.dropped]))))
-        return builder.emit("ArgMax", [flat], [kept], axis=len(kept), keepdims=0)[0]
-    (name,) = [each.operator for each in TABLE[ROWS.get(node.rule, "reduce_max")].mappings if each.framework == "onnx"]
-    return builder.emit(name, [found, np.array(axes)], [kept], keepdims=0)[0] if axes else found
+        flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in places.dropped]))))
+        return builder.emit("ArgMax", [flat], [shape], axis=len(shape), keepdims=0)[0]
+    (name,) = [
+        mapping.operator for mapping in TABLE[ROWS.get(node.rule, "reduce_max")].mappings if mapping.framework == "onnx"
+    ]
+    return builder.emit(name, [transposed, np.array(axes)], [shape], keepdims=0)[0] if axes else transposed

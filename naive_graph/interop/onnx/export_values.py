@@ -16,7 +16,7 @@ from ...errors import ExportError
 GraphBuilder = Any  # of export_graph.py, which stands on this file
 
 FLOAT, DOUBLE, BOOL, INT64, INT32 = (
-    int(each) for each in (
+    int(kind) for kind in (
         TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL, TensorProto.INT64, TensorProto.INT32,
     )
 )  # fmt: skip
@@ -49,13 +49,13 @@ class Value(Arithmetic):
         if not self.forms:
             self.begin(*wanted)
         if wanted not in self.forms:
-            near = next((each for each in self.forms if each[0] == wanted[0]), None)
-            near = near or next((each for each in self.forms if each[1] == wanted[1]), None) or next(iter(self.forms))
+            near = next((form for form in self.forms if form[0] == wanted[0]), None)
+            near = near or next((form for form in self.forms if form[1] == wanted[1]), None) or next(iter(self.forms))
             name = self.forms[near]
             if near[0] != wanted[0]:
                 name = self._derive_form("Cast", name, (wanted[0], near[1]), to=wanted[0])
             if near[1] != wanted[1]:
-                name = self._derive_form("Transpose", name, wanted, perm=[near[1].index(each) for each in wanted[1]])
+                name = self._derive_form("Transpose", name, wanted, perm=[near[1].index(axis) for axis in wanted[1]])
         return self.forms[wanted]
 
     def whole(self) -> Value:
@@ -91,8 +91,8 @@ class Value(Arithmetic):
 
     def __getitem__(self, place: tuple[int, ...]) -> Any:
         """One entry; place: an index along every axis."""
-        at = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
-        return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), at], [()])[0]
+        offset = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
+        return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), offset], [()])[0]
 
     def __eq__(self, other: object) -> Any:
         return self.builder.entrywise("Equal", [self, other])
@@ -151,11 +151,11 @@ class Turned(Value):
     """A transposed view of a value; a Transpose is written only if the reader's layout does not cancel it."""
 
     def __init__(self, base: Value, perm: Sequence[int], label: str) -> None:
-        super().__init__(base.builder, [base.shape[each] for each in perm], label, base.exact)
+        super().__init__(base.builder, [base.shape[axis] for axis in perm], label, base.exact)
         self.base, self.perm = base, tuple(perm)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
-        return self.base.form(kind, tuple(self.perm[each] for each in order or self.straight))
+        return self.base.form(kind, tuple(self.perm[axis] for axis in order or self.straight))
 
 
 class InputValue(Value):
@@ -181,7 +181,7 @@ class InputValue(Value):
         """Make an input numeric that was read as truth values until now; its first readers get a cast."""
         truth, real = self.builder.named(info.name), self.builder.real
         for node in self.builder.nodes:
-            node.input[:] = [truth if each == info.name else each for each in node.input]
+            node.input[:] = [truth if name == info.name else name for name in node.input]
         self.builder.node("Cast", [info.name], [truth], truth, to=BOOL)
         self.builder.nodes.insert(0, self.builder.nodes.pop())
         self.forms[BOOL, self.straight], self.forms[real, self.straight] = truth, info.name
@@ -236,6 +236,6 @@ class ArrayFunctions:
         return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
 
     def arctan2(self, a: Any, b: Any) -> Any:
-        left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
+        left, below = ((value < 0.0) | (1.0 / value < 0.0) for value in (b, a))  # of -0.0, too
         right = self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b))
         return self.where(left, right + self.where(below, -math.pi, math.pi), right)  # -0.0 + 0.0 would be 0.0

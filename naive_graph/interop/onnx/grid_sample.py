@@ -26,29 +26,29 @@ Tap = tuple[Any, Any]  # places along an axis, and what they weigh; None for 1
 @import_rule("GridSample")
 def grid_sample(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x, grid = builder.operand(step, 0), builder.operand(step, 1)
-    said = {"mode": "linear", "padding_mode": "zeros", "align_corners": 0, **attributes_of(step)}
-    for name, some in (("mode", {"bilinear": "linear", "bicubic": "cubic"} | {each: each for each in TAPS}),
-                       ("padding_mode", {each: each for each in ("zeros", "border", "reflection")})):  # fmt: skip
-        if said[name] not in some:
-            raise ImportAttributeError(step.label, name, said[name], f"There are {', '.join(some)}.")
-        said[name] = some[said[name]]
+    options = {"mode": "linear", "padding_mode": "zeros", "align_corners": 0, **attributes_of(step)}
+    for name, some in (("mode", {"bilinear": "linear", "bicubic": "cubic"} | {mode: mode for mode in TAPS}),
+                       ("padding_mode", {mode: mode for mode in ("zeros", "border", "reflection")})):  # fmt: skip
+        if options[name] not in some:
+            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(some)}.")
+        options[name] = some[options[name]]
     axes, flat, stride = [], picks.reshape(x, (*x.shape[:2], -1)), 1
-    for at, extent in enumerate(reversed(x.shape[2:])):  # the grid names columns first
-        one = picks.entry(grid, grid.rank - 1, at)
-        axes.append([_clamp_tap(tap, extent, stride, said) for tap in _taps(one, extent, said)])
+    for index, extent in enumerate(reversed(x.shape[2:])):  # the grid names columns first
+        one = picks.entry(grid, grid.rank - 1, index)
+        axes.append([_clamp_tap(tap, extent, stride, options) for tap in _taps(one, extent, options)])
         stride *= extent
     terms = []
     for taps in product(*axes):
-        found = TABLE["gather"](flat, reduce(add, [place for place, _ in taps]), axis=2, batch_dims=1)
+        samples = TABLE["gather"](flat, reduce(add, [offset for offset, _ in taps]), axis=2, batch_dims=1)
         weights = [weight for _, weight in taps if weight is not None]
-        terms.append(found * arithmetic.expand_dims(reduce(mul, weights), 1) if weights else found)
+        terms.append(samples * arithmetic.expand_dims(reduce(mul, weights), 1) if weights else samples)
     return [TABLE["identity"](reduce(add, terms), name=step.name)]
 
 
-def _taps(one: Any, extent: int, said: dict[str, Any]) -> list[Tap]:
+def _taps(one: Any, extent: int, options: dict[str, Any]) -> list[Tap]:
     """The entries along an axis that count, for coordinates from -1 to 1."""
-    half, first = ((extent - 1) / 2, 0.0) if said["align_corners"] else (extent / 2, -0.5)
-    return TAPS[said["mode"]](entry(lambda a: (a + 1.0) * half + first, one))
+    half, first = ((extent - 1) / 2, 0.0) if options["align_corners"] else (extent / 2, -0.5)
+    return TAPS[options["mode"]](entry(lambda a: (a + 1.0) * half + first, one))
 
 
 def _linear(spot: Any) -> list[Tap]:
@@ -66,15 +66,15 @@ def _cubic(spot: Any) -> list[Tap]:
 TAPS = {"linear": _linear, "nearest": lambda spot: [(round(spot), None)], "cubic": _cubic}
 
 
-def _clamp_tap(tap: Tap, extent: int, stride: int, said: dict[str, Any]) -> Tap:
+def _clamp_tap(tap: Tap, extent: int, stride: int, options: dict[str, Any]) -> Tap:
     """A tap inside the axis, as a step in the flattened image."""
-    place, weight = tap
-    last, low = extent - 1.0, 0.0 if said["align_corners"] else -0.5
-    if said["padding_mode"] == "zeros":
-        inside = entry(lambda p: where(less(p, 0.0), 0.0, where(less(last, p), 0.0, 1.0)), place)
+    position, weight = tap
+    last, low = extent - 1.0, 0.0 if options["align_corners"] else -0.5
+    if options["padding_mode"] == "zeros":
+        inside = entry(lambda p: where(less(p, 0.0), 0.0, where(less(last, p), 0.0, 1.0)), position)
         weight = inside if weight is None else weight * inside
-    elif said["padding_mode"] == "reflection":
+    elif options["padding_mode"] == "reflection":
         width = max(last - 2.0 * low, 1.0)
-        back = entry(lambda p: mod(p - low, 2.0 * width), place)
-        place = entry(lambda b: where(less(width, b), 2.0 * width - b, b) + low, back)
-    return entry(lambda p: minimum(maximum(p, 0.0), last) * float(stride), place), weight
+        back = entry(lambda p: mod(p - low, 2.0 * width), position)
+        position = entry(lambda b: where(less(width, b), 2.0 * width - b, b) + low, back)
+    return entry(lambda p: minimum(maximum(p, 0.0), last) * float(stride), position), weight

@@ -97,10 +97,10 @@ class OnnxBuilder(StepBuilder):
         inputs, weights = inputs_behind(value)
         if not inputs:
             return f"It is computed from {join_names(weights)}: leave these out of from_onnx(..., parameters=[...])."
-        arrays, many = ", ".join(f"{name!r}: ..." for name in inputs), "s" * (len(inputs) > 1)
+        arrays, plural = ", ".join(f"{name!r}: ..." for name in inputs), "s" * (len(inputs) > 1)
         options = " ".join(f"--known {name}=..." for name in inputs)
         return (
-            f"It is computed from the input{many} {join_names(inputs)}: give from_onnx(..., known={{{arrays}}}), "
+            f"It is computed from the input{plural} {join_names(inputs)}: give from_onnx(..., known={{{arrays}}}), "
             f"or on the command line {options}."
         )
 
@@ -113,51 +113,53 @@ class OnnxBuilder(StepBuilder):
         return self.type(step, place) in WHOLE
 
     def attributes(self, step: Application, mapping: Name) -> dict[str, Any]:
-        return {name: attribute_value(step, each) for name, each in step.attributes.items()}
+        return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
 
     def operands(self, step: Application, row: Row, mapping: Name, read: Any = None) -> dict[str, Any]:
         """The operands of a row. Two of a rule: all but the last input, joined by it, and the last."""
         if not (isinstance(row, OfRule) and row.rule.arity != 1) and row.name not in ("maximum", "minimum"):
             return super().operands(step, row, mapping, read)
-        given = [self.operand(step, place) for place in range(len(step.inputs))]
-        given = given * 2 if len(given) == 1 else given
-        while len(given) > len(row.operand_names):
-            given[:2] = [row(*given[:2])]
-        return dict(zip(row.operand_names, given))
+        values = [self.operand(step, position) for position in range(len(step.inputs))]
+        values = values * 2 if len(values) == 1 else values
+        while len(values) > len(row.operand_names):
+            values[:2] = [row(*values[:2])]
+        return dict(zip(row.operand_names, values))
 
     def results(self, step: Application) -> Sequence[Any]:
         function = own_function(step)
         if function is not None:
-            found = rebuild_call(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
-            return found if isinstance(found, tuple) else [found]
+            rebuilt = rebuild_call(
+                function, [self.operand(step, position) for position in range(len(step.inputs))], step.name
+            )
+            return rebuilt if isinstance(rebuilt, tuple) else [rebuilt]
         if is_custom(step):
             return self.by_row(step)
         schema = schema_of(step.op, step.opset)
-        given = len(step.inputs)
-        due = [each.option.name != "Optional" for each in schema.inputs]
+        count = len(step.inputs)
+        due = [input_.option.name != "Optional" for input_ in schema.inputs]
         absent = any(needed and not name for needed, name in zip(due, step.inputs[: schema.min_input]))
-        if not schema.min_input <= given <= schema.max_input or absent:
-            raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {given}.")
+        if not schema.min_input <= count <= schema.max_input or absent:
+            raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {count}.")
         check_attributes(step, schema)
         values = {name: self.value(name) for name in step.reads if name}
         self.types |= types_of_results(step, self.types)
-        if not any(isinstance(each, TensorNode) for each in values.values()):
+        if not any(isinstance(value, TensorNode) for value in values.values()):
             return self._fold(step, values)
         results = self._build(step)
         if step.op in FRACTIONS and self.types.get(step.outputs[0]) in WHOLE:
-            return [truncate(each, step.name) for each in results]
+            return [truncate(result, step.name) for result in results]
         return results
 
     def _fold(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
         """The arrays of a step that is known before the network runs: by our own operators, if they have it."""
         if step.op == "Range":  # some files give it lists of one
-            arrays = {name: each.reshape(()) if each.size == 1 else each for name, each in arrays.items()}
+            arrays = {name: array.reshape(()) if array.size == 1 else array for name, array in arrays.items()}
         self.hold(size_of_results(step, arrays), step.label)
         if step.op in KNOWN_ONLY or not all(map(is_ours, arrays.values())):
             return self._as_typed_arrays(step, evaluate(step, arrays))
         constants, self.constants = self.constants, {}
         try:
-            found = self._as_typed_arrays(step, self._build(step))
+            results = self._as_typed_arrays(step, self._build(step))
         except StaleNodeError:
             raise
         except NaiveGraphError as error:
@@ -169,19 +171,19 @@ class OnnxBuilder(StepBuilder):
                 raise error from None
         finally:
             self.constants = constants
-        exact = all(is_exact(each) for each in found if each is not None)
-        return found if exact else self._as_typed_arrays(step, evaluate(step, arrays))
+        exact = all(is_exact(result) for result in results if result is not None)
+        return results if exact else self._as_typed_arrays(step, evaluate(step, arrays))
 
     def _as_typed_arrays(self, step: Application, results: Sequence[Any]) -> list[Any]:
         """Results as arrays of the types that ONNX says."""
-        nodes = {str(at): each for at, each in enumerate(results) if isinstance(each, TensorNode)}
+        nodes = {str(position): node for position, node in enumerate(results) if isinstance(node, TensorNode)}
         values = BuiltGraph({}, nodes, {}).run() if nodes else {}
-        found = []
-        for at, (name, result) in enumerate(zip(step.outputs, results)):
+        arrays = []
+        for index, (name, result) in enumerate(zip(step.outputs, results)):
             kind = entry_type(self.types[name]) if name in self.types else None
             with np.errstate(invalid="ignore"):
-                found.append(None if result is None else np.asarray(values.get(str(at), result), kind))
-        return found
+                arrays.append(None if result is None else np.asarray(values.get(str(index), result), kind))
+        return arrays
 
     def _build(self, step: Application) -> Sequence[Any]:
         """The results of a step by our own operators."""
@@ -214,11 +216,13 @@ class OnnxBuilder(StepBuilder):
 
     def by_body(self, step: Application) -> Sequence[Any]:
         """The results of what ONNX says that an operator is made of."""
-        for each in expand_body(step, self._type_and_shape) if has_body(step) else no_row(step):
-            if why_unsupported(each):
-                raise UnknownOperatorError(f"There is nothing here for {each.op}, of which ONNX makes {step.label}.")
-            self.take(each)
-        return [self.values.get(each) for each in step.outputs]
+        for inner_step in expand_body(step, self._type_and_shape) if has_body(step) else no_row(step):
+            if why_unsupported(inner_step):
+                raise UnknownOperatorError(
+                    f"There is nothing here for {inner_step.op}, of which ONNX makes {step.label}."
+                )
+            self.take(inner_step)
+        return [self.values.get(output) for output in step.outputs]
 
     def _type_and_shape(self, name: str) -> tuple[int, tuple[int, ...]]:
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
@@ -231,21 +235,21 @@ def is_ours(array: Any) -> bool:
 
 def is_exact(array: Any) -> bool:
     """Whether float64 has all entries of an array."""
-    whole = array.dtype.kind in "iu" and array.itemsize == 8
-    return not whole or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
+    is_wide_integer = array.dtype.kind in "iu" and array.itemsize == 8
+    return not is_wide_integer or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
 
 
 def check_attributes(step: Application, schema: Any) -> None:
     """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
-    for name, each in step.attributes.items():
+    for name, attribute in step.attributes.items():
         if name not in schema.attributes:
             raise ImportAttributeError(
-                step.label, name, attribute_value(step, each), f"{step.op} has none of this name."
+                step.label, name, attribute_value(step, attribute), f"{step.op} has none of this name."
             )
-        if each.type != schema.attributes[name].type.value:
-            raise ImportAttributeError(step.label, name, attribute_value(step, each), "It is of another type.")
-    for name, said in schema.attributes.items():
-        if said.required and name not in step.attributes:
+        if attribute.type != schema.attributes[name].type.value:
+            raise ImportAttributeError(step.label, name, attribute_value(step, attribute), "It is of another type.")
+    for name, definition in schema.attributes.items():
+        if definition.required and name not in step.attributes:
             raise ImportAttributeError(step.label, name, None, "It must be there.")
 
 
@@ -256,9 +260,9 @@ def attribute_value(step: Application, attribute: Any) -> Any:
         if isinstance(value, bytes):
             return value.decode()
         if attribute.type == attribute.INTS:
-            return [max(-LARGEST, min(each, LARGEST)) for each in value]  # ends beyond all ends are written so
+            return [max(-LARGEST, min(entry, LARGEST)) for entry in value]  # ends beyond all ends are written so
         if attribute.type in (attribute.FLOATS, attribute.STRINGS):
-            return [each.decode() if isinstance(each, bytes) else each for each in value]
+            return [entry.decode() if isinstance(entry, bytes) else entry for entry in value]
     except UnicodeDecodeError:
         raise ImportAttributeError(step.label, attribute.name, value, "It is no text.") from None
     return value

@@ -37,8 +37,8 @@ def sequential_from_onnx(source: Any) -> Sequential:
         reader.take(step)
     reader.tell()
     network = _network(content, reader)
-    for mine, found in zip(network.weights, reader.weights):
-        for name, array in found.items():
+    for mine, weight in zip(network.weights, reader.weights):
+        for name, array in weight.items():
             mine[name][...] = array
     return network
 
@@ -57,8 +57,8 @@ class LayerReader:
         if len(content.inputs) != 1 or len(content.outputs) != 1 or not content.inputs[0].extents:
             raise ImportModelError("A Sequential has one input, whose shape is known, and one output.")
         self.at = content.inputs[0].name
-        turned = any(each.op == "Transpose" for each in content.steps[:1])
-        extents = [each if isinstance(each, int) else 0 for each in content.inputs[0].extents[1:]]
+        turned = any(step.op == "Transpose" for step in content.steps[:1])
+        extents = [extent if isinstance(extent, int) else 0 for extent in content.inputs[0].extents[1:]]
         ours = KEY in content.said  # whether channels stand before rows now:
         self.first = len(extents) == 3 and not turned and not ours
         self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
@@ -66,13 +66,13 @@ class LayerReader:
 
     def take(self, step: Application) -> None:
         """Read one operator; what is no layer is collected for the error message."""
-        how = READ.get(step.op, _unknown) if not step.domain else _unknown
+        how = READ.get(step.op, _reject_step) if not step.domain else _reject_step
         follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
         try:
-            known = follows and how(self, step)
+            is_layer = follows and how(self, step)
         except (SequentialError, KeyError, TypeError, ValueError):  # its sizes, or attributes, fit no layer
-            known = False
-        if not known:
+            is_layer = False
+        if not is_layer:
             self.strange.setdefault(step.label)
         self.at = next(iter(step.outputs), "")
 
@@ -87,9 +87,9 @@ class LayerReader:
 
     def said(self, step: Application, **usual: Any) -> Any:
         """Return the step's attributes with these defaults; None if any other attribute is not at its default."""
-        found = {name: attribute_value(step, each) for name, each in step.attributes.items()}
-        odd = {name for name, each in found.items() if name in USUAL and each not in USUAL[name]}
-        return None if odd - usual.keys() else {**usual, **found}
+        attributes = {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
+        odd = {name for name, value in attributes.items() if name in USUAL and value not in USUAL[name]}
+        return None if odd - usual.keys() else {**usual, **attributes}
 
     def array(self, step: Application, place: int) -> Any:
         """Return an input that is a weight; None if it is absent or no weight."""
@@ -99,7 +99,7 @@ class LayerReader:
     def add(self, layer: Layer, **weights: Any) -> bool:
         """Add a layer if the weights fit its shapes; return whether they do."""
         due = layer.weight_shapes(self.shape)
-        if {name: each.shape for name, each in weights.items()} != due:
+        if {name: weight.shape for name, weight in weights.items()} != due:
             return False
         self.shape = layer.output_shape(self.shape)
         self.layers.append(layer)
@@ -113,7 +113,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _unknown(reader: LayerReader, step: Application) -> bool:
+def _reject_step(reader: LayerReader, step: Application) -> bool:
     return False
 
 
@@ -134,10 +134,10 @@ def _read_flatten(reader: LayerReader, step: Application) -> bool:
 
 
 def _read_dense(reader: LayerReader, step: Application) -> bool:
-    said, w, b = reader.said(step, transB=0), reader.array(step, 1), reader.array(step, 2)
-    if said is None or w is None or w.ndim != 2 or (b is None) != (len(step.inputs) < 3):
+    attributes, w, b = reader.said(step, transB=0), reader.array(step, 1), reader.array(step, 2)
+    if attributes is None or w is None or w.ndim != 2 or (b is None) != (len(step.inputs) < 3):
         return False
-    w = w.T if said["transB"] else w
+    w = w.T if attributes["transB"] else w
     if reader.first and len(reader.shape) == 3 and len(w) == prod(reader.shape):
         rows, columns, channels = reader.shape
         w = w.reshape(channels, rows, columns, -1).transpose(1, 2, 0, 3).reshape(w.shape)
@@ -146,22 +146,37 @@ def _read_dense(reader: LayerReader, step: Application) -> bool:
 
 
 def _read_conv2d(reader: LayerReader, step: Application) -> bool:
-    said, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
-    if not reader.first or said is None or w is None or w.ndim != 4 or said["pads"][:2] != said["pads"][2:]:
+    attributes, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
+    if (
+        not reader.first
+        or attributes is None
+        or w is None
+        or w.ndim != 4
+        or attributes["pads"][:2] != attributes["pads"][2:]
+    ):
         return False
     biases = {} if b is None else {"b": b}
     layer = Conv2D(
-        len(w), w.shape[2:], strides=tuple(said["strides"]), use_bias=len(biases), padding=tuple(said["pads"][:2])
+        len(w),
+        w.shape[2:],
+        strides=tuple(attributes["strides"]),
+        use_bias=len(biases),
+        padding=tuple(attributes["pads"][:2]),
     )
     return reader.add(layer, W=w, **biases)
 
 
 def _read_pooling(reader: LayerReader, step: Application) -> bool:
-    said = reader.said(step, strides=[1, 1], pads=[0] * 4)
-    if not reader.first or said is None or said["strides"] != said["kernel_shape"] or any(said["pads"]):
+    attributes = reader.said(step, strides=[1, 1], pads=[0] * 4)
+    if (
+        not reader.first
+        or attributes is None
+        or attributes["strides"] != attributes["kernel_shape"]
+        or any(attributes["pads"])
+    ):
         return False
     kind = MaxPooling2D if step.op == "MaxPool" else AveragePooling2D
-    return reader.add(kind(tuple(said["kernel_shape"])))
+    return reader.add(kind(tuple(attributes["kernel_shape"])))
 
 
 def _read_activation(reader: LayerReader, step: Application) -> bool:

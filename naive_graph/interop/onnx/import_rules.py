@@ -22,11 +22,13 @@ FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProt
 
 
 def attributes_of(step: Application) -> dict[str, Any]:
-    return {name: attribute_value(step, each) for name, each in step.attributes.items()}
+    return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
 
 
 def drop_attributes(step: Application, *attributes: str) -> Application:
-    return step._replace(attributes={name: each for name, each in step.attributes.items() if name not in attributes})
+    return step._replace(
+        attributes={name: attribute for name, attribute in step.attributes.items() if name not in attributes}
+    )
 
 
 # --- what is known of any tensor ----------------------------------------------
@@ -44,8 +46,8 @@ def constant(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("Shape")
 def shape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    said, x = attributes_of(step), builder.input(step, 0)
-    return [np.array(x.shape[said.get("start", 0) : said.get("end")], np.int64)]
+    attributes, x = attributes_of(step), builder.input(step, 0)
+    return [np.array(x.shape[attributes.get("start", 0) : attributes.get("end")], np.int64)]
 
 
 @import_rule("Size")
@@ -86,10 +88,10 @@ def remainder(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("Reshape")
 def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Reshape: 0 keeps the input's extent."""
-    said, x = attributes_of(step), builder.operand(step, 0)
-    wanted = [int(each) for each in np.ravel(builder.known_array(step, 1))]
-    if not said.get("allowzero"):
-        wanted = [x.shape[at] if extent == 0 and at < x.rank else extent for at, extent in enumerate(wanted)]
+    attributes, x = attributes_of(step), builder.operand(step, 0)
+    wanted = [int(extent) for extent in np.ravel(builder.known_array(step, 1))]
+    if not attributes.get("allowzero"):
+        wanted = [x.shape[axis] if extent == 0 and axis < x.rank else extent for axis, extent in enumerate(wanted)]
     return builder.apply_row(step, TABLE["reshape"], {"x": x, "shape": wanted})
 
 
@@ -107,33 +109,37 @@ def softmax(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("Split")
 def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Split: equal parts if no sizes are given; a part without entries becomes an empty array."""
-    said, given = attributes_of(step), builder.known_array(step, 1)
-    sizes = said.get("split") if given is None else given.tolist()
+    attributes, known_sizes = attributes_of(step), builder.known_array(step, 1)
+    sizes = attributes.get("split") if known_sizes is None else known_sizes.tolist()
     if sizes is None:
-        return builder.by_row(step, parts=said.get("num_outputs", len(step.outputs)))
+        return builder.by_row(step, parts=attributes.get("num_outputs", len(step.outputs)))
     if 0 not in sizes:
         return builder.by_row(step)
-    parts = iter(builder.by_row(step, sizes=[each for each in sizes if each]))
-    x, axis = builder.operand(step, 0), said.get("axis", 0)
-    empty = np.zeros([0 if at == axis % x.rank else extent for at, extent in enumerate(x.shape)], np.float32)
-    return [next(parts) if each else empty for each in sizes]
+    parts = iter(builder.by_row(step, sizes=[part_size for part_size in sizes if part_size]))
+    x, axis = builder.operand(step, 0), attributes.get("axis", 0)
+    empty = np.zeros(
+        [0 if position == axis % x.rank else extent for position, extent in enumerate(x.shape)], np.float32
+    )
+    return [next(parts) if part_size else empty for part_size in sizes]
 
 
-@import_rule(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
-                                         "LogSum")))  # fmt: skip
+REDUCTIONS = "Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare", "LogSum"
+
+
+@import_rule(*(f"Reduce{suffix}" for suffix in REDUCTIONS))
 def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Reductions: no axes mean all axes, or none with noop_with_empty_axes."""
-    said = attributes_of(step)
-    axes = said.get("axes") if "axes" in said else builder.known_array(step, 1)
+    attributes = attributes_of(step)
+    axes = attributes.get("axes") if "axes" in attributes else builder.known_array(step, 1)
     whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
     row = TABLE["reduce_sum"] if whole_mean else None  # the mean is a sum times 1 / count, which may be below
     step = drop_attributes(step, "noop_with_empty_axes")
     if axes is not None and np.size(axes):
-        found = builder.by_row(step, row)
+        results = builder.by_row(step, row)
     else:
-        none = () if said.get("noop_with_empty_axes") else None
-        found = builder.by_row(step._replace(inputs=step.inputs[:1]), row, axis=none)
-    return [each / (builder.input(step, 0).size / each.size) for each in found] if whole_mean else found
+        none = () if attributes.get("noop_with_empty_axes") else None
+        results = builder.by_row(step._replace(inputs=step.inputs[:1]), row, axis=none)
+    return [result / (builder.input(step, 0).size / result.size) for result in results] if whole_mean else results
 
 
 # --- layers with several results ----------------------------------------------
@@ -142,15 +148,15 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("BatchNormalization")
 def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """BatchNormalization; in training mode it also returns the running mean and variance."""
-    said, x = attributes_of(step), builder.operand(step, 0)
+    attributes, x = attributes_of(step), builder.operand(step, 0)
     y = builder.by_row(step)
-    if not said.get("training_mode"):
+    if not attributes.get("training_mode"):
         return y
-    axes, momentum = [at for at in range(x.rank) if at != 1], said.get("momentum", 0.9)
+    axes, momentum = [axis for axis in range(x.rank) if axis != 1], attributes.get("momentum", 0.9)
     mean = reduce.mean(x, axes)
     centred: Any = x - arithmetic.broadcast(reduce.mean(x, axes, True), x.shape)
     now = (mean, reduce.mean(centred * centred, axes))
-    before = [builder.operand(step, place) for place in (3, 4)]
+    before = [builder.operand(step, position) for position in (3, 4)]
     return [*y, *(momentum * old + (1.0 - momentum) * new for old, new in zip(before, now))]
 
 
@@ -161,14 +167,14 @@ def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     ratio = builder.known_array(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
     if training is not None and training.any() and (ratio is None or np.any(ratio)):
         raise ImportAttributeError(step.label, "training_mode", True, "Set it to False, or ratio to 0.")
-    kept = LeafNode.constant(np.ones(x.shape)) if len(step.outputs) > 1 else None
-    return [TABLE["identity"](x, name=step.name), kept]
+    mask = LeafNode.constant(np.ones(x.shape)) if len(step.outputs) > 1 else None
+    return [TABLE["identity"](x, name=step.name), mask]
 
 
 @import_rule("Attention")
 def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Attention: our operator for plain 4-axis inputs; ONNX's own definition for grouped heads, masks and caches."""
-    q, k = (builder.operand(step, place) for place in (0, 1))
+    q, k = (builder.operand(step, position) for position in (0, 1))
     masked = builder.input(step, 3) is not None
     plain_ = q.rank == 4 and q.shape[1] == k.shape[1] and not (masked and builder.type(step, 3) == TensorProto.BOOL)
     return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.by_body(step)
@@ -180,53 +186,53 @@ def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 @import_rule("IsNaN", "IsInf")
 def is_nan_or_inf(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """IsNaN and IsInf."""
-    x, said = builder.operand(step, 0), attributes_of(step)
+    x, attributes = builder.operand(step, 0), attributes_of(step)
     if step.op == "IsNaN":
         return [TABLE["not_equal"](x, x, name=step.name)]
-    signs = [sign for sign, name in ((1.0, "positive"), (-1.0, "negative")) if said.get(f"detect_{name}", 1)]
-    found = [TABLE["equal"](x, sign * np.inf) for sign in signs] or [TABLE["less"](x, x)]
-    return [found[0] if len(found) == 1 else found[0] + found[1]]
+    signs = [sign for sign, name in ((1.0, "positive"), (-1.0, "negative")) if attributes.get(f"detect_{name}", 1)]
+    masks = [TABLE["equal"](x, sign * np.inf) for sign in signs] or [TABLE["less"](x, x)]
+    return [masks[0] if len(masks) == 1 else masks[0] + masks[1]]
 
 
 @import_rule("Compress")
 def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Compress: gather the entries where a known condition holds."""
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
-    flat, at = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
+    flat, gather_axis = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
     return builder.apply_row(
-        step, TABLE["gather"], {"x": flat, "places": builder.known_array(step, 1).nonzero()[0], "axis": at}
+        step, TABLE["gather"], {"x": flat, "places": builder.known_array(step, 1).nonzero()[0], "axis": gather_axis}
     )
 
 
 # --- whole numbers that stand for others --------------------------------------
 
 
-def _broadcast_along_axis(builder: OnnxBuilder, step: Application, place: int, shape: tuple[int, ...]) -> Any:
+def _broadcast_along_axis(builder: OnnxBuilder, step: Application, position: int, shape: tuple[int, ...]) -> Any:
     """Broadcast a scale or zero point given per tensor, per entry along an axis, or per block."""
-    said, value = attributes_of(step), builder.operand(step, place)
+    attributes, value = attributes_of(step), builder.operand(step, position)
     if value is None or not value.shape or value.size == 1:
         return value if value is None else TABLE["reshape"](value, [])
-    axis = said.get("axis", 1) % len(shape)
-    if said.get("block_size"):
-        places = np.arange(shape[axis]) // said["block_size"]
+    axis = attributes.get("axis", 1) % len(shape)
+    if attributes.get("block_size"):
+        places = np.arange(shape[axis]) // attributes["block_size"]
         return TABLE["gather"](value, places, axis=axis)
-    return TABLE["reshape"](value, [extent if at == axis else 1 for at, extent in enumerate(shape)])
+    return TABLE["reshape"](value, [extent if index == axis else 1 for index, extent in enumerate(shape)])
 
 
 def quantize_value(builder: OnnxBuilder, step: Application, x: Any) -> Any:
     """round(x / scale) + zero point, within what the type holds."""
-    scale, zero = (_broadcast_along_axis(builder, step, place, x.shape) for place in (1, 2))
+    scale, zero = (_broadcast_along_axis(builder, step, position, x.shape) for position in (1, 2))
     kind = attributes_of(step).get("output_dtype") or (TensorProto.UINT8 if zero is None else builder.type(step, 2))
     bounds = np.iinfo(dtype_of(kind, step.label))
-    found = TABLE["round"](x / scale)
-    found = found if zero is None else found + zero
-    return TABLE["clip"](found, min=float(bounds.min), max=float(bounds.max))
+    rounded = TABLE["round"](x / scale)
+    rounded = rounded if zero is None else rounded + zero
+    return TABLE["clip"](rounded, min=float(bounds.min), max=float(bounds.max))
 
 
 def dequantize_input(builder: OnnxBuilder, step: Application) -> Any:
     """(x - zero point) * scale."""
     x = builder.operand(step, 0)
-    scale, zero = (_broadcast_along_axis(builder, step, place, x.shape) for place in (1, 2))
+    scale, zero = (_broadcast_along_axis(builder, step, position, x.shape) for position in (1, 2))
     return (x if zero is None else x - zero) * scale
 
 
@@ -242,5 +248,5 @@ def dequantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 @import_rule("QLinearMatMul")
 def qlinear_matmul(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    a, b = (dequantize_input(builder, step._replace(inputs=step.inputs[at : at + 3])) for at in (0, 3))
+    a, b = (dequantize_input(builder, step._replace(inputs=step.inputs[start : start + 3])) for start in (0, 3))
     return [quantize_value(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]

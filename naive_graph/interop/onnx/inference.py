@@ -48,34 +48,34 @@ def node_of(step: Application) -> NodeProto:
 def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
     """Evaluate a step on arrays with onnx's reference evaluator. Raises ImportModelError."""
     opsets = [helper.make_opsetid("", step.opset)]
-    inputs, outputs = ([ValueInfoProto(name=each) for each in names if each] for names in (arrays, step.outputs))
+    inputs, outputs = ([ValueInfoProto(name=name) for name in names if name] for names in (arrays, step.outputs))
     graph = helper.make_graph([node_of(step)], step.op, inputs, outputs)
     model = helper.make_model(graph, opset_imports=opsets)
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model).run(None, dict(arrays))
+            results = ReferenceEvaluator(model).run(None, dict(arrays))
     except Exception as error:  # onnx raises what it likes
         raise ImportModelError(f"{step.label} cannot be computed: {error}".rstrip(".") + ".") from None
-    there = iter(found)
-    return [np.asarray(next(there)) if each else None for each in step.outputs]
+    remaining = iter(results)
+    return [np.asarray(next(remaining)) if output else None for output in step.outputs]
 
 
 def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
     """Bytes that a step's results take, by shape inference; 0 if surely few. Raises ImportModelError for too many."""
-    if step.op not in GROWING and sum(each.size for each in given.values()) <= FEW:
+    if step.op not in GROWING and sum(array.size for array in given.values()) <= FEW:
         return 0
     types = {
-        name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
-        for name, each in given.items()
+        name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in given.items()
     }
-    data = {name: numpy_helper.from_array(each, name) for name, each in given.items() if each.size <= FEW}
+    data = {name: numpy_helper.from_array(array, name) for name, array in given.items() if array.size <= FEW}
     try:
-        found = _infer(step, types, data)
+        inferred = _infer(step, types, data)
     except Exception as error:  # onnx raises what it likes
         raise ImportModelError(f"{step.label} has no result: {error}".rstrip(".") + ".") from None
     size = 0
-    for kind in found.values():
-        shape = [each.dim_value for each in kind.tensor_type.shape.dim]
+    for kind in inferred.values():
+        shape = [dim.dim_value for dim in kind.tensor_type.shape.dim]
         check_entries(shape, step.label)
         size += prod(shape) * helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).itemsize
     return size
@@ -89,14 +89,14 @@ def check_entries(shape: Sequence[int], label: str) -> None:
 
 def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, int]:
     """Infer the entry types of a step's results from those of its inputs; unknown ones are left out."""
-    if any(each.type == each.GRAPH for each in step.attributes.values()):
+    if any(attribute.type == attribute.GRAPH for attribute in step.attributes.values()):
         return {}
-    given = {name: helper.make_tensor_type_proto(types[name], None) for name in step.inputs if name in types}
+    input_types = {name: helper.make_tensor_type_proto(types[name], None) for name in step.inputs if name in types}
     try:
-        found = _infer(step, given, {})
+        inferred = _infer(step, input_types, {})
     except Exception:  # onnx raises what it likes: the step is refused later, in our words
         return {}
-    return {name: each.tensor_type.elem_type for name, each in found.items()}
+    return {name: type_proto.tensor_type.elem_type for name, type_proto in inferred.items()}
 
 
 def _infer(step: Application, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

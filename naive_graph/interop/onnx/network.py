@@ -40,12 +40,12 @@ class OnnxNetwork(network.ImportedNetwork):
     ) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         self.said = described_as(content, content.name)  # while the weights are still there
-        slots = [each for each in content.inputs if each.name not in self.known]
+        slots = [input_ for input_ in content.inputs if input_.name not in self.known]
         super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
 
     def advice(self, names: Collection[str]) -> str:
-        slots = [each for each in self.slots if each.name in names]
-        open_ = {each for slot in slots for each in fix_sizes(slot, self.sizes) or () if isinstance(each, str)}
+        slots = [slot for slot in self.slots if slot.name in names]
+        open_ = {size for slot in slots for size in fix_sizes(slot, self.sizes) or () if isinstance(size, str)}
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
@@ -67,22 +67,22 @@ class OnnxNetwork(network.ImportedNetwork):
             for step in self.content.steps:
                 self.scopes.enter(step.name)
                 builder.take(step)
-        values = {each.name: builder.value(each.name) for each in self.content.outputs}
+        values = {output.name: builder.value(output.name) for output in self.content.outputs}
         outputs = {
             name: builder.node(name, value) if isinstance(value, np.ndarray) else value
             for name, value in values.items()
             if not isinstance(value, np.ndarray) or value.size
         }
-        found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
-        inputs = {each.name: builder.values[each.name] for each in self.slots}
-        return BuiltGraph(inputs, outputs, found | builder.nodes, values)
+        nodes = {name: value for name, value in builder.values.items() if isinstance(value, TensorNode)}
+        inputs = {slot.name: builder.values[slot.name] for slot in self.slots}
+        return BuiltGraph(inputs, outputs, nodes | builder.nodes, values)
 
 
 def described_as(content: OnnxContent, title: str) -> str:
     """Format a summary table of a file."""
     opset = max((step.opset for step in content.steps if not step.domain), default=0)
-    ports = [(what, each, type_name(each.type))
-             for what, some in (("input", content.inputs), ("output", content.outputs)) for each in some]  # fmt: skip
+    ports = [(what, port, type_name(port.type))
+             for what, some in (("input", content.inputs), ("output", content.outputs)) for port in some]  # fmt: skip
     missing = {step.qualified_name: reason for step in content.steps if (reason := why_unsupported(step))}
     operators = [(step.qualified_name, _here(step)) for step in content.steps]
     version = f" of opset {opset}" if opset else ""
@@ -94,10 +94,10 @@ def _here(step: Application) -> str:
     function = own_function(step)
     if function is not None:
         return operator_name(function)
-    found = mapping_of(step.op, step.opset, step.domain)
+    mapping = mapping_of(step.op, step.opset, step.domain)
     if why_unsupported(step):
         return "not supported"
-    return found[0].name if found else "computed from shapes, or spelt out"
+    return mapping[0].name if mapping else "computed from shapes, or spelt out"
 
 
 def from_onnx(
@@ -136,9 +136,9 @@ def from_onnx(
     >>> network(x=[-1.0, 2.0]).tolist(), network.nodes["y"].operator.name
     ([0.0, 2.0], 'relu')
     """
-    for what, given in (("sizes", sizes), ("known", known)):
-        if given is not None and not isinstance(given, Mapping):
-            raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {shortened(given)}.")
+    for what, argument in (("sizes", sizes), ("known", known)):
+        if argument is not None and not isinstance(argument, Mapping):
+            raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {shortened(argument)}.")
     return network_of(read(source, inputs, outputs, parameters), sizes or {}, known or {}, most)
 
 
@@ -147,11 +147,11 @@ def network_of(
 ) -> OnnxNetwork:
     """Make the network that a file's content describes."""
     check_known(content.steps, why_unsupported)
-    names = [each.name for each in content.inputs]
+    names = [input_.name for input_ in content.inputs]
     for name in known:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
-    return OnnxNetwork(content, sizes, {name: as_known(each, name) for name, each in known.items()}, most)
+    return OnnxNetwork(content, sizes, {name: as_known(value, name) for name, value in known.items()}, most)
 
 
 def as_known(value: Any, name: str) -> Any:

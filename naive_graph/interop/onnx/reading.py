@@ -60,63 +60,67 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
     nodes, held = sklearn_models.expand_operators(graph.node)
-    weights = {text(each.name): array_of(each, folder) for each in graph.initializer} | held
-    fed = [_slot(each) for each in graph.input if each.name not in weights]
+    weights = {text(initializer.name): array_of(initializer, folder) for initializer in graph.initializer} | held
+    fed = [_slot(info) for info in graph.input if info.name not in weights]
     steps = inline_functions(nodes, model.functions, opsets)
     shares = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
-    asked = [Port(each.name, FLOAT, None) if each.name in shares else _slot(each) for each in graph.output]
+    output_ports = [Port(info.name, FLOAT, None) if info.name in shares else _slot(info) for info in graph.output]
     if (
         outputs is None
         and sklearn_models.DOMAIN in opsets
-        and any(each.type not in sklearn_models.LABELS for each in asked)
+        and any(port.type not in sklearn_models.LABELS for port in output_ports)
     ):
-        outputs = [each.name for each in asked if each.type not in sklearn_models.LABELS]
-    if not asked:
+        outputs = [port.name for port in output_ports if port.type not in sklearn_models.LABELS]
+    if not output_ports:
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
-        fed, asked, steps = _cut_out(graph, steps, fed, asked, inputs, outputs)
-    steps = sort_steps(steps, {*weights, *(each.name for each in fed)}, [each.name for each in asked])
-    types = {each.name: each.data_type for each in graph.initializer} | dict.fromkeys(held, FLOAT)
+        fed, output_ports, steps = _cut_out(graph, steps, fed, output_ports, inputs, outputs)
+    steps = sort_steps(steps, {*weights, *(port.name for port in fed)}, [port.name for port in output_ports])
+    types = {initializer.name: initializer.data_type for initializer in graph.initializer} | dict.fromkeys(held, FLOAT)
     steps = hoist_weights(steps, weights, types, folder)
-    said = {each.key: each.value for each in model.metadata_props}
-    content = OnnxContent(text(graph.name), fed, weights, steps, asked, said, set(), types)
+    metadata = {metadata_prop.key: metadata_prop.value for metadata_prop in model.metadata_props}
+    content = OnnxContent(text(graph.name), fed, weights, steps, output_ports, metadata, set(), types)
     if parameters is not None:
         return content._replace(learned=set(check_parameter_names(parameters, weights, "weight")))
-    found = custom_ops.stored_parameters(said)
-    return content._replace(learned=_find_learned(content, graph) if found is None else found)
+    learned = custom_ops.stored_parameters(metadata)
+    return content._replace(learned=_find_learned(content, graph) if learned is None else learned)
 
 
 def _cut_out(
-    graph: Any, steps: list[Application], fed: list[Port], asked: list[Port], inputs: Any, outputs: Any
+    graph: Any, steps: list[Application], fed: list[Port], output_ports: list[Port], inputs: Any, outputs: Any
 ) -> tuple[list[Port], list[Port], list[Application]]:
     """Cut the graph to the part between chosen inputs and chosen outputs."""
-    stated = {each.name: _slot(each) for each in graph.value_info if each.type.HasField("tensor_type")}
-    stated |= {each.name: each for each in (*fed, *asked)}
-    made = {name for step in steps for name in step.outputs if name} | {each.name for each in fed}
+    stated = {info.name: _slot(info) for info in graph.value_info if info.type.HasField("tensor_type")}
+    stated |= {port.name: port for port in (*fed, *output_ports)}
+    made = {name for step in steps for name in step.outputs if name} | {port.name for port in fed}
 
     def ports(names: Any, own: list[Port], what: str) -> list[Port]:
-        wanted = [each.name for each in own] if names is None else check_names(names, f"{what} are the names of values")
-        for each in wanted:
-            if each not in made:
-                raise ImportModelError(f"{what}: there is no value {each!r} in this graph.{near(each, made)}")
+        wanted = [port.name for port in own] if names is None else check_names(names, f"{what} are the names of values")
+        for value_name in wanted:
+            if value_name not in made:
+                raise ImportModelError(
+                    f"{what}: there is no value {value_name!r} in this graph.{near(value_name, made)}"
+                )
         return [stated.get(each, Port(each, FLOAT, None)) for each in wanted]
 
-    given, results = ports(inputs, [], "inputs"), ports(outputs, asked, "outputs")
-    steps, read_too = find_needed_steps(steps, {each.name for each in given}, [each.name for each in results])
-    return given + [each for each in fed if each.name in read_too and each not in given], results, steps
+    chosen_inputs, results = ports(inputs, [], "inputs"), ports(outputs, output_ports, "outputs")
+    steps, read_too = find_needed_steps(
+        steps, {port.name for port in chosen_inputs}, [result.name for result in results]
+    )
+    return chosen_inputs + [port for port in fed if port.name in read_too and port not in chosen_inputs], results, steps
 
 
 def _find_learned(content: OnnxContent, graph: Any) -> set[str]:
     """Find the trainable weights: by PyTorch's metadata in the file, or by how they are used."""
-    shapes = {name: each.shape for name, each in content.weights.items() if each.dtype.kind == "f" and each.ndim}
+    shapes = {name: array.shape for name, array in content.weights.items() if array.dtype.kind == "f" and array.ndim}
     uses = [use for step in content.steps for use in _uses(step)]
-    found = find_trainable(
-        uses, shapes, (each.name for each in content.inputs), (each.name for each in content.outputs)
+    trainable = find_trainable(
+        uses, shapes, (input_.name for input_ in content.inputs), (output.name for output in content.outputs)
     )
-    told = {each.name: every.value for part in (graph.initializer, graph.value_info) for each in part
-            for every in each.metadata_props if every.key == KIND}  # fmt: skip
-    said = {name: told[name] == "PARAMETER" for name in shapes if name in told}
-    return {name for name in shapes if said.get(name, name in found)}
+    kinds = {info.name: every.value for part in (graph.initializer, graph.value_info) for info in part
+            for every in info.metadata_props if every.key == KIND}  # fmt: skip
+    declared = {name: kinds[name] == "PARAMETER" for name in shapes if name in kinds}
+    return {name for name in shapes if declared.get(name, name in trainable)}
 
 
 def _uses(step: Application) -> Iterator[Use]:
@@ -125,14 +129,14 @@ def _uses(step: Application) -> Iterator[Use]:
     for name, attribute in step.attributes.items():
         if isinstance(attribute, AttributeProto) and attribute.type == AttributeProto.GRAPH:
             graph, prefix = attribute.g, f"{step.name}/{name}/"
-            outer = {each: each for each in captured_names(graph)}
-            inner = [prefix + each.name for each in graph.input]
-            given = [outer.get(each.name, prefix + each.name) for each in graph.output]
+            outer = {captured: captured for captured in captured_names(graph)}
+            inner = [prefix + info.name for info in graph.input]
+            inner_outputs = [outer.get(info.name, prefix + info.name) for info in graph.output]
             for mine, theirs in zip(inner[::-1], step.inputs[::-1]):  # a Loop counts first
                 yield Use("identity", True, {"x": [theirs]}, [theirs], [mine])
-            for each in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
-                yield from _uses(each)
-            for mine, theirs in zip(given[::-1], step.outputs[::-1]):  # and says whether to go on
+            for function in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
+                yield from _uses(function)
+            for mine, theirs in zip(inner_outputs[::-1], step.outputs[::-1]):  # and says whether to go on
                 yield Use("identity", True, {"x": [mine]}, [mine], [theirs])
             inputs = []
     if inputs or not results:
@@ -154,10 +158,10 @@ def _parse_model(source: Any) -> tuple[Any, Path | None]:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(bytes(source) if isinstance(source, memoryview) else source)
-        whole = model.HasField("graph")
+        is_complete = model.HasField("graph")
     except Exception:  # protobuf's own, which lives elsewhere in each version
-        whole = False
-    if not whole:
+        is_complete = False
+    if not is_complete:
         raise ImportModelError(
             f"{who} is no ONNX file, or not all of one: it seems to be {_guess_format(bytes(source[:200]))}. Give what "
             "torch.onnx.export, tf2onnx or to_onnx wrote."
@@ -173,9 +177,9 @@ def _who(source: Any) -> str:
 
 def _guess_format(begin: bytes) -> str:
     """Guess what a file that is no model seems to be, from its first bytes."""
-    known = next((what for sign, what in SEEMS.items() if begin.startswith(sign)), "")
-    if known or not begin:
-        return known or "empty"
+    format_name = next((what for sign, what in SEEMS.items() if begin.startswith(sign)), "")
+    if format_name or not begin:
+        return format_name or "empty"
     first = (begin.decode(errors="replace").rstrip("\ufffd").strip().splitlines() or [""])[0]  # the end may be cut
     is_text = first and first.isprintable() and "\ufffd" not in first
     return f"a text that begins with {first[:40]!r}" if is_text else "cut off, or of another format"
@@ -183,13 +187,13 @@ def _guess_format(begin: bytes) -> str:
 
 def opsets_of(imports: Any) -> dict[str, int]:
     """Opset of each domain; ONNX's own domain is ''. Raises ImportModelError."""
-    found = {"" if each.domain in DEFAULT else each.domain: each.version for each in imports}
-    if sklearn_models.DOMAIN in found:
-        found.setdefault("", OLDEST_OF_ML)
-    own = found.get("", OLDEST)
-    if not OLDEST <= own <= defs.onnx_opset_version():
-        raise ImportModelError(f"The file is of opset {own}; {OLDEST} to {defs.onnx_opset_version()} are read.")
-    return found
+    opsets = {"" if opset_id.domain in DEFAULT else opset_id.domain: opset_id.version for opset_id in imports}
+    if sklearn_models.DOMAIN in opsets:
+        opsets.setdefault("", OLDEST_OF_ML)
+    opset = opsets.get("", OLDEST)
+    if not OLDEST <= opset <= defs.onnx_opset_version():
+        raise ImportModelError(f"The file is of opset {opset}; {OLDEST} to {defs.onnx_opset_version()} are read.")
+    return opsets
 
 
 def _slot(value: Any) -> Port:
@@ -240,7 +244,7 @@ def hoist_weights(
 
 def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[str, int], folder: Path | None) -> None:
     """Move the weights of a subgraph into weights and types, under names that it reads from then on."""
-    stored = {text(each.name): each for each in graph.initializer}
+    stored = {text(initializer.name): initializer for initializer in graph.initializer}
     nodes = []
     for node in graph.node:
         tensor = _constant_floats(node.op_type, node.attribute)
@@ -248,26 +252,35 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
             stored[text(node.output[0])] = tensor
         else:
             nodes.append(node)
-        for each in node.attribute:
-            if each.type == AttributeProto.GRAPH:
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
                 _hoist_graph(
-                    each.g, f"{prefix}{text(node.name or node.output[0])}/{each.name}/", weights, types, folder
+                    attribute.g,
+                    f"{prefix}{text(node.name or node.output[0])}/{attribute.name}/",
+                    weights,
+                    types,
+                    folder,
                 )
     for name, tensor in stored.items():
         weights[prefix + name], types[prefix + name] = array_of(tensor, folder), tensor.data_type
     del graph.initializer[:]
     rename_reads(graph, {name: prefix + name for name in stored})
     if len(nodes) < len(graph.node):
-        kept = type(graph)(node=nodes)
+        pruned = type(graph)(node=nodes)
         del graph.node[:]
-        graph.node.extend(kept.node)
+        graph.node.extend(pruned.node)
 
 
 def _constant_floats(op: str, attributes: Any) -> Any:
     """Tensor of a Constant node that holds floats with axes; None for any other node."""
     if op != "Constant":
         return None
-    for each in attributes:
-        if each.type == AttributeProto.TENSOR and each.t.data_type in NUMBERS and each.t.dims and 0 not in each.t.dims:
-            return each.t
+    for attribute in attributes:
+        if (
+            attribute.type == AttributeProto.TENSOR
+            and attribute.t.data_type in NUMBERS
+            and attribute.t.dims
+            and 0 not in attribute.t.dims
+        ):
+            return attribute.t
     return None

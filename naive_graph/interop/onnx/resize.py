@@ -34,16 +34,16 @@ class Axis(NamedTuple):
 
 # Where an entry lies in the old axis.
 PLACES: dict[str, Callable[[Any, Axis], Any]] = {
-    "half_pixel": lambda at, axis: (at + 0.5) / axis.scale - 0.5,
-    "pytorch_half_pixel": lambda at, axis: (at + 0.5) / axis.scale - 0.5 if axis.after > 1 else at * 0.0 - 0.5,
-    "asymmetric": lambda at, axis: at / axis.scale,
-    "align_corners": lambda at, axis: at * _per_step(axis),
-    "half_pixel_symmetric": lambda at, axis: (
-        axis.before / 2 * (1.0 - axis.after / (axis.scale * axis.before)) + (at + 0.5) / axis.scale - 0.5
+    "half_pixel": lambda index, axis: (index + 0.5) / axis.scale - 0.5,
+    "pytorch_half_pixel": lambda index, axis: (index + 0.5) / axis.scale - 0.5 if axis.after > 1 else index * 0.0 - 0.5,
+    "asymmetric": lambda index, axis: index / axis.scale,
+    "align_corners": lambda index, axis: index * _per_step(axis),
+    "half_pixel_symmetric": lambda index, axis: (
+        axis.before / 2 * (1.0 - axis.after / (axis.scale * axis.before)) + (index + 0.5) / axis.scale - 0.5
     ),
-    "tf_crop_and_resize": lambda at, axis: (
-        axis.part[0] * (axis.before - 1) + at * (axis.part[1] - axis.part[0]) * _per_step(axis) if axis.after > 1
-        else at + sum(axis.part) * (axis.before - 1) / 2
+    "tf_crop_and_resize": lambda index, axis: (
+        axis.part[0] * (axis.before - 1) + index * (axis.part[1] - axis.part[0]) * _per_step(axis) if axis.after > 1
+        else index + sum(axis.part) * (axis.before - 1) / 2
     ),
 }  # fmt: skip
 # Whether the later of two neighbours is nearer, by how far behind the earlier one an entry lies.
@@ -58,12 +58,12 @@ def _per_step(axis: Axis) -> float:
     return (axis.before - 1) / (wide - 1) if wide != 1 else 0.0
 
 
-def _straight(way: Any, said: Mapping[str, Any]) -> Any:
+def _straight(way: Any, options: Mapping[str, Any]) -> Any:
     return np.clip(1.0 - abs(way), 0.0, None)
 
 
-def _cubic(way: Any, said: Mapping[str, Any]) -> Any:
-    a, way = said["cubic_coeff_a"], abs(way)
+def _cubic(way: Any, options: Mapping[str, Any]) -> Any:
+    a, way = options["cubic_coeff_a"], abs(way)
     return np.where(way <= 1.0, near(a, way), np.where(way < 2.0, far(a, way), 0.0))
 
 
@@ -83,71 +83,77 @@ REACH = {"linear": (1, _straight), "cubic": (2, _cubic)}
 @import_rule("Resize", "Upsample")
 def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x, old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
-    said = {**USUAL, **(BEFORE if old else {}), **attributes_of(step)}
-    known = [builder.known_array(step, place) for place in range(1, len(step.inputs))]
+    options = {**USUAL, **(BEFORE if old else {}), **attributes_of(step)}
+    arrays = [builder.known_array(step, index) for index in range(1, len(step.inputs))]
     choices = {"mode": ("nearest", *REACH), "coordinate_transformation_mode": PLACES, "nearest_mode": NEARER,
                "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller")}  # fmt: skip
     for name, some in choices.items():
-        if said[name] not in some:
-            raise ImportAttributeError(step.label, name, said[name], f"There are {', '.join(some)}.")
-    scales, sizes = ([said["scales"] if "scales" in said else known[0]], []) if old else (known[1:2], known[2:3])
-    part, outside = None if old else known[0], np.zeros((), bool)
-    for at, axis in _axes(x, scales, sizes, part, said).items():
+        if options[name] not in some:
+            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(some)}.")
+    scales, sizes = (
+        ([options["scales"] if "scales" in options else arrays[0]], []) if old else (arrays[1:2], arrays[2:3])
+    )
+    part, outside = None if old else arrays[0], np.zeros((), bool)
+    for position, axis in _axes(x, scales, sizes, part, options).items():
         if axis.before == axis.after and axis.scale == 1.0 and axis.part == (0.0, 1.0):
             continue
-        x, beyond = _resize_axis(x, at, axis, said, f"{step.name}/axis_{at}")
-        outside = outside | beyond.reshape([-1 if each == at else 1 for each in range(x.rank)])
-    if said["coordinate_transformation_mode"] == "tf_crop_and_resize" and outside.any():
-        x = TABLE["where"](np.broadcast_to(outside, x.shape).astype(float), said["extrapolation_value"], x)
+        x, beyond = _resize_axis(x, position, axis, options, f"{step.name}/axis_{position}")
+        outside = outside | beyond.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
+    if options["coordinate_transformation_mode"] == "tf_crop_and_resize" and outside.any():
+        x = TABLE["where"](np.broadcast_to(outside, x.shape).astype(float), options["extrapolation_value"], x)
     return [TABLE["identity"](x, name=step.name)]
 
 
 def _axes(
-    x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], part: Any, said: Mapping[str, Any]
+    x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], part: Any, options: Mapping[str, Any]
 ) -> dict[int, Axis]:
     """Return the resized axes by position."""
-    named = range(x.rank) if said["axes"] is None else [each % x.rank for each in said["axes"]]
-    extents = [x.shape[at] for at in named]
+    named = range(x.rank) if options["axes"] is None else [axis % x.rank for axis in options["axes"]]
+    extents = [x.shape[axis] for axis in named]
     if sizes and sizes[0] is not None and np.size(sizes[0]):
-        after = [int(each) for each in sizes[0]]
-        by = [new / old for new, old in zip(after, extents)]
-        if said["keep_aspect_ratio_policy"] != "stretch":
-            one = (min if said["keep_aspect_ratio_policy"] == "not_larger" else max)(by)
-            by, after = [one] * len(by), [floor(one * each + 0.5) for each in extents]
+        after = [int(size) for size in sizes[0]]
+        factors = [new / old for new, old in zip(after, extents)]
+        if options["keep_aspect_ratio_policy"] != "stretch":
+            one = (min if options["keep_aspect_ratio_policy"] == "not_larger" else max)(factors)
+            factors, after = [one] * len(factors), [floor(one * extent + 0.5) for extent in extents]
     else:
-        by = [float(each) for each in scales[0]]
-        after = [floor(scale * each) for scale, each in zip(by, extents)]
-    parts = [(0.0, 1.0)] * len(by) if part is None or not np.size(part) else zip(part[: len(by)], part[len(by) :])
-    return {at: Axis(*each) for at, *each in zip(named, extents, after, by, parts)}  # type: ignore[arg-type]
+        factors = [float(scale) for scale in scales[0]]
+        after = [floor(scale * extent) for scale, extent in zip(factors, extents)]
+    parts = (
+        [(0.0, 1.0)] * len(factors)
+        if part is None or not np.size(part)
+        else zip(part[: len(factors)], part[len(factors) :])
+    )
+    return {axis: Axis(*fields) for axis, *fields in zip(named, extents, after, factors, parts)}  # type: ignore[arg-type]
 
 
-def _resize_axis(x: TensorNode, at: int, axis: Axis, said: Mapping[str, Any], name: str) -> tuple[Any, Any]:
+def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str, Any], name: str) -> tuple[Any, Any]:
     """Resize along one axis; also return which new entries lie outside the old axis."""
-    spots = PLACES[said["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
+    spots = PLACES[options["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
     beyond = (spots < 0) | (spots > axis.before - 1)
     low = np.ceil(spots).astype(int) - 1  # the neighbour before, of a whole place the one before that
-    if said["mode"] == "nearest":
-        taps = [(low + NEARER[said["nearest_mode"]](spots - low), None)]
+    if options["mode"] == "nearest":
+        taps = [(low + NEARER[options["nearest_mode"]](spots - low), None)]
     else:
-        taps = _weighted_taps(spots, low, axis, said)
-    found: Any = None
-    for tap, (place, weight) in enumerate(taps):
-        one = TABLE["gather"](x, np.clip(place, 0, axis.before - 1), axis=at, name=f"{name}/gather_{tap}")
+        taps = _weighted_taps(spots, low, axis, options)
+    result: Any = None
+    for tap, (index, weight) in enumerate(taps):
+        one = TABLE["gather"](x, np.clip(index, 0, axis.before - 1), axis=position, name=f"{name}/gather_{tap}")
         if weight is not None:
-            one = one * weight.reshape([-1 if each == at else 1 for each in range(x.rank)])
-        found = one if found is None else found + one
-    return found, beyond
+            one = one * weight.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
+        result = one if result is None else result + one
+    return result, beyond
 
 
-def _weighted_taps(spots: Any, low: Any, axis: Axis, said: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _weighted_taps(spots: Any, low: Any, axis: Axis, options: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """Neighbours of each new entry, and their weights."""
-    reach, kernel = REACH[said["mode"]]
-    wide = min(axis.scale, 1.0) if said["antialias"] else 1.0
+    reach, kernel = REACH[options["mode"]]
+    wide = min(axis.scale, 1.0) if options["antialias"] else 1.0
     count = ceil(reach / wide)
-    places = [low + 1 + each for each in range(-count, count)]
-    weights = np.array([kernel((each - spots) * wide, said) for each in places])
-    if said["exclude_outside"]:
-        weights = np.where([(each >= 0) & (each < axis.before) for each in places], weights, 0.0)
-    if said["exclude_outside"] or said["antialias"]:
+    places = [low + 1 + offset for offset in range(-count, count)]
+    weights = np.array([kernel((neighbour - spots) * wide, options) for neighbour in places])
+    if options["exclude_outside"]:
+        weights = np.where([(neighbour >= 0) & (neighbour < axis.before) for neighbour in places], weights, 0.0)
+    if options["exclude_outside"] or options["antialias"]:
         weights = weights / weights.sum(0)
     return list(zip(places, weights))

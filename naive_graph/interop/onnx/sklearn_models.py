@@ -17,49 +17,49 @@ Expansion = tuple[list[NodeProto], Arrays]
 
 def expand_operators(nodes: Iterable[NodeProto]) -> Expansion:
     """Expand scikit-learn's nodes; return all nodes, and the weights of the expanded ones. Unknown nodes stay."""
-    found, weights = list[NodeProto](), Arrays()
+    expanded, weights = list[NodeProto](), Arrays()
     for node in nodes:
         how = EXPANSIONS.get(node.op_type) if node.domain == DOMAIN else None
-        said = {each.name: helper.get_attribute_value(each) for each in node.attribute}
-        parts = how(node, said) if how else None
+        attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+        parts = how(node, attributes) if how else None
         new, arrays = parts or ([node], {})
-        found += new
+        expanded += new
         weights |= arrays
-    return found, weights
+    return expanded, weights
 
 
-def _linear(node: NodeProto, said: Mapping[str, Any]) -> Expansion | None:
+def _linear(node: NodeProto, attributes: Mapping[str, Any]) -> Expansion | None:
     """x C^T + b, and a sigmoid or a softmax of it."""
-    after, result = AFTER.get(said.get("post_transform", b"NONE")), node.output[-1]
-    rows = len(said.get("intercepts", ())) or said.get("targets", 1)
-    if after is None or not rows or len(said["coefficients"]) % rows or (rows == 1 and len(node.output) > 1):
+    after, result = AFTER.get(attributes.get("post_transform", b"NONE")), node.output[-1]
+    rows = len(attributes.get("intercepts", ())) or attributes.get("targets", 1)
+    if after is None or not rows or len(attributes["coefficients"]) % rows or (rows == 1 and len(node.output) > 1):
         return None
-    weights = np.array(said["coefficients"], np.float32).reshape(rows, -1)
-    bias = np.array(said.get("intercepts", [0.0] * rows), np.float32)
-    names = [f"{node.name or result}.{each}" for each in ("coefficients", "intercepts")]
+    weights = np.array(attributes["coefficients"], np.float32).reshape(rows, -1)
+    bias = np.array(attributes.get("intercepts", [0.0] * rows), np.float32)
+    names = [f"{node.name or result}.{suffix}" for suffix in ("coefficients", "intercepts")]
     scores = f"{result}/scores" if after else result
     nodes = [helper.make_node("Gemm", [node.input[0], *names], [scores], node.name, transB=1)]
     nodes += [helper.make_node(after, [scores], [result], f"{node.name}/{after}")] if after else []
     return nodes, dict(zip(names, (weights, bias)))
 
 
-def _scaler(node: NodeProto, said: Mapping[str, Any]) -> Expansion:
-    names = [f"{node.name or node.output[0]}.{each}" for each in ("offset", "scale")]
+def _scaler(node: NodeProto, attributes: Mapping[str, Any]) -> Expansion:
+    names = [f"{node.name or node.output[0]}.{suffix}" for suffix in ("offset", "scale")]
     moved = f"{node.output[0]}/moved"
     nodes = [helper.make_node("Sub", [node.input[0], names[0]], [moved], f"{node.name}/Sub"),
              helper.make_node("Mul", [moved, names[1]], [node.output[0]], node.name)]  # fmt: skip
-    return nodes, {name: np.array(said[what], np.float32) for name, what in zip(names, ("offset", "scale"))}
+    return nodes, {name: np.array(attributes[what], np.float32) for name, what in zip(names, ("offset", "scale"))}
 
 
-def _normalizer(node: NodeProto, said: Mapping[str, Any]) -> Expansion | None:
-    p = {b"L1": 1, b"L2": 2}.get(said.get("norm", b"MAX"))
+def _normalizer(node: NodeProto, attributes: Mapping[str, Any]) -> Expansion | None:
+    p = {b"L1": 1, b"L2": 2}.get(attributes.get("norm", b"MAX"))
     if p is None:
         return None
     return [helper.make_node("LpNormalization", node.input, node.output, node.name, axis=-1, p=p)], {}
 
 
 def _renamed_to(operator: str, **attributes: Any) -> Callable[[NodeProto, Mapping[str, Any]], Expansion]:
-    return lambda node, said: ([helper.make_node(operator, node.input, node.output, node.name, **attributes)], {})
+    return lambda node, options: ([helper.make_node(operator, node.input, node.output, node.name, **attributes)], {})
 
 
 EXPANSIONS: dict[str, Callable[[NodeProto, Mapping[str, Any]], Expansion | None]] = {

@@ -32,8 +32,12 @@ class Application(NamedTuple):
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of its inputs, and of what its subgraphs read from the graph around."""
-        graphs = [each.g for each in self.attributes.values() if getattr(each, "g", None) and each.type == each.GRAPH]
-        return (*self.inputs, *(name for each in graphs for name in sorted(captured_names(each))))
+        graphs = [
+            attribute.g
+            for attribute in self.attributes.values()
+            if getattr(attribute, "g", None) and attribute.type == attribute.GRAPH
+        ]
+        return (*self.inputs, *(name for graph in graphs for name in sorted(captured_names(graph))))
 
     @property
     def qualified_name(self) -> str:
@@ -59,10 +63,10 @@ def inline_functions(
 
     names: what values are called; prefix: before the names of all others.
     """
-    known = {(each.domain, each.name): each for each in functions}
-    _check_size(nodes, known)
+    by_name = {(function.domain, function.name): function for function in functions}
+    _check_size(nodes, by_name)
     stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
-    found: list[Application] = []
+    steps: list[Application] = []
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
@@ -70,14 +74,14 @@ def inline_functions(
             stack.pop()
             continue
         step = _step(node, body)
-        function = known.get((node.domain, node.op_type))
+        function = by_name.get((node.domain, node.op_type))
         if function is None:
-            found.append(step)
+            steps.append(step)
         elif is_ours(function):
-            found.append(step._replace(attributes={"function": function}))
+            steps.append(step._replace(attributes={"function": function}))
         else:
             stack.append(_enter_function(function, step))
-    return found
+    return steps
 
 
 def _check_size(nodes: Iterable[Any], functions: Mapping[tuple[str, str], Any]) -> None:
@@ -86,16 +90,16 @@ def _check_size(nodes: Iterable[Any], functions: Mapping[tuple[str, str], Any]) 
     Each function is counted once, however often it is called: a file of a few lines may stand for 2**60 nodes.
     """
     top = ("", "")
-    calls = {top: [(each.domain, each.op_type) for each in nodes]}
+    calls = {top: [(node.domain, node.op_type) for node in nodes]}
     sizes: dict[tuple[str, str], int] = {}
     waiting, opened = [top], set[tuple[str, str]]()
     while waiting:
         key = waiting[-1]
         if key not in calls:
-            calls[key] = [(each.domain, each.op_type) for each in functions[key].node]
-        inner = [each for each in calls[key] if each in functions and each not in sizes]
+            calls[key] = [(node.domain, node.op_type) for node in functions[key].node]
+        inner = [call for call in calls[key] if call in functions and call not in sizes]
         if not inner:
-            sizes[key] = len(calls[key]) + sum(sizes.get(each, 0) for each in calls[key])
+            sizes[key] = len(calls[key]) + sum(sizes.get(call, 0) for call in calls[key])
             opened.discard(waiting.pop())
         elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
             raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
@@ -118,13 +122,13 @@ def _step(node: Any, body: _Body) -> Application:
         return body.names.get(name, body.prefix + text(name)) if name else ""
 
     attributes = {}
-    for each in node.attribute:
-        given = each
-        if each.ref_attr_name:
-            given = body.attributes.get(each.ref_attr_name)
-        if given is not None:
-            name = text(each.name)
-            attributes[name] = _copy_attribute(given, name, called)
+    for attribute in node.attribute:
+        resolved = attribute
+        if attribute.ref_attr_name:
+            resolved = body.attributes.get(attribute.ref_attr_name)
+        if resolved is not None:
+            name = text(attribute.name)
+            attributes[name] = _copy_attribute(resolved, name, called)
     outputs = tuple(map(called, node.output))
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
@@ -146,52 +150,52 @@ def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> 
 
 def captured_names(graph: Any) -> set[str]:
     """Names that a subgraph reads from the graph around it."""
-    own = {each.name for each in (*graph.input, *graph.initializer)}
-    own |= {name for node in graph.node for name in node.output}
-    inner = {name for node in graph.node for each in node.attribute for name in captured_names(each.g)}
-    read = {name for node in graph.node for name in node.input} | {each.name for each in graph.output}
-    return {name for name in (read | inner) - own if name and text(name)}
+    local_names = {proto.name for proto in (*graph.input, *graph.initializer)}
+    local_names |= {name for node in graph.node for name in node.output}
+    inner = {name for node in graph.node for attribute in node.attribute for name in captured_names(attribute.g)}
+    read = {name for node in graph.node for name in node.input} | {info.name for info in graph.output}
+    return {name for name in (read | inner) - local_names if name and text(name)}
 
 
 def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
     """Rename values where a graph, or a subgraph of it, reads them."""
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
-        for each in node.attribute:
-            if each.type == each.GRAPH:
-                rename_reads(each.g, {name: names[name] for name in captured_names(each.g) if name in names})
-    for each in graph.output:
-        each.name = names.get(each.name, each.name)
+        for attribute in node.attribute:
+            if attribute.type == attribute.GRAPH:
+                rename_reads(attribute.g, {name: names[name] for name in captured_names(attribute.g) if name in names})
+    for output in graph.output:
+        output.name = names.get(output.name, output.name)
 
 
 def _enter_function(function: Any, call: Application) -> _Body:
-    opsets = {("" if each.domain in OWN else each.domain): each.version for each in function.opset_import}
+    opsets = {("" if opset.domain in OWN else opset.domain): opset.version for opset in function.opset_import}
     if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
         raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
     inputs = (*call.inputs, *[""] * (len(function.input) - len(call.inputs)))
-    names = {own: outer for own, outer in zip(function.output, call.outputs) if outer}
+    names = {inner: outer for inner, outer in zip(function.output, call.outputs) if outer}
     names |= dict(zip(function.input, inputs))  # an input that is left out is left out inside
-    defaults = {each.name: each for each in function.attribute_proto}
+    defaults = {attribute.name: attribute for attribute in function.attribute_proto}
     return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
 
 
 def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[str]) -> list[Application]:
     """Sort steps topologically. Raises ImportModelError for a cycle, or for a value that has no source."""
     makers: dict[str, int] = {}
-    for at, step in enumerate(steps):
-        for each in filter(None, step.outputs):
-            if each in makers or each in known:
+    for index, step in enumerate(steps):
+        for output in filter(None, step.outputs):
+            if output in makers or output in known:
                 raise ImportModelError(
-                    f"{step.label} gives {each!r}, which is given already. Each value has one source."
+                    f"{step.label} gives {output!r}, which is given already. Each value has one source."
                 )
-            makers[each] = at
+            makers[output] = index
     for step in steps:
-        for each in filter(None, step.reads):
-            if each not in makers and each not in known:
-                raise ImportModelError(f"{step.label} needs {each!r}, which nothing gives.")
-    for each in wanted:
-        if each not in makers and each not in known:
-            raise ImportModelError(f"Output {each!r} is given by nothing.")
+        for read_name in filter(None, step.reads):
+            if read_name not in makers and read_name not in known:
+                raise ImportModelError(f"{step.label} needs {read_name!r}, which nothing gives.")
+    for wanted_name in wanted:
+        if wanted_name not in makers and wanted_name not in known:
+            raise ImportModelError(f"Output {wanted_name!r} is given by nothing.")
     return _toposort(steps, makers)
 
 
@@ -199,29 +203,29 @@ def find_needed_steps(
     steps: Sequence[Application], given: set[str], wanted: Iterable[str]
 ) -> tuple[list[Application], set[str]]:
     """Return the steps needed to compute the wanted values from the given ones, and all names that they read."""
-    makers = {each: at for at, step in enumerate(steps) for each in step.outputs}
-    found: set[int] = set()
+    makers = {output: position for position, step in enumerate(steps) for output in step.outputs}
+    needed: set[int] = set()
     seen = set(wanted)
     waiting = [*seen]
     while waiting:
         name = waiting.pop()
-        at = None if name in given or not name else makers.get(name)
-        if at is not None and at not in found:
-            found.add(at)
-            waiting += {*steps[at].reads} - seen
-            seen.update(steps[at].reads)
-    cut = [step._replace(outputs=tuple("" if each in given else each for each in step.outputs)) for step in steps]
-    return [step for at, step in enumerate(cut) if at in found], seen
+        index = None if name in given or not name else makers.get(name)
+        if index is not None and index not in needed:
+            needed.add(index)
+            waiting += {*steps[index].reads} - seen
+            seen.update(steps[index].reads)
+    cut = [step._replace(outputs=tuple("" if output in given else output for output in step.outputs)) for step in steps]
+    return [step for position, step in enumerate(cut) if position in needed], seen
 
 
 def _toposort(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
-    before = [{makers[each] for each in step.reads if each in makers} for step in steps]
-    if all(maker < at for at, some in enumerate(before) for maker in some):
+    before = [{makers[name] for name in step.reads if name in makers} for step in steps]
+    if all(maker < index for index, some in enumerate(before) for maker in some):
         return list(steps)  # as it was written
     try:
-        return [steps[at] for at in TopologicalSorter(dict(enumerate(before))).static_order()]
+        return [steps[index] for index in TopologicalSorter(dict(enumerate(before))).static_order()]
     except CycleError as error:
-        circle = ", ".join(steps[at].label for at in sorted({*error.args[1]})[:5])
+        circle = ", ".join(steps[index].label for index in sorted({*error.args[1]})[:5])
         raise ImportModelError(f"These nodes wait for each other in a circle: {circle}.") from None
 
 
@@ -233,5 +237,5 @@ def check_known(steps: Iterable[Application], supported: Any) -> None:
         if why:
             missing.setdefault(step.qualified_name, why)
     if missing:
-        said = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
-        raise UnknownOperatorError(f"There is nothing here for these operators of ONNX: {said}.")
+        operators = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
+        raise UnknownOperatorError(f"There is nothing here for these operators of ONNX: {operators}.")

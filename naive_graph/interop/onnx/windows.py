@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import ImportAttributeError
 from ...tensor import arithmetic, picks
 from ...tensor.base import TensorNode
-from ...tensor.operators.convolution import landed
+from ...tensor.operators.convolution import add_overlapping_windows
 from ...tensor.selection import Picker
 from ...tensor.sliding import SAME, window
 from .import_graph import OnnxBuilder, import_rule
@@ -27,34 +27,40 @@ def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     x = builder.operand(step, 0)
     if not 3 <= x.rank <= 5 or (x.rank != 4 and "Space" in step.op):
         raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read.")
-    for name, each in step.attributes.items():
-        if name in PAIRED and len(each.ints) != (x.rank - 2) * (1 + (name == "pads")):
-            raise ImportAttributeError(step.label, name, list(each.ints), f"There are {x.rank - 2} axes of space.")
+    for name, attribute in step.attributes.items():
+        if name in PAIRED and len(attribute.ints) != (x.rank - 2) * (1 + (name == "pads")):
+            raise ImportAttributeError(step.label, name, list(attribute.ints), f"There are {x.rank - 2} axes of space.")
     if x.rank == 4:
         return builder.by_row(step)
     return (_slide_sequence if x.rank == 3 else _slide_volume)(builder, step, x)
 
 
 def _slide_sequence(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
-    weights = [builder.operand(step, place) for place in range(1, len(step.inputs))]
-    given = [arithmetic.expand_dims(x, 2), *(arithmetic.expand_dims(each, 2) for each in weights[:1]), *weights[1:]]
-    return [arithmetic.squeeze(_slide_image(builder, step, [None, 0], given), 2)]
+    weights = [builder.operand(step, position) for position in range(1, len(step.inputs))]
+    inputs = [
+        arithmetic.expand_dims(x, 2),
+        *(arithmetic.expand_dims(weight, 2) for weight in weights[:1]),
+        *weights[1:],
+    ]
+    return [arithmetic.squeeze(_slide_image(builder, step, [None, 0], inputs), 2)]
 
 
 def _slide_image(
-    builder: OnnxBuilder, step: Application, axes: Sequence[int | None], given: Sequence[Any]
+    builder: OnnxBuilder, step: Application, axes: Sequence[int | None], values: Sequence[Any]
 ) -> TensorNode:
     """Apply the image operator along two spatial axes; None is a new axis of extent 1."""
     changed = {}
-    for name, each in step.attributes.items():
-        changed[name] = copied = type(each)()
-        copied.CopyFrom(each)
+    for name, attribute in step.attributes.items():
+        changed[name] = copied = type(attribute)()
+        copied.CopyFrom(attribute)
         if name in PAIRED:
-            count = len(each.ints) // (1 + (name == "pads"))
-            starts = range(0, len(each.ints), count)
-            copied.ints[:] = [PAIRED[name] if at is None else each.ints[first + at] for first in starts for at in axes]
-    names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, given)]
-    builder.values |= {name: value for name, value in zip(names, given) if name}
+            count = len(attribute.ints) // (1 + (name == "pads"))
+            starts = range(0, len(attribute.ints), count)
+            copied.ints[:] = [
+                PAIRED[name] if axis is None else attribute.ints[first + axis] for first in starts for axis in axes
+            ]
+    names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, values)]
+    builder.values |= {name: value for name, value in zip(names, values) if name}
     return builder.by_row(step._replace(attributes=changed, inputs=tuple(names), outputs=step.outputs[:1]))[0]  # type: ignore[no-any-return]
 
 
@@ -69,23 +75,23 @@ def _slide_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Seq
         deep = _slide_image(builder, step, [0, None], [picks.reshape(flat, (n, c, depth, prod(after)))])
         return [picks.reshape(deep, (n, c, deep.shape[2], *after))]
     if step.op.startswith("Global"):
-        whole = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c, depth * image[0], image[1]))])
-        return [picks.reshape(whole, (n, c, 1, 1, 1))]
+        pooled = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c, depth * image[0], image[1]))])
+        return [picks.reshape(pooled, (n, c, 1, 1, 1))]
     w, bias = builder.operand(step, 1), builder.operand(step, 2)
-    found = (_transpose_convolve_volume if step.op == "ConvTranspose" else _convolve_volume)(builder, step, x, w)
-    return [found if bias is None else found + picks.reshape(bias, (bias.size, 1, 1, 1))]
+    result = (_transpose_convolve_volume if step.op == "ConvTranspose" else _convolve_volume)(builder, step, x, w)
+    return [result if bias is None else result + picks.reshape(bias, (bias.size, 1, 1, 1))]
 
 
 def _depth_window(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
     """Window along the depth: number of positions, stride, dilation, and zeros before."""
-    said = attributes_of(step)
-    stride, dilation = (said.get(name, [1])[0] for name in ("strides", "dilations"))
-    pads, auto = said.get("pads", [0] * 6), said.get("auto_pad", "NOTSET")
+    attributes = attributes_of(step)
+    stride, dilation = (attributes.get(name, [1])[0] for name in ("strides", "dilations"))
+    pads, auto = attributes.get("pads", [0] * 6), attributes.get("auto_pad", "NOTSET")
     if auto not in ("NOTSET", "VALID", *SAME) or min(stride, dilation, 1 + min(pads)) < 1:
         raise ImportAttributeError(step.label, "auto_pad", auto, "Or its numbers are too small.")
     padding = (pads[0], 0, pads[3], 0) if auto == "NOTSET" else auto
-    found = window(x.shape[2], w.shape[2], stride, padding, dilation)
-    return found.out, stride, dilation, found.before
+    geometry = window(x.shape[2], w.shape[2], stride, padding, dilation)
+    return geometry.out, stride, dilation, geometry.before
 
 
 def _convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
@@ -100,15 +106,17 @@ def _convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: 
 
 def _transpose_convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
     """3-D transposed convolution: channels of an image are scattered along the depth."""
-    said, (n, _, depth, *image) = attributes_of(step), x.shape
-    if "output_shape" in said or said.get("auto_pad", "NOTSET") != "NOTSET":
-        raise ImportAttributeError(step.label, "output_shape", said.get("output_shape"), "Say pads.")
-    stride, dilation, more = (said.get(name, [usual])[0] for name, usual in
+    attributes, (n, _, depth, *image) = attributes_of(step), x.shape
+    if "output_shape" in attributes or attributes.get("auto_pad", "NOTSET") != "NOTSET":
+        raise ImportAttributeError(step.label, "output_shape", attributes.get("output_shape"), "Say pads.")
+    stride, dilation, more = (attributes.get(name, [usual])[0] for name, usual in
                               (("strides", 1), ("dilations", 1), ("output_padding", 0)))  # fmt: skip
-    pads = said.get("pads", [0] * 6)
+    pads = attributes.get("pads", [0] * 6)
     out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + more - pads[0] - pads[3]
     images = picks.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
     y = _slide_image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     y = picks.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
-    y = landed(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, Picker((0, 1), 2, (stride, dilation), -pads[0]), out)
+    y = add_overlapping_windows(
+        arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, Picker((0, 1), 2, (stride, dilation), -pads[0]), out
+    )
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)

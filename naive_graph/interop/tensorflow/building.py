@@ -90,8 +90,8 @@ class TensorFlowBuilder(StepBuilder):
         row, mapping = mapping_of(step.op) or no_row(step)
         properties = self.properties(step, row, mapping)
         arrays = self.operands(step, row, mapping, self.input) | properties
-        given = [x for each in arrays.values() for x in (each if isinstance(each, list) else [each])]
-        if not any(isinstance(each, TensorNode) for each in given) and is_small(row, arrays):
+        values = [x for array in arrays.values() for x in (array if isinstance(array, list) else [array])]
+        if not any(isinstance(value, TensorNode) for value in values) and is_small(row, arrays):
             return evaluate_row(row, arrays, step.label)
         return self.apply_row(step, row, self.operands(step, row, mapping) | properties)
 
@@ -121,9 +121,9 @@ class TensorFlowBuilder(StepBuilder):
 
     def truncate(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
         """Round a result of whole numbers towards 0."""
-        found = truncate(value, step.name)
-        self.whole.add(found)
-        return [found]
+        truncated = truncate(value, step.name)
+        self.whole.add(truncated)
+        return [truncated]
 
 
 def _is_type(value: Any) -> bool:

@@ -20,8 +20,8 @@ from ...tensor.operators.row import Row
 MOST = 2**16  # entries that are folded; more are left to the graph
 
 
-def _axes(given: Any) -> Any:
-    return None if given is None else tuple(np.ravel(given).tolist())
+def _axes(axes: Any) -> Any:
+    return None if axes is None else tuple(np.ravel(axes).tolist())
 
 
 def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -65,8 +65,8 @@ FOLDED: dict[str, Callable[..., Any]] = {
 
 def is_small(row: Row, values: Mapping[str, Any]) -> bool:
     """Whether an operator's result on these arrays is small enough to be folded."""
-    given = [x for each in values.values() for x in (each if isinstance(each, list) else [each])]
-    shapes = [each.shape for each in given if isinstance(each, np.ndarray)]
+    operands = [x for value in values.values() for x in (value if isinstance(value, list) else [value])]
+    shapes = [operand.shape for operand in operands if isinstance(operand, np.ndarray)]
     grown = prod(map(int, np.ravel(values["repeats"]))) if row.name == "tile" else 1
     if row.kind == "elementwise":
         try:
@@ -78,19 +78,19 @@ def is_small(row: Row, values: Mapping[str, Any]) -> bool:
 
 def evaluate_row(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
     """Evaluate an operator on arrays. Raises ImportModelError."""
-    kind = next((each.dtype for each in values.values() if hasattr(each, "dtype")), np.dtype(np.float64))
+    kind = next((value.dtype for value in values.values() if hasattr(value, "dtype")), np.dtype(np.float64))
     try:
         with np.errstate(all="ignore"):
-            operands = [values[each] for each in row.operand_names if each in values]
-            properties = {each: value for each, value in values.items() if each in row.property_names}
+            operands = [values[operand_name] for operand_name in row.operand_names if operand_name in values]
+            properties = {name: value for name, value in values.items() if name in row.property_names}
             if row.name in FOLDED:
                 return [np.asarray(FOLDED[row.name](*operands, **properties))]
-            found = row(*map(_leaf, operands), **properties)
+            result = row(*map(_leaf, operands), **properties)
     except (ValueError, TypeError, IndexError) as error:  # NumPy's; those of a row are ValueErrors too
         raise ImportModelError(f"{label} cannot be computed: {error}") from None
-    several = found if isinstance(found, tuple) else [found]
-    return [each.eval().astype(kind) for each in several]
+    several = result if isinstance(result, tuple) else [result]
+    return [node.eval().astype(kind) for node in several]
 
 
 def _leaf(value: Any) -> Any:
-    return [_leaf(each) for each in value] if isinstance(value, list) else LeafNode.constant(np.asarray(value, float))
+    return [_leaf(part) for part in value] if isinstance(value, list) else LeafNode.constant(np.asarray(value, float))

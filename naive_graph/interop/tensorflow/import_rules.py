@@ -36,9 +36,9 @@ def _no_result(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule(PASSED, "IdentityN")
 def _pass_on(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    for place, name in enumerate(step.inputs):
-        builder.origins[value_name(step.name, place)] = builder.origins.get(name, name)
-    return [builder.input(step, place) for place in range(len(step.inputs))]
+    for index, name in enumerate(step.inputs):
+        builder.origins[value_name(step.name, index)] = builder.origins.get(name, name)
+    return [builder.input(step, position) for position in range(len(step.inputs))]
 
 
 @import_rule("Identity", "Snapshot", "PlaceholderWithDefault")
@@ -56,13 +56,13 @@ def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 def _constant(step: GraphStep, value: Any, attribute: str = "", kind: Any = np.int32) -> Any:
     """A constant of the type that an attribute says."""
-    given = step.attributes.get(attribute)
-    return np.asarray(value, dtype(given, step.label, attribute) if given else kind)
+    declared = step.attributes.get(attribute)
+    return np.asarray(value, dtype(declared, step.label, attribute) if declared else kind)
 
 
 @import_rule("Shape", "ShapeN")
 def _shape(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    return [_constant(step, builder.input(step, at).shape, "out_type") for at in range(len(step.inputs))]
+    return [_constant(step, builder.input(step, position).shape, "out_type") for position in range(len(step.inputs))]
 
 
 @import_rule("Size")
@@ -80,9 +80,9 @@ def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.op == "Fill":
         shape, value = builder.known_array(step, 0).ravel().tolist(), builder.known_array(step, 1).reshape(())
     else:
-        given = builder.input(step, 0)
-        kind = given.dtype if isinstance(given, np.ndarray) else np.float64
-        shape, value = given.shape, np.asarray(float(step.op == "OnesLike"), kind)
+        source = builder.input(step, 0)
+        kind = source.dtype if isinstance(source, np.ndarray) else np.float64
+        shape, value = source.shape, np.asarray(float(step.op == "OnesLike"), kind)
     if min(shape, default=0) < 0 or size_of(shape) > MOST_REPEATED:
         raise ImportModelError(f"{step.label} fills the shape {tuple(shape)}: more than {MOST_REPEATED:,} entries.")
     return [np.broadcast_to(value, shape)]
@@ -90,7 +90,7 @@ def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Range")
 def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    start, limit, delta = (builder.known_array(step, at).reshape(()) for at in range(3))
+    start, limit, delta = (builder.known_array(step, position).reshape(()) for position in range(3))
     if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
         raise ImportModelError(
             f"{step.label}: {start} to {limit} by {delta} is no range of {MOST_REPEATED:,} or fewer."
@@ -100,8 +100,8 @@ def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("FloorDiv", "FloorMod", "Mod", "TruncateMod")
 def _divide(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    if any(isinstance(builder.input(step, place), TensorNode) for place in (0, 1)):
-        a, b = (builder.operand(step, place) for place in (0, 1))
+    if any(isinstance(builder.input(step, position), TensorNode) for position in (0, 1)):
+        a, b = (builder.operand(step, position) for position in (0, 1))
         if step.op != "FloorDiv":
             return builder.apply_row(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], {"a": a, "b": b})
         return builder.apply_row(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
@@ -138,14 +138,14 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @import_rule("Div", "TruncateDiv", "Pow", "Mean")
 def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Division, power and mean of whole numbers drop the fraction."""
-    values = [builder.input(step, place) for place in range(1 if step.op == "Mean" else len(step.inputs))]
+    values = [builder.input(step, position) for position in range(1 if step.op == "Mean" else len(step.inputs))]
     if step.op == "TruncateDiv":
         step = step._replace(op="Div")
     if not all(map(builder.is_whole, values)):
         return builder.by_row(step)
     if step.op != "Mean":
-        (found,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
-        return [found] if isinstance(found, np.ndarray) else builder.truncate(step, found)
+        (result,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
+        return [result] if isinstance(result, np.ndarray) else builder.truncate(step, result)
     (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # a sum times 1 / count may be below
     count = size_of(values[0].shape) // size_of(total.shape)
     if isinstance(total, np.ndarray):
@@ -167,7 +167,7 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
     """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     builder.properties(step, row, mapping)
-    begin, end, steps = (builder.known_array(step, place).ravel().tolist() for place in (1, 2, 3))
+    begin, end, steps = (builder.known_array(step, operand_index).ravel().tolist() for operand_index in (1, 2, 3))
     masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
     for name, bits in masks.items():
         if not isinstance(bits, int) or not 0 <= bits < 2 ** len(begin):
@@ -175,8 +175,8 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
     if not len(begin) == len(end) == len(steps) <= MOST_PLACES or 0 in steps:
         raise ImportModelError(f"{step.label}: {begin}, {end} and {steps} are no begins, ends and steps.")
     index: list[Any] = []
-    for at, (first, last, by) in enumerate(zip(begin, end, steps)):
-        bit = {name: bits >> at & 1 for name, bits in masks.items()}
+    for position, (first, last, stride) in enumerate(zip(begin, end, steps)):
+        bit = {name: bits >> position & 1 for name, bits in masks.items()}
         if bit["ellipsis_mask"]:
             index.append(...)
         elif bit["new_axis_mask"]:
@@ -184,7 +184,7 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
         elif bit["shrink_axis_mask"]:
             index.append(first)
         else:
-            index.append(slice(None if bit["begin_mask"] else first, None if bit["end_mask"] else last, by))
+            index.append(slice(None if bit["begin_mask"] else first, None if bit["end_mask"] else last, stride))
     x = builder.input(step, 0)
     if isinstance(x, np.ndarray):
         try:
@@ -201,8 +201,8 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     condition = builder.operand(step, 0)
     rank = builder.operand(step, 1).rank
     if condition.rank == 1 < rank:
-        own = step._replace(name=f"{step.name}/condition")
-        (spread,) = builder.apply_row(own, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
+        condition_step = step._replace(name=f"{step.name}/condition")
+        (spread,) = builder.apply_row(condition_step, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
         return builder.apply_row(
             step, TABLE["where"], {"a": spread, "b": builder.operand(step, 1), "c": builder.operand(step, 2)}
         )
@@ -216,8 +216,8 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     properties = builder.properties(step, row, mapping)
     x, depth = builder.operand(step, 0), float(properties["depth"])
     below = builder.apply_row(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
-    own = step._replace(name=f"{step.name}/known")
-    (x,) = builder.apply_row(own, TABLE["where"], {"a": below, "b": depth, "c": x})
+    where_step = step._replace(name=f"{step.name}/known")
+    (x,) = builder.apply_row(where_step, TABLE["where"], {"a": below, "b": depth, "c": x})
     return builder.apply_row(step, row, {"x": x, **properties})
 
 
@@ -230,7 +230,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
         wanted = values.pop("output_shape")
         small = row.result_shape(row.bound((), values))
         sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
-        values["output_padding"] = [each - extent for each, extent in zip(wanted, sides)]
+        values["output_padding"] = [wanted_extent - extent for wanted_extent, extent in zip(wanted, sides)]
     return builder.apply_row(step, row, values)
 
 
@@ -243,7 +243,7 @@ def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     axis = properties["axis"]
     if sizes.count(-1) == 1 and -x.rank <= axis < x.rank:
         rest = x.shape[axis] - sum(sizes) - 1
-        sizes = [rest if each == -1 else each for each in sizes]
+        sizes = [rest if size == -1 else size for size in sizes]
     return builder.apply_row(step, row, {"x": x, "axis": axis, "sizes": sizes})
 
 
@@ -264,8 +264,8 @@ def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[A
 
 @import_rule("Erfc")
 def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    own = step._replace(name=f"{step.name}/erf")
-    (below,) = builder.apply_row(own, TABLE["erf"], {"x": builder.operand(step, 0)})
+    erf_step = step._replace(name=f"{step.name}/erf")
+    (below,) = builder.apply_row(erf_step, TABLE["erf"], {"x": builder.operand(step, 0)})
     return builder.apply_row(step, TABLE["sub"], {"a": 1.0, "b": below})
 
 

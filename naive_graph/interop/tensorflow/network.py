@@ -28,7 +28,9 @@ class TensorFlowNetwork(network.ImportedNetwork):
     def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int], most: int) -> None:
         self.content, self.size = content, len(content.steps)
         self.said = described_as(content, name)  # while the weights are still there
-        weights = [name for name, each in content.arrays.items() if each.dtype.kind == "f" and each.ndim and each.size]
+        weights = [
+            name for name, array in content.arrays.items() if array.dtype.kind == "f" and array.ndim and array.size
+        ]
         stored = {name: content.arrays.pop(name) for name in weights}
         super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes, most)
 
@@ -49,35 +51,37 @@ class TensorFlowNetwork(network.ImportedNetwork):
             for step in self.content.steps:
                 self.scopes.enter(step.name)
                 builder.take(step)
-            outputs = {written: _output(builder, *place) for written, place in self.content.outputs.items()}
+            outputs = {written: _output(builder, *source) for written, source in self.content.outputs.items()}
         return BuiltGraph(inputs, outputs, {**builder.constants, **builder.nodes})
 
     def advice(self, names: Collection[str]) -> str:
         return f"say them: from_tensorflow(..., shapes={dict.fromkeys(names, (1, 28, 28, 1))})"
 
 
-def _output(builder: TensorFlowBuilder, name: str, place: int) -> TensorNode:
-    value = value_name(name, place)
+def _output(builder: TensorFlowBuilder, name: str, index: int) -> TensorNode:
+    value = value_name(name, index)
     if value not in builder.values:
-        found = sum(each.partition(":")[0] == name for each in builder.values)
-        raise ImportModelError(f"Node {name!r} gives {found} results here; there is no {value}.")
+        count = sum(key.partition(":")[0] == name for key in builder.values)
+        raise ImportModelError(f"Node {name!r} gives {count} results here; there is no {value}.")
     return builder.tensor(builder.origins.get(value, value))
 
 
 def described_as(content: TensorFlowContent, title: str) -> str:
     """A table of what a file holds."""
-    ports = [("input", each, type_name(each.type)) for each in content.slots]
-    ports += [("output", Port(each, 0, None), "") for each in content.outputs]
+    ports = [("input", slot, type_name(slot.type)) for slot in content.slots]
+    ports += [("output", Port(output, 0, None), "") for output in content.outputs]
     steps = [step for step in content.steps if step.op not in ("Const", "Placeholder", PASSED)]
     operators = [(step.op, _here(step.op)) for step in steps]
-    missing = {op: "unknown" for op, here in operators if here == "not supported"}
+    missing = {op: "unknown" for op, counterpart in operators if counterpart == "not supported"}
     return format_summary(title, "", ports, operators, content.arrays, content.learned, missing)
 
 
 def _here(op: str) -> str:
     """What stands for an operator here."""
-    found = mapping_of(op)
-    return found[0].name if found else "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
+    mapping = mapping_of(op)
+    return (
+        mapping[0].name if mapping else "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
+    )
 
 
 def from_tensorflow(

@@ -46,23 +46,25 @@ def read(
     """Parse a path, the bytes of a file, or a GraphDef. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
-    for each in check_names([] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"):
-        if each not in steps:
-            raise ImportModelError(f"There is no node {each!r} in this graph.{near(each, steps)}")
-        kind = steps[each].attributes.get("dtype", steps[each].attributes.get("T", Type(1)))
-        steps[each] = GraphStep(each, "Placeholder", (), {"dtype": kind})
+    for input_name in check_names(
+        [] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"
+    ):
+        if input_name not in steps:
+            raise ImportModelError(f"There is no node {input_name!r} in this graph.{near(input_name, steps)}")
+        kind = steps[input_name].attributes.get("dtype", steps[input_name].attributes.get("T", Type(1)))
+        steps[input_name] = GraphStep(input_name, "Placeholder", (), {"dtype": kind})
     wanted = _resolve_outputs(steps, [node.name for node in graph.node], outputs)
     order = sort_needed(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
-    given = _shapes(steps, shapes)
-    slots = [_slot(step, given.get(step.name)) for step in order if step.op == "Placeholder"]
+    shape_by_name = _shapes(steps, shapes)
+    slots = [_slot(step, shape_by_name.get(step.name)) for step in order if step.op == "Placeholder"]
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
-    found = (
+    learned = (
         _find_learned(order, arrays, wanted)
         if parameters is None
         else check_parameter_names(parameters, arrays, "Const")
     )
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
-    return TensorFlowContent(slots, arrays, found, order, wanted)
+    return TensorFlowContent(slots, arrays, learned, order, wanted)
 
 
 def graph_of(source: Any) -> Any:
@@ -98,16 +100,20 @@ def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs
     """Resolve each output, as it was asked for, to a node and an index among its results."""
     if outputs is None:
         read = {node_of(value) for step in steps.values() for value in step.inputs}
-        found = [name for name in top if name not in read and steps[name].op not in SILENT]
-        if not found:
+        sinks = [name for name in top if name not in read and steps[name].op not in SILENT]
+        if not sinks:
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
-        return {f"{name}:{at}" if at else name: (name, at) for name in found for at in range(_count(steps[name]))}
+        return {
+            f"{name}:{index}" if index else name: (name, index)
+            for name in sinks
+            for index in range(_count(steps[name]))
+        }
     wanted = {}
     for written in check_names(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
-        name, _, place = written.partition(":")
-        if name not in steps or not (place or "0").isdecimal():
+        name, _, index_text = written.partition(":")
+        if name not in steps or not (index_text or "0").isdecimal():
             raise ImportModelError(f"There is no node {written!r} in this graph.{near(name, steps)}")
-        wanted[written] = (name, int(place or 0))
+        wanted[written] = (name, int(index_text or 0))
     if not wanted:
         raise ImportModelError("outputs names nothing. Leave it out for all nodes that no other takes.")
     return wanted
@@ -128,32 +134,36 @@ def check_known(order: Iterable[GraphStep]) -> None:
         if step.op not in IMPORT_RULES and mapping_of(step.op) is None:
             missing.setdefault(step.op, []).append(step.name)
     if missing:
-        said = "; ".join(f"{op} ({join_names(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items())
+        operators = "; ".join(
+            f"{op} ({join_names(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items()
+        )
         hint = f" Variables hold no numbers in a graph. {FREEZE}" if missing.keys() & set(VARIABLES) else ""
-        raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {said}.{hint}")
+        raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {operators}.{hint}")
 
 
 def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int, ...]]:
     """The shapes that were given, by Placeholder."""
     if shapes is not None and not isinstance(shapes, Mapping):
         raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
-    for each in shapes or ():
-        if each not in steps or steps[each].op != "Placeholder":
-            raise ImportModelError(f"There is no Placeholder {each!r} in this graph.{near(str(each), steps)}")
+    for placeholder in shapes or ():
+        if placeholder not in steps or steps[placeholder].op != "Placeholder":
+            raise ImportModelError(
+                f"There is no Placeholder {placeholder!r} in this graph.{near(str(placeholder), steps)}"
+            )
     return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
 
 
-def _slot(step: GraphStep, given: Sequence[int] | None) -> Port:
+def _slot(step: GraphStep, shape: Sequence[int] | None) -> Port:
     """A Placeholder: extents that the file leaves open are None."""
     kind = step.attributes.get("dtype", Type(1))
     dtype(kind, step.label)
     stated = step.attributes.get("shape")
     if stated is not None and not isinstance(stated, list):
         raise ImportAttributeError(step.label, "shape", stated, "Due is a shape.")
-    if given is not None and stated is not None:
-        if len(given) != len(stated) or any(due not in (-1, each) for due, each in zip(stated, given)):
-            raise ImportModelError(f"{step.label} has the shape {stated} in the file; shapes says {tuple(given)}.")
-    extents = given if given is not None else stated
+    if shape is not None and stated is not None:
+        if len(shape) != len(stated) or any(due not in (-1, extent) for due, extent in zip(stated, shape)):
+            raise ImportModelError(f"{step.label} has the shape {stated} in the file; shapes says {tuple(shape)}.")
+    extents = shape if shape is not None else stated
     if extents is None or -1 in extents:
         return Port(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
     try:
@@ -171,7 +181,7 @@ def _array(step: GraphStep) -> Any:
 
 def _find_learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
     """Find the trainable Consts by how they are used."""
-    shapes = {name: each.shape for name, each in arrays.items() if each.dtype.kind == "f" and each.ndim}
+    shapes = {name: array.shape for name, array in arrays.items() if array.dtype.kind == "f" and array.ndim}
     order = [step for step in order if step.op != "Const"]
     uses = []
     for step in order:

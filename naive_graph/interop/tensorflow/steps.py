@@ -45,7 +45,7 @@ class GraphStep(NamedTuple):
     @property
     def outputs(self) -> Iterator[str]:
         """The names of all results that it may have."""
-        return (value_name(self.name, place) for place in count())
+        return (value_name(self.name, index) for index in count())
 
 
 def value_name(node: str, place: int) -> str:
@@ -67,7 +67,7 @@ class Body:
 
     def steps(self) -> Iterator[GraphStep]:
         for node in self.nodes:
-            inputs = [self.source(each) for each in node.input if not each.startswith("^")]
+            inputs = [self.source(source) for source in node.input if not source.startswith("^")]
             attributes = {key: self.bound(x) for key, x in node.attr.items()}
             yield GraphStep(self.prefix + node.name, node.op, inputs, attributes)
 
@@ -80,22 +80,22 @@ class Body:
 
     def source(self, written: str) -> str:
         """The value that is written `x`, `x:1`; in a function `argument`, `x:result:0`."""
-        name, _, place = written.partition(":")
-        if self.depth and ":" in place:
-            result, _, place = place.partition(":")
+        name, _, suffix = written.partition(":")
+        if self.depth and ":" in suffix:
+            result, _, suffix = suffix.partition(":")
             names = self.results.get(name, ())
             first = names.index(result) if result in names else 0
         else:
             first = 0
-        if place and not (place.isascii() and place.isdecimal() and len(place) < 10):
+        if suffix and not (suffix.isascii() and suffix.isdecimal() and len(suffix) < 10):
             raise ImportModelError(f"The input {written!r} of a node is not written as 'node:1'.")
-        return value_name(self.prefix + name, first + int(place or 0))
+        return value_name(self.prefix + name, first + int(suffix or 0))
 
 
 def steps_of(graph: Any) -> dict[str, GraphStep]:
     """All steps by name. Raises ImportModelError for a name that is taken twice, or leads nowhere."""
-    functions = {each.signature.name: each for each in graph.library.function}
-    found: dict[str, GraphStep] = {}
+    functions = {function.signature.name: function for function in graph.library.function}
+    steps: dict[str, GraphStep] = {}
     waiting = deque([Body(graph.node, functions)])
     while waiting:
         body = waiting.popleft()
@@ -105,28 +105,31 @@ def steps_of(graph: Any) -> dict[str, GraphStep]:
                 inner = _enter_function(step, function, body)
                 waiting.append(inner)
                 for argument, source in zip(function.signature.input_arg, step.inputs):
-                    _enter(GraphStep(inner.prefix + argument.name, PASSED, [source], {}), found, inner.depth)
-                returned = [inner.source(function.ret[each.name]) for each in function.signature.output_arg]
+                    _enter(GraphStep(inner.prefix + argument.name, PASSED, [source], {}), steps, inner.depth)
+                returned = [inner.source(function.ret[output_arg.name]) for output_arg in function.signature.output_arg]
                 step = GraphStep(step.name, PASSED, returned, {})
-            _enter(step, found, body.depth)
-    for step in found.values():
-        lost = [name for name in map(node_of, step.inputs) if name not in found]
+            _enter(step, steps, body.depth)
+    for step in steps.values():
+        lost = [name for name in map(node_of, step.inputs) if name not in steps]
         if lost:
             raise ImportModelError(f"Node {step.name!r} takes {join_names(lost)}, and no node is called so.")
-    return found
+    return steps
 
 
 def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
     """The body of a function in the place of a call. Raises ImportModelError if the call does not fit it."""
     signature = function.signature
-    if len(step.inputs) != len(signature.input_arg) or any(each.number_attr for each in signature.input_arg):
+    if len(step.inputs) != len(signature.input_arg) or any(argument.number_attr for argument in signature.input_arg):
         raise ImportModelError(
             f"Node {step.name!r} gives {len(step.inputs)} inputs to function {signature.name!r}, which takes "
             f"{len(signature.input_arg)}, each a tensor."
         )
     inner = Body(function.node_def, body.functions)
     inner.prefix, inner.depth = f"{step.name}/", body.depth + 1
-    inner.attributes = {**{each.name: attribute(each.default_value) for each in signature.attr}, **step.attributes}
+    inner.attributes = {
+        **{definition.name: attribute(definition.default_value) for definition in signature.attr},
+        **step.attributes,
+    }
     inner.results = {node.name: _result_names(node, body.functions) for node in function.node_def}
     return inner
 
@@ -134,18 +137,22 @@ def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
 def _result_names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
     """What a node's results are called."""
     function = functions.get(node.attr["f"].func.name if node.op in CALLS else node.op)
-    return RESULTS.get(node.op, ()) if function is None else [each.name for each in function.signature.output_arg]
+    return (
+        RESULTS.get(node.op, ())
+        if function is None
+        else [output_arg.name for output_arg in function.signature.output_arg]
+    )
 
 
-def _enter(step: GraphStep, found: dict[str, GraphStep], depth: int) -> None:
-    if not step.name or step.name in found:
+def _enter(step: GraphStep, steps: dict[str, GraphStep], depth: int) -> None:
+    if not step.name or step.name in steps:
         raise ImportModelError(f"Two nodes are called {step.name!r}, or one has no name. Each needs one of its own.")
-    if depth and (depth > DEEPEST or len(found) >= MOST_STEPS or len(step.name) > LONGEST_NAME):
+    if depth and (depth > DEEPEST or len(steps) >= MOST_STEPS or len(step.name) > LONGEST_NAME):
         raise ImportModelError(
-            f"Functions call functions until there are {len(found):,} nodes, {depth:,} deep: that is not unfolded. "
+            f"Functions call functions until there are {len(steps):,} nodes, {depth:,} deep: that is not unfolded. "
             f"It began with {step.name.partition('/')[0]!r:.80}. Inline or simplify them in TensorFlow."
         )
-    found[step.name] = step
+    steps[step.name] = step
 
 
 def sort_needed(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[GraphStep]:

@@ -67,15 +67,15 @@ def _text(data: bytes) -> Any:
 
 def _list(values: Any) -> list[Any]:
     if values.type:
-        return [Type(each) for each in values.type]
+        return [Type(code) for code in values.type]
     if values.shape:
-        return [extents(each) for each in values.shape]
+        return [extents(shape) for shape in values.shape]
     return [*values.i, *values.f, *values.b, *map(_text, values.s)]
 
 
 def extents(shape: Any) -> list[int] | None:
     """The extents of a shape, -1 where one is unknown; None if not even their number is known."""
-    return None if shape.unknown_rank else [each.size for each in shape.dim]
+    return None if shape.unknown_rank else [dim.size for dim in shape.dim]
 
 
 def tensor(proto: Any, where: str) -> Any:
@@ -86,23 +86,23 @@ def tensor(proto: Any, where: str) -> Any:
     kind = dtype(Type(proto.dtype), where)
     size = prod(shape)
     try:
-        found = _listed_values(proto, type_name(proto.dtype), kind)
-        if proto.tensor_content or len(found) == size:
-            return found.reshape(shape)
-        if len(found) < size <= MOST_REPEATED:  # the last value stands for all that are left out
-            rest = found[-1] if len(found) else kind.type(0)
-            return np.concatenate([found, np.broadcast_to(rest, size - len(found))]).reshape(shape)
+        values = _listed_values(proto, type_name(proto.dtype), kind)
+        if proto.tensor_content or len(values) == size:
+            return values.reshape(shape)
+        if len(values) < size <= MOST_REPEATED:  # the last value stands for all that are left out
+            rest = values[-1] if len(values) else kind.type(0)
+            return np.concatenate([values, np.broadcast_to(rest, size - len(values))]).reshape(shape)
     except (ValueError, OverflowError) as error:
         raise ImportModelError(f"{where}: its values do not fit {kind.name} and shape {shape}: {error}.") from None
-    raise ImportModelError(f"{where}: {len(found):,} values cannot be a tensor of shape {shape}, which has {size:,}.")
+    raise ImportModelError(f"{where}: {len(values):,} values cannot be a tensor of shape {shape}, which has {size:,}.")
 
 
 def _listed_values(proto: Any, name: str, kind: Any) -> Any:
     """The values that a TensorProto lists, or whose bytes it holds, in one row."""
     halves = TYPES[name][1] == "half_val"
     if proto.tensor_content:
-        found = np.frombuffer(proto.tensor_content, "<u2" if name == "DT_BFLOAT16" else kind.newbyteorder("<"))
+        values = np.frombuffer(proto.tensor_content, "<u2" if name == "DT_BFLOAT16" else kind.newbyteorder("<"))
     else:
-        found = np.array(getattr(proto, TYPES[name][1]), np.uint16 if halves else kind)
-        found = found.view(np.float16) if name == "DT_HALF" else found
-    return (found.astype(np.uint32) << 16).view(np.float32) if name == "DT_BFLOAT16" else found
+        values = np.array(getattr(proto, TYPES[name][1]), np.uint16 if halves else kind)
+        values = values.view(np.float16) if name == "DT_HALF" else values
+    return (values.astype(np.uint32) << 16).view(np.float32) if name == "DT_BFLOAT16" else values

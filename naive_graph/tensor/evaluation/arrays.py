@@ -31,14 +31,14 @@ def as_array(value: object, who: str) -> Array:
         mend = getattr(type(value), "in_expressions", "")  # of a Model's Parameter
         if array.dtype == bool:
             mend = "Write mask.astype(float) for ones and zeros"
-        if array.dtype == object and any(isinstance(each, Arithmetic) for each in array.flat):
+        if array.dtype == object and any(isinstance(entry, Arithmetic) for entry in array.flat):
             mend = "Of nodes write LeafNode.of([x, y])"
-        said = f"{who} takes an array of real numbers, not {array.dtype.name}: {shortened(value)}"
-        raise NumberError(f"{said}. {mend}." if mend else said)
+        message = f"{who} takes an array of real numbers, not {array.dtype.name}: {shortened(value)}"
+        raise NumberError(f"{message}. {mend}." if mend else message)
     return np.asarray(floats(array, who))
 
 
-def asked(places: object) -> Array:
+def parse_places(places: object) -> Array:
     """A value that should be whole numbers, as an array; an empty one for a ragged list, which the caller refuses."""
     if endless(places):
         return np.zeros(0)

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from ...core.imports import uninterrupted
+from ...core.imports import defer_sigint
 from ...core.plan import Plan, plan_for
 from ...core.sweep import differentiate
 from ...core.tables import Tables
@@ -17,7 +17,7 @@ from ...graph.nodes import Constant
 from ...graph.run_checks import commit_grads
 from ..base import TensorNode, check_tensors, method
 from ..calculus import GUARD, Calculus, Nodes
-from ..differentiate import BEHIND, ancestors, between, leading, overriding, reverse
+from ..differentiate import BEHIND, ancestors, leading, overriding, reverse, slice_by_serial
 from ..function import Function
 from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
 from ..reduction_vjp import CHOICES
@@ -34,11 +34,11 @@ class BackwardRun:
 
     def __init__(self, output: TensorNode, full: bool, now: int, nodes: Iterable[TensorNode]) -> None:
         self.output, self.full, self.now = ref(output), full, now
-        self.leaves = [ref(each) for each in nodes if isinstance(each, LeafNode)]
+        self.leaves = [ref(node) for node in nodes if isinstance(node, LeafNode)]
 
     def changed(self) -> list[LeafNode]:
         """The leaves that were written since."""
-        leaves = [leaf for each in self.leaves if (leaf := each()) is not None]
+        leaves = [leaf for reference in self.leaves if (leaf := reference()) is not None]
         return [leaf for leaf in leaves if leaf.version() > self.now or scalars_are_stale(leaf)]
 
 
@@ -71,8 +71,8 @@ def _differentiate(node: TensorNode, full: bool, adds_up: bool) -> None:
     nodes = ancestors([node], of=BEHIND)
     wanted = wanted_among(nodes, full)
     with np.errstate(all="ignore"):
-        found = reverse(Calculus(Arrays(), (), _kept_value), {node: ones_like(value)}, wanted)
-    commit(BackwardRun(node, full, now, nodes), node, nodes, wanted, found, adds_up)
+        gradients = reverse(Calculus(Arrays(), (), _kept_value), {node: ones_like(value)}, wanted)
+    commit(BackwardRun(node, full, now, nodes), node, nodes, wanted, gradients, adds_up)
 
 
 def ones_like(value: Array) -> Array:
@@ -95,8 +95,8 @@ def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
     if full:
         return set(nodes)
     calls = [(call.first, node.serial) for node in nodes if (call := overriding(node))]
-    passed_by = {each for call in calls for each in between(nodes, *call)}
-    return leading(nodes, filter(_learned, nodes)) - passed_by
+    passed_by = {node for call in calls for node in slice_by_serial(nodes, *call)}
+    return leading(nodes, filter(_is_learned, nodes)) - passed_by
 
 
 def commit(
@@ -108,20 +108,20 @@ def commit(
     adds_up: bool = True,
 ) -> None:
     """Write what a backward run found; what the output does not respond to gets zeros."""
-    branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
-    if not all(is_finite(found[each]) for each in found if branched or not each.reads):
-        found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
+    branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # where NaN may stay
+    if not all(is_finite(found[node]) for node in found if branched or not node.reads):
+        found = {**found, **_found_again(output, [node for node in found if not is_finite(found[node])])}
     zero = ones_like(value_of(output)).reshape(()) * 0.0
-    blank = {each: namespace(zero).broadcast_to(zero, each.shape) for each in wanted.difference(found)}
+    blank = {node: namespace(zero).broadcast_to(zero, node.shape) for node in wanted.difference(found)}
     grads = {**blank, **found}
     home = output.home
     with home.lock:
         scalars = _of_scalars(home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes})
-        with uninterrupted():  # a Ctrl-C comes before or after
-            for each in nodes:
-                each._run, each._grad = run, grads.get(each)
-                if isinstance(each, LeafNode) and each in found and adds_up:
-                    each.receive(found[each])
+        with defer_sigint():  # a Ctrl-C comes before or after
+            for tensor in nodes:
+                tensor._run, tensor._grad = run, grads.get(tensor)
+                if isinstance(tensor, LeafNode) and tensor in found and adds_up:
+                    tensor.receive(found[tensor])
             if scalars:
                 commit_grads(home, *scalars, accumulate=False)
             _RUNS[home] = run
@@ -174,7 +174,7 @@ def _kept_value(node: TensorNode) -> Any:
     return operand(node)
 
 
-def _learned(node: TensorNode) -> bool:
+def _is_learned(node: TensorNode) -> bool:
     return isinstance(node, LeafNode) and (node.leaf_type == LeafType.PARAMETER or node.nodes is not None)
 
 
@@ -219,7 +219,7 @@ def gradient(node: TensorNode) -> Any:
 
 def _is_stepping(node: TensorNode, run: BackwardRun, changed: Sequence[LeafNode]) -> bool:
     """Whether only parameters have moved whose gradients were taken, and this one's turn comes now."""
-    if node in changed or not _learned(node) or any(each._asked is not run for each in changed):
+    if node in changed or not _is_learned(node) or any(leaf._asked is not run for leaf in changed):
         return False
     if node._asked is run:
         raise StaleGraphError(

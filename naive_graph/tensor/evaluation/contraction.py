@@ -28,7 +28,7 @@ def product(factors: list[Factor], dst: Ids, masks: list[Factor] | None = None) 
     """
     if masks is not None:
         return _product_of_those_there(factors, masks, dst)
-    return contracted(settled(factors, dst) or [(np.array(1.0), ())], dst)
+    return contract_arrays(apply_selections(factors, dst) or [(np.array(1.0), ())], dst)
 
 
 def _product_of_those_there(factors: list[Factor], masks: list[Factor], dst: Ids) -> Array:
@@ -40,7 +40,7 @@ def _product_of_those_there(factors: list[Factor], masks: list[Factor], dst: Ids
         arrays[:] = [(namespace(x).where(like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
     if len(arrays) > 1 and isinstance(arrays[0][0], (np.ndarray, np.generic)):
         return _of_those_there(arrays, present, dst)
-    return contracted(arrays or [(np.array(1.0), ())], dst)
+    return contract_arrays(arrays or [(np.array(1.0), ())], dst)
 
 
 def is_finite(array: Array) -> bool:
@@ -56,7 +56,7 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
 
     def total(weigh: Callable[[Array], Array]) -> Array:
         pairs = zip(arrays, masks, strict=True)
-        return contracted([(np.where(mask != 0.0, weigh(x), 0.0), ids) for (x, ids), (mask, _) in pairs], dst)
+        return contract_arrays([(np.where(mask != 0.0, weigh(x), 0.0), ids) for (x, ids), (mask, _) in pairs], dst)
 
     finite = total(lambda x: np.where(np.isfinite(x), x, 0.0))
     infinite = total(lambda x: (x == x) & (x != 0)) - total(lambda x: np.isfinite(x) & (x != 0))
@@ -66,7 +66,7 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
     return np.where(wild > 0, np.nan, finite + up - down)
 
 
-def settled(factors: list[Factor], dst: Ids) -> list[Factor]:
+def apply_selections(factors: list[Factor], dst: Ids) -> list[Factor]:
     """The factors that are arrays, with their entries moved by the selections among the factors."""
     arrays, moves = _apart(factors, dst)
     for move in moves:
@@ -93,10 +93,10 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], ds
     ]
     moves: list[Move] = []
     while picks:
-        tries = ((pick, pick.move(lying, _used(dst, picks, pick))) for pick in picks)
+        tries = ((pick, pick.move(lying, _find_used_ids(dst, picks, pick))) for pick in picks)
         pick_done, move = next((pair for pair in tries if pair[1]), (picks[0], None))
         if move is None:
-            joins = (pick.joining(lying, _used(dst, picks, pick)) for pick in picks)
+            joins = (pick.joining(lying, _find_used_ids(dst, picks, pick)) for pick in picks)
             join = next(filter(None, joins), None)
             if join:
                 moves.append(join)
@@ -116,13 +116,13 @@ class Pick(NamedTuple):
 
     def writing(self, lying: list[Ids]) -> Move:
         """The step that writes the selection out, as one array more."""
-        own = sorted((*self.picker.axes, self.picker.axis))
+        axes = sorted((*self.picker.axes, self.picker.axis))
         names = dict(zip((*self.picker.axes, self.picker.axis), (*self.many, self.one)))
-        ids = tuple(names[axis] for axis in own)
+        ids = tuple(names[axis] for axis in axes)
         lying.append(ids)
 
         def write(arrays: list[Factor]) -> None:
-            dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in own])
+            dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in axes])
             arrays.append((like(arrays[0][0], dense) if arrays else dense, ids))
 
         return write
@@ -140,47 +140,52 @@ class Pick(NamedTuple):
         lying[:] = [*(others for number, others in enumerate(lying) if number not in meant), ids]
 
         def join(arrays: list[Factor]) -> None:
-            product = contracted([arrays[number] for number in meant], ids)
+            product = contract_arrays([arrays[number] for number in meant], ids)
             arrays[:] = [*(array for number, array in enumerate(arrays) if number not in meant), (product, ids)]
 
         return join
 
     def move(self, lying: list[Ids], needed: set[int]) -> Move | None:
         """The step that gathers or scatters, if only one array is concerned; None if that cannot be done."""
-        shape, picker, many, one = self
+        shape, picker, picker_ids, one = self
         with_one = [number for number, ids in enumerate(lying) if one in ids]
-        with_many = [number for number, ids in enumerate(lying) if any(index in ids for index in many)]
+        with_many = [number for number, ids in enumerate(lying) if any(index in ids for index in picker_ids)]
         if one not in needed and len(with_one) == 1:
             number, ids = with_one[0], lying[with_one[0]]
-            axis, shared = ids.index(one), [index for index in many if index in ids]
+            axis, shared = ids.index(one), [index for index in picker_ids if index in ids]
             rest = tuple(index for index in ids if index not in (one, *shared))
             if not shared:
-                return _moved(
-                    lying, number, (*ids[:axis], *many, *ids[axis + 1 :]), lambda x: gather(x, axis, picker, shape)
+                return _make_move(
+                    lying,
+                    number,
+                    (*ids[:axis], *picker_ids, *ids[axis + 1 :]),
+                    lambda x: gather(x, axis, picker, shape),
                 )
             if picker.table is not None:
                 order = [ids.index(index) for index in (*shared, one, *rest)]
-                along = picker.along([many.index(index) for index in shared], shape)
-                return _moved(lying, number, (*many, *rest), lambda x: gather_along(permuted(x, order), *along))
+                along = picker.along([picker_ids.index(index) for index in shared], shape)
+                return _make_move(
+                    lying, number, (*picker_ids, *rest), lambda x: gather_along(permuted(x, order), *along)
+                )
             return None
-        if not many and lying and not with_one:
+        if not picker_ids and lying and not with_one:
             with_many = [0]  # a picker of no axes puts an array at one place of a new axis
-        shared = [index for index in many if index in needed]
+        shared = [index for index in picker_ids if index in needed]
         if len(with_many) == 1 and with_many[0] not in with_one and (picker.table is not None or not shared):
             number, ids = with_many[0], lying[with_many[0]]
-            if all(index in ids for index in many):
+            if all(index in ids for index in picker_ids):
                 axes, rest = (
-                    tuple(ids.index(index) for index in many),
-                    tuple(index for index in ids if index not in many),
+                    tuple(ids.index(index) for index in picker_ids),
+                    tuple(index for index in ids if index not in picker_ids),
                 )
                 if not shared:
-                    return _moved(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
-                along = picker.along([many.index(index) for index in shared], shape)
-                return _moved(lying, number, (*shared, one, *rest), lambda x: scatter_along(x, axes, *along))
+                    return _make_move(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
+                along = picker.along([picker_ids.index(index) for index in shared], shape)
+                return _make_move(lying, number, (*shared, one, *rest), lambda x: scatter_along(x, axes, *along))
         return None
 
 
-def _moved(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
+def _make_move(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
     lying[number] = ids
 
     def move(arrays: list[Factor]) -> None:
@@ -189,17 +194,17 @@ def _moved(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array], Ar
     return move
 
 
-def _used(dst: Ids, picks: list[Pick], done: Pick) -> set[int]:
+def _find_used_ids(dst: Ids, picks: list[Pick], done: Pick) -> set[int]:
     """The ids that are asked for after this pick: by the result, or by other picks."""
     others = {index for pick in picks if pick is not done for index in (*pick.many, pick.one)}
     return {*dst, *others}
 
 
-def contracted(arrays: list[Factor], dst: Ids) -> Array:
+def contract_arrays(arrays: list[Factor], dst: Ids) -> Array:
     """The Einstein sum of these arrays."""
     if len(arrays) == 1 and arrays[0][1] == dst:
         return arrays[0][0]
-    ids = tuple(each for _, each in arrays)
+    ids = tuple(axis_ids for _, axis_ids in arrays)
     if all(type(array) is np.ndarray for array, _ in arrays) and len(arrays) <= 2:
         kernel = find_kernel(ids, dst)
         if kernel is not None:

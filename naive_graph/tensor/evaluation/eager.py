@@ -26,31 +26,31 @@ def compute_at_once(node: TensorNode) -> None:
     ...     y._value.tolist()
     [3.0, 6.0]
     """
-    leaves = [each for each in node.reads if isinstance(each, LeafNode)]
+    leaves = [source for source in node.reads if isinstance(source, LeafNode)]
     for leaf in leaves:
         leaf.version()  # looked at before it is read
     value = value_of(node)
-    node._version = min([each._version for each in node.reads if each not in leaves], default=node._version)
+    node._version = min([source._version for source in node.reads if source not in leaves], default=node._version)
     if node.home.checks_validity and not bool(namespace(value).isfinite(value).all()):
         raise NumericError(_complaint(node, value))
 
 
 def _complaint(node: TensorNode, value: Array) -> str:
-    found = np.asarray(value)
-    wrong = np.argwhere(~np.isfinite(found))
-    at = tuple(wrong[0])
-    place = f" at [{', '.join(map(str, at))}]" if at else ""
-    count = f"{len(wrong)} of {found.size} entries are not finite: " if found.size > 1 else ""
+    array = np.asarray(value)
+    wrong = np.argwhere(~np.isfinite(array))
+    key = tuple(wrong[0])
+    where = f" at [{', '.join(map(str, key))}]" if key else ""
+    count = f"{len(wrong)} of {array.size} entries are not finite: " if array.size > 1 else ""
     return (
-        f"{node.label}: {count}it is {found[at]:g}{place}{_operands(node, at)}. It was made on {node.origin}. {WORDS}"
+        f"{node.label}: {count}it is {array[key]:g}{where}{_operands(node, key)}. It was made on {node.origin}. {WORDS}"
     )
 
 
-def _operands(node: TensorNode, at: tuple[Any, ...]) -> str:
+def _operands(node: TensorNode, key: tuple[Any, ...]) -> str:
     """The operands of an elementwise function where its result is not finite, for the message."""
     if not isinstance(node, NonlinearNode):
         return ""
-    entries = [float(written_out(operand(source))[at]) for source in node.sources]
-    written = node.function.formula([f"x{place}" for place in range(len(entries))])
-    given = ", ".join(f"x{place} = {entry:g}" for place, entry in enumerate(entries))
-    return f", by {written} with {given}"
+    entries = [float(written_out(operand(source))[key]) for source in node.sources]
+    written = node.function.formula([f"x{position}" for position in range(len(entries))])
+    operands_text = ", ".join(f"x{position} = {entry:g}" for position, entry in enumerate(entries))
+    return f", by {written} with {operands_text}"

@@ -24,19 +24,19 @@ def find_kernel(ids: tuple[Ids, ...], dst: Ids) -> Kernel | None:
 
 def _sum_axes(ids: Ids, dst: Ids) -> Kernel:
     """An einsum of one array: some axes are summed, the others come in a new order."""
-    summed = tuple(axis for axis, each in enumerate(ids) if each not in dst)
-    rest = [each for each in ids if each in dst]
+    summed = tuple(axis for axis, index in enumerate(ids) if index not in dst)
+    rest = [index for index in ids if index in dst]
     order = _order(rest, dst)
     return (lambda a: a.sum(summed).transpose(order)) if summed else (lambda a: a.transpose(order))
 
 
 def _pair(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
-    both = [each for each in left if each in right]
-    if any(each not in dst and each not in both for each in (*left, *right)):
+    both = [index for index in left if index in right]
+    if any(index not in dst and index not in both for index in (*left, *right)):
         return None
-    summed = [each for each in both if each not in dst]
-    batch = [each for each in dst if each in both]
-    rows, columns = ([each for each in dst if each in own and each not in both] for own in (left, right))
+    summed = [index for index in both if index not in dst]
+    batch = [index for index in dst if index in both]
+    rows, columns = ([index for index in dst if index in ids and index not in both] for ids in (left, right))
     if not summed or (batch and not rows and not columns):
         return None
     return _multiply_matrices(left, right, dst, batch, rows, columns, summed)
@@ -51,14 +51,14 @@ def _multiply_matrices(
 
     def multiply(a: Array, b: Array) -> Array:
         a, b = a.transpose(first), b.transpose(second)
-        many, lead = a.shape[: len(batch)], a.shape[len(batch) : len(batch) + len(rows)]
+        batch_shape, lead = a.shape[: len(batch)], a.shape[len(batch) : len(batch) + len(rows)]
         tail = b.shape[len(batch) + len(summed) :]
-        product = a.reshape(*many, prod(lead), -1) @ b.reshape(*many, -1, prod(tail))
-        return product.reshape(many + lead + tail).transpose(out)
+        product = a.reshape(*batch_shape, prod(lead), -1) @ b.reshape(*batch_shape, -1, prod(tail))
+        return product.reshape(batch_shape + lead + tail).transpose(out)
 
     return multiply
 
 
 def _order(ids: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """Where each of the wanted indices stands."""
-    return [ids.index(each) for each in wanted]
+    return [ids.index(index) for index in wanted]

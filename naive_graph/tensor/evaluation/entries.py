@@ -31,7 +31,7 @@ class Entries(Arithmetic):
         self.array = array
 
     def apply(self, rule: Rule, *operands: Any) -> Entries:
-        arrays = [each.array if isinstance(each, Entries) else float(each) for each in operands]
+        arrays = [operand.array if isinstance(operand, Entries) else float(operand) for operand in operands]
         if rule.name in VALUES:
             return Entries(VALUES[rule.name](namespace(self.array), *arrays))
         return self._own(rule, operands, arrays)
@@ -42,10 +42,10 @@ class Entries(Arithmetic):
             result = rule.value(*operands)
             return result if isinstance(result, Entries) else Entries(full(namespace(self.array), self.array, result))
         except (TypeError, NaiveGraphError):  # it asks for floats: one call for each entry
-            shape = np.broadcast_shapes(*(np.shape(each) for each in arrays))
-            spread = [np.broadcast_to(np.asarray(each), shape).ravel() for each in arrays]
-            found = [rule(*(float(each) for each in entry)) for entry in zip(*spread)]
-            return Entries(like(self.array, np.array(found, dtype=np.float64).reshape(shape)))
+            shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+            spread = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
+            results = [rule(*(float(number) for number in entry)) for entry in zip(*spread)]
+            return Entries(like(self.array, np.array(results, dtype=np.float64).reshape(shape)))
 
     def __bool__(self) -> NoReturn:
         raise TypeError("An array has no truth value.")
@@ -54,7 +54,7 @@ class Entries(Arithmetic):
         raise TypeError("An array is not a number.")
 
 
-def applied(function: Function, arrays: Sequence[Array]) -> Array:
+def apply_function(function: Function, arrays: Sequence[Array]) -> Array:
     """Apply a function to arrays, entry by entry."""
     result = function(*map(Entries, arrays))
     return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
@@ -72,13 +72,13 @@ def floats(condition: Array, pattern: Array) -> Array:
 
 def pattern(*arrays: Any) -> Array:
     """The first operand that is an array."""
-    return next(each for each in arrays if hasattr(each, "dtype"))
+    return next(array for array in arrays if hasattr(array, "dtype"))
 
 
 def spread(xp: Any, *operands: Any) -> list[Array]:
     """The operands as arrays: a number is spread into one like the first that is."""
     example = pattern(*operands)
-    return [each if hasattr(each, "dtype") else full(xp, example, each) for each in operands]
+    return [operand if hasattr(operand, "dtype") else full(xp, example, operand) for operand in operands]
 
 
 # --- values that take more than a line ------------------------------------------
@@ -190,7 +190,7 @@ VALUES: dict[str, Callable[..., Array]] = {
 _WRITTEN = (
     where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, pow_slope, hypot_share, inverse_radius, precedence,
 )  # fmt: skip
-VALUES |= {each.__name__: each for each in _WRITTEN}
+VALUES |= {function.__name__: function for function in _WRITTEN}
 # The library's own function, under the name that all four share.
 for _name, _theirs in {
     "square": "square", "sqrt": "sqrt", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin",

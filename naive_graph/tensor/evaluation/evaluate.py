@@ -30,11 +30,11 @@ from ..reduction import Places, ReductionNode
 from ..selection import SelectionNode
 from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, together
-from .contraction import Factor, contracted, is_finite, product
-from .entries import applied
+from .contraction import Factor, contract_arrays, is_finite, product
+from .entries import apply_function
 from .gather_scatter import permuted
-from .recipes import Factors, Recipe, missing, recipes, written
-from .reducing import product_of_others, reduced, softmax
+from .recipes import Factors, Recipe, list_factors, missing, recipes
+from .reducing import product_of_others, reduce_array, softmax
 from .structural_zeros import holed, there
 
 
@@ -59,12 +59,12 @@ class Arrays(Algebra):
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
         arrays = together([written_out(source) for source in sources])
-        return applied(function, arrays)
+        return apply_function(function, arrays)
 
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Array:
         array, places = written_out(source), Places.of(index)
-        order = [each - 1 for each in (*places.kept, *places.dropped)]
-        return reduced(rule, permuted(array, order), len(places.dropped))
+        order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
+        return reduce_array(rule, permuted(array, order), len(places.dropped))
 
     def product_of_others(self, index: TransformIndex, source: Any) -> Array:
         array, places = written_out(source), Places.of(index)
@@ -75,28 +75,30 @@ class Arrays(Algebra):
         return permuted(others, [order.index(axis) for axis in range(len(order))])
 
     def softmax(self, index: TransformIndex, source: Any) -> Array:
-        return softmax(namespace(source), written_out(source), tuple(each - 1 for each in Places.of(index).dropped))
+        return softmax(
+            namespace(source), written_out(source), tuple(axis_id - 1 for axis_id in Places.of(index).dropped)
+        )
 
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Array | None]:
         with CURRENT.tables.lock:  # a scope is the graph's, and tasks run at the same time
-            leaves = [each if each is None else constant_of(written_out(each)) for each in given]
-            found = Nodes().expression(call, leaves, places)
-        return [each if each is None else value_of(each) for each in found]
+            leaves = [array if array is None else constant_of(written_out(array)) for array in given]
+            derivatives = Nodes().expression(call, leaves, places)
+        return [derivative if derivative is None else value_of(derivative) for derivative in derivatives]
 
     def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Array | None]:
-        found = reverse(_Inside(node, inside(node, value, node.reads)), {node: adjoint}, node.behind)
-        return [found.get(each) for each in node.behind]
+        derivatives = reverse(_Inside(node, inside(node, value, node.reads)), {node: adjoint}, node.behind)
+        return [derivatives.get(source) for source in node.behind]
 
 
 def _turned(source: Array, ids: Ids, dst: Ids) -> Array:
     """The source, summed over what dst lacks, its axes in the order of dst; of extent 1 where it has none."""
     if ids == dst:
         return source
-    result = contracted([(source, ids)], tuple(each for each in dst if each in ids))
-    spread = tuple(slice(None) if each in ids else None for each in dst)
+    result = contract_arrays([(source, ids)], tuple(index for index in dst if index in ids))
+    spread = tuple(slice(None) if index in ids else None for index in dst)
     return result[spread] if None in spread else result
 
 
@@ -147,19 +149,21 @@ def forward(node: TensorNode) -> Array:
     """
     check_tensors("forward", [node])
     nodes = ancestors([node], of=_made_of)
-    if scalars := [each for leaf in nodes if isinstance(leaf, LeafNode) for each in leaf.nodes or () if each.last]:
+    if scalars := [
+        scalar for leaf in nodes if isinstance(leaf, LeafNode) for scalar in leaf.nodes or () if scalar.last
+    ]:
         Graph.forward(*scalars)
     forget_stale([node])  # which looks at the leaves
-    for each in nodes:
-        if each.reads:
-            each._value = None
+    for ancestor in nodes:
+        if ancestor.reads:
+            ancestor._value = None
     return own_copy(value_of(node))
 
 
 def value_of(node: TensorNode) -> Array:
     """The array of a node, computing what is missing."""
     now = next(ticks)
-    nodes = missing(node, lambda each: each._value is not None)
+    nodes = missing(node, lambda ancestor: ancestor._value is not None)
     check_fed(nodes)
     with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
         for recipe in recipes(nodes, node):
@@ -179,7 +183,7 @@ def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
     seen: dict[Watch, int] = {}  # a parameter that stands there often is looked at once
     watched: set[TensorNode] = set()  # what depends on an array that others may write into
     forgotten = []
-    for node in ancestors(outputs, of=lambda each: () if _is_fresh(each) else _made_of(each)):
+    for node in ancestors(outputs, of=lambda tensor: () if _is_fresh(tensor) else _made_of(tensor)):
         if isinstance(node, LeafNode):
             newest[node] = node._version
             if node.watch is not None:
@@ -189,7 +193,7 @@ def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
                 newest[node] = now if scalars_are_stale(node) else max(node._version, seen[node.watch])
         elif not _is_fresh(node):
             sources = _made_of(node)
-            newest[node] = max((newest.get(each, 0) for each in sources), default=0)
+            newest[node] = max((newest.get(source, 0) for source in sources), default=0)
             if not watched.isdisjoint(sources):
                 watched.add(node)
             if node._value is None:
@@ -223,9 +227,9 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     node = recipe.node
     if not node.direct:
         return _by_kind(node, recipe.factors, value)
-    found = node.direct.compute(*map(value, node.direct.sources))
+    result = node.direct.compute(*map(value, node.direct.sources))
     wild = multiplies(node) and any(map(holed, node.sources))
-    return inside(node, value, node.reads)(node) if found is None or (wild and not is_finite(found)) else found
+    return inside(node, value, node.reads)(node) if result is None or (wild and not is_finite(result)) else result
 
 
 def inside(
@@ -235,15 +239,15 @@ def inside(
 
     ends: what `value` gives, of which it is made.
     """
-    known: dict[TensorNode, Any] = {}
+    values: dict[TensorNode, Any] = {}
 
     def read(each: TensorNode) -> Any:
-        return known[each] if each in known else value(each)
+        return values[each] if each in values else value(each)
 
-    for each in ancestors([node], of=lambda each: () if each in ends else each.sources):
-        if each.sources and each not in ends:
-            factors = written(each) if isinstance(each, LinearNode) else []
-            known[each] = _by_kind(each, factors, read)
+    for ancestor in ancestors([node], of=lambda tensor: () if tensor in ends else tensor.sources):
+        if ancestor.sources and ancestor not in ends:
+            factors = list_factors(ancestor) if isinstance(ancestor, LinearNode) else []
+            values[ancestor] = _by_kind(ancestor, factors, read)
     return read
 
 
@@ -264,7 +268,7 @@ class _Inside(Calculus):
 def _by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], Any]) -> Array:
     algebra = Arrays()
     if multiplies(node):
-        return _multiplied(node, factors, value)
+        return _multiply_factors(node, factors, value)
     if isinstance(node, LinearNode):
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):
@@ -275,7 +279,7 @@ def _by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], A
     return algebra.nonlinear(node.function, [value(source) for source in node.sources])
 
 
-def _multiplied(node: LinearNode, sources: Factors, value: Callable[[TensorNode], Any]) -> Array:
+def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[TensorNode], Any]) -> Array:
     """A product of all factors at once; if that is not finite, two at a time, without the structural zeros."""
     if len(sources) > 2 or node.index.dummies:
         result = product([(value(source), ids) for source, ids in sources], node.index.dst)

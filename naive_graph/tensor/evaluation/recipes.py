@@ -38,24 +38,24 @@ def missing(
     target: TensorNode, valued: Callable[[TensorNode], bool], of: Callable[[TensorNode], Iterable[TensorNode]] = READS
 ) -> list[TensorNode]:
     """What has to be computed, sources first, and the leaves without a value that it needs."""
-    found: dict[TensorNode, None] = {}
+    visited: dict[TensorNode, None] = {}
     waiting = [target]
     while waiting:
-        each = waiting.pop()
-        if each not in found and not valued(each):
-            found[each] = None
-            waiting.extend(of(each))
-    return sorted(found, key=lambda each: each.serial)
+        node = waiting.pop()
+        if node not in visited and not valued(node):
+            visited[node] = None
+            waiting.extend(of(node))
+    return sorted(visited, key=lambda tensor: tensor.serial)
 
 
 def all_recipes(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()) -> list[Recipe]:
     """How to compute several nodes, each step once, from those that are known."""
-    found: list[Recipe] = []
+    steps: list[Recipe] = []
     done = set(known)
     for target in targets:
-        found += recipes(missing(target, done.__contains__), target)
-        done.update(each.node for each in found)
-    return found
+        steps += recipes(missing(target, done.__contains__), target)
+        done.update(recipe.node for recipe in steps)
+    return steps
 
 
 def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
@@ -69,20 +69,20 @@ def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
     ['a', 'b', 'v']
     """
     pending: dict[TensorNode, Factors] = {}
-    gathered = _gathered(nodes, target)
-    found: list[Recipe] = []
+    gathered = _find_folded_products(nodes, target)
+    steps: list[Recipe] = []
     for node in nodes:
         if isinstance(node, LeafNode):
             continue
-        factors = _unfolded(node, pending) if multiplies(node) and not node.direct else []
+        factors = _expand_factors(node, pending) if multiplies(node) and not node.direct else []
         if node in gathered and len(factors) < MOST_FACTORS:
             pending[node] = factors
         else:
-            found.append(Recipe(node, factors))
-    return found
+            steps.append(Recipe(node, factors))
+    return steps
 
 
-def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
+def _find_folded_products(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
     """Products used by one other product only, which become part of that one's contraction."""
     users: dict[TensorNode, list[TensorNode]] = {}
     for node in nodes:
@@ -90,33 +90,35 @@ def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode
             users.setdefault(source, []).append(node)
     return {
         node
-        for node, by in users.items()
-        if node is not target and len(by) == 1 and all(multiplies(each) and not each.direct for each in (node, by[0]))
+        for node, consumers in users.items()
+        if node is not target
+        and len(consumers) == 1
+        and all(multiplies(product) and not product.direct for product in (node, consumers[0]))
     }
 
 
-def written(node: LinearNode) -> Factors:
+def list_factors(node: LinearNode) -> Factors:
     """The two factors of a product."""
     return [(source, tuple(map(abs, ids))) for source, ids in zip(node.sources, node.index[1:])]
 
 
-def _unfolded(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
+def _expand_factors(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
     """The factors of a product, those of gathered products in their place."""
     if pending.keys().isdisjoint(node.sources):
-        return written(node)
-    found: Factors = []
+        return list_factors(node)
+    factors: Factors = []
     top = max(map(abs, (0, *node.index.left, *node.index.right)))
     for source, ids in zip(node.sources, node.index[1:]):
         ids = tuple(map(abs, ids))
         if source not in pending:
-            found.append((source, ids))
+            factors.append((source, ids))
             continue
         assert isinstance(source, LinearNode)
         renamed = dict(zip(source.index.dst, ids))
-        for factor, own in pending.pop(source):
-            for each in own:
-                if each not in renamed:
+        for factor, factor_ids in pending.pop(source):
+            for axis_id in factor_ids:
+                if axis_id not in renamed:
                     top += 1
-                    renamed[each] = top
-            found.append((factor, tuple(renamed[each] for each in own)))
-    return found
+                    renamed[axis_id] = top
+            factors.append((factor, tuple(renamed[each] for each in factor_ids)))
+    return factors

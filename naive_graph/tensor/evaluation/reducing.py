@@ -18,27 +18,27 @@ FEW = 16  # entries along the reduced axes that are folded one after the other
 SMALL = 4096  # entries of an array that is reduced in one call
 
 
-def reduced(rule: str, x: Array, count: int) -> Array:
+def reduce_array(rule: str, x: Array, count: int) -> Array:
     """Reduce an array over its last `count` axes."""
     xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
     if prod(extents) <= FEW and (rule == "mul" or prod(x.shape) > SMALL):
-        return FOLDS[rule](xp, *(x[(..., *at)] for at in np.ndindex(*extents)))
+        return FOLDS[rule](xp, *(x[(..., *index)] for index in np.ndindex(*extents)))
     return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
 
 
 def _first_place(xp: Any, *xs: Array) -> Array:
     """The first place of the largest; NaN is the largest."""
-    top, place = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
-    for at, each in reversed(list(enumerate(xs))):
-        place = xp.where((each == top) | (each != each), float(at), place)
-    return place
+    top, position = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
+    for index, array in reversed(list(enumerate(xs))):
+        position = xp.where((array == top) | (array != array), float(index), position)
+    return position
 
 
 def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
     """exp(x) over the sum of exp(x) along these axes; at an infinite top those that reach it share."""
     order = [axis for axis in range(x.ndim) if axis not in axes]
     lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
-    top = reduced("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
+    top = reduce_array("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
     weights = xp.where(abs(top) == math.inf, floats(x == top, x), xp.exp(x - top))
     return weights / weights.sum(axes).reshape(lead)
 

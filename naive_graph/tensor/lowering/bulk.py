@@ -92,10 +92,10 @@ class BulkWriter:
 
     def apply(self, rule: Rule, *operands: Rows) -> Rows:
         """A rule, entry by entry, on arrays of rows of one length."""
-        size = max(len(each) for each in operands)
+        size = max(len(rows) for rows in operands)
         table = np.empty((size, len(operands)), dtype=np.int32)
-        for place, each in enumerate(operands):
-            table[:, place] = each
+        for column, operand in enumerate(operands):
+            table[:, column] = operand
         return self.append(rule.number, len(operands), table, size)
 
     def product(self, left: Rows, right: Rows) -> Rows:
@@ -111,8 +111,8 @@ class BulkWriter:
 
     def total(self, rule: Rule, left: Rows, right: Rows) -> Rows:
         """left + right, or left - right: a structural 0 costs nothing."""
-        left, right = (np.where(each == ONE, self.constant(1.0), each) if (each == ONE).any() else each
-                       for each in (left, right))  # fmt: skip
+        left, right = (np.where(rows == ONE, self.constant(1.0), rows) if (rows == ONE).any() else rows
+                       for rows in (left, right))  # fmt: skip
         result = np.where(right == ZERO, left, right)
         if rule is SUB:
             result = self._filled(result, (left == ZERO) & (right != ZERO), NEG, right)
@@ -123,7 +123,7 @@ class BulkWriter:
             return self.apply(rule, *operands)
         if todo.any():
             result = result.copy()
-            result[todo] = self.apply(rule, *(each[todo] for each in operands))
+            result[todo] = self.apply(rule, *(operand[todo] for operand in operands))
         return result
 
     def sums(self, table: Rows) -> Rows:
@@ -137,12 +137,14 @@ class BulkWriter:
             return self.append(ADD.number, table.shape[1], table, len(table))
         first = table[np.arange(len(table)), present.argmax(1)]
         result = np.where(counts == 0, ZERO, first)
-        many = counts > 1
-        if many.any():
-            result[many] = self.append(ADD.number, counts[many], table[many][present[many]], int(many.sum()))
+        needs_sum = counts > 1
+        if needs_sum.any():
+            result[needs_sum] = self.append(
+                ADD.number, counts[needs_sum], table[needs_sum][present[needs_sum]], int(needs_sum.sum())
+            )
         return result
 
-    def scaled(self, rows: Rows, alpha: float) -> Rows:
+    def scale_by(self, rows: Rows, alpha: float) -> Rows:
         """alpha * rows."""
         if alpha == 1.0:
             return rows
@@ -151,20 +153,20 @@ class BulkWriter:
 
     def function(self, function: Function, sources: Sequence[Rows]) -> Rows:
         """A function's own graph, once for each entry. Its Constants are shared."""
-        given = dict(zip(function.arguments, sources))
+        argument_rows = dict(zip(function.arguments, sources))
         plan = function.plan
-        found: dict[int, Rows] = {}
+        step_rows: dict[int, Rows] = {}
         for step, row in enumerate(plan.rows):
             rule = plan.rule(step)
             if rule is not None:
-                found[step] = self.apply(rule, *(found[each] for each in plan.operands(step)))
-            elif row in given:
-                found[step] = self.real(given[row])
+                step_rows[step] = self.apply(rule, *(step_rows[operand] for operand in plan.operands(step)))
+            elif row in argument_rows:
+                step_rows[step] = self.real(argument_rows[row])
             else:
                 value = function.tables.value(row)
                 assert value is not None  # a leaf that is no argument is a Constant
-                found[step] = np.array([self.constant(value)])
-        result = found[plan.targets[0]]
+                step_rows[step] = np.array([self.constant(value)])
+        result = step_rows[plan.targets[0]]
         return np.broadcast_to(result, (len(sources[0]),))
 
 

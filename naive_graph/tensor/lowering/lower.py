@@ -126,9 +126,9 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         if tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
             _check_budget(tensor, tables, budget)
             _lower(tensor, tables)
-        for leaf, found in _overtaken(tensor, tables):
-            found.version = leaf.version()
-            tables.write_at(found.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
+        for leaf, unfolding in _find_outdated_leaves(tensor, tables):
+            unfolding.version = leaf.version()
+            tables.write_at(unfolding.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
         return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
 
 
@@ -141,17 +141,21 @@ def _check_places(tensor: TensorNode) -> None:
             value_of(node)
 
 
-def _overtaken(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, Unfolding]]:
+def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, Unfolding]]:
     """The lowered leaves behind a tensor that were written since their nodes got their numbers."""
-    leaves = [each for each in ancestors([tensor]) if isinstance(each, LeafNode) and each in tables.unfolded]
-    pairs = [(each, tables.unfolded[each]) for each in leaves if not each.structural and each.nodes is None]
-    return [(leaf, found) for leaf, found in pairs if found.version < leaf.version() and leaf.held is not None]
+    leaves = [
+        ancestor for ancestor in ancestors([tensor]) if isinstance(ancestor, LeafNode) and ancestor in tables.unfolded
+    ]
+    pairs = [(leaf, tables.unfolded[leaf]) for leaf in leaves if not leaf.structural and leaf.nodes is None]
+    return [
+        (leaf, unfolding) for leaf, unfolding in pairs if unfolding.version < leaf.version() and leaf.held is not None
+    ]
 
 
 def is_lowered_now(tensor: TensorNode) -> bool:
     """Whether the scalar nodes of a lowered tensor have the values that follow from the present leaves."""
     tables = tensor.home
-    if _overtaken(tensor, tables):
+    if _find_outdated_leaves(tensor, tables):
         return False
     rows = [row for row in tables.unfolded[tensor].rows.flat if row >= 0 and tables.operators[row] >= 0]
     if any(tables.stamp(row) < tables.written for row in rows):
@@ -164,7 +168,7 @@ def is_lowered_now(tensor: TensorNode) -> bool:
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
     """Write the scalar nodes of a tensor and of what it depends on."""
-    mark, known = (
+    mark, earlier_unfoldings = (
         tables.mark(),
         {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded},
     )
@@ -173,8 +177,8 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
         with tables.numbering() as first:
             writer = BulkWriter(tables, first)
             for node in progress(_waiting(tensor, tables), label="lower"):
-                drafts[node] = unfold(node, writer, ChainMap(drafts, known))
-            drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or known[tensor], writer)
+                drafts[node] = unfold(node, writer, ChainMap(drafts, earlier_unfoldings))
+            drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or earlier_unfoldings[tensor], writer)
             if writer.end > writer.first:
                 writer.ink()
         _keep(tables, drafts)
@@ -185,19 +189,19 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
 
 def _keep(tables: Tables, drafts: dict[Any, Unfolding]) -> None:
     """Note whose elements the new rows are."""
-    for key, found in drafts.items():
-        if found.size and isinstance(key, TensorNode):
-            insort(tables.blocks, NodeRange(found.first, found.size, found), key=lambda block: block.first)
+    for key, unfolding in drafts.items():
+        if unfolding.size and isinstance(key, TensorNode):
+            insort(tables.blocks, NodeRange(unfolding.first, unfolding.size, unfolding), key=lambda block: block.first)
     tables.unfolded.update(drafts)
 
 
-def _asked_for(found: Unfolding, writer: BulkWriter) -> Unfolding:
+def _asked_for(unfolding: Unfolding, writer: BulkWriter) -> Unfolding:
     """The rows of a tensor's elements; its structural entries become Constants, once."""
-    rows, first = written(found.rows), writer.end
+    rows, first = written(unfolding.rows), writer.end
     if (rows < 0).any():
-        writer.begin(found.tensor.origin, found.tensor.scope)
+        writer.begin(unfolding.tensor.origin, unfolding.tensor.scope)
         rows = writer.real(rows)
-    return Unfolding(found.tensor, rows, first, writer.end)
+    return Unfolding(unfolding.tensor, rows, first, writer.end)
 
 
 class Element(NamedTuple):
@@ -221,12 +225,14 @@ def element_of(node: Node) -> Element | None:
     row, tables = node.row, node.tables
     block, exact = tables.block(row), True
     while block is not None:
-        place = block.owner.place_of(row)
-        if place is not None:
+        position = block.owner.place_of(row)
+        if position is not None:
             tensor = block.owner.tensor
-            return Element(tensor, tuple(int(each) for each in np.unravel_index(place, tensor.shape)), exact)
+            return Element(
+                tensor, tuple(int(coordinate) for coordinate in np.unravel_index(position, tensor.shape)), exact
+            )
         exact = False
-        onward = [each for each in tables.consumers(row) if block.first <= each < block.first + block.size]
+        onward = [consumer for consumer in tables.consumers(row) if block.first <= consumer < block.first + block.size]
         if not onward:
             return None
         row = onward[0]
@@ -264,13 +270,13 @@ def _size(node: TensorNode) -> int:
     if isinstance(node, ReductionNode):
         return node.sources[0].size * STEPS.get(node.rule, 0) + 3 * node.size
     if isinstance(node, TransformNode):
-        kept = node.size // size_of(extent for extent, each in zip(node.shape, node.index.dst) if each < 0)
-        return kept * ((node.index.counts[0] > 0) + (node.alpha != 1.0))
+        kept_size = node.size // size_of(extent for extent, index in zip(node.shape, node.index.dst) if index < 0)
+        return kept_size * ((node.index.counts[0] > 0) + (node.alpha != 1.0))
     assert isinstance(node, LinearNode)
     for source, ids in zip(node.sources, node.index[1:]):
         if isinstance(source, SelectionNode):
             moved = all(ids[picker.axis] < 0 or picker.is_reshape(source.shape) for picker in source.pickers)
             return 0 if moved else node.size
     extents = dict(zip(node.index.left, node.sources[0].shape))
-    terms = node.size * size_of(extents[each] for each in node.index.dummies)
+    terms = node.size * size_of(extents[dummy] for dummy in node.index.dummies)
     return terms + (node.size if node.index.dummies else 0)

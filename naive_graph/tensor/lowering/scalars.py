@@ -21,12 +21,12 @@ def _n_ary(name: str) -> Callable[[BulkWriter, Rows], Rows]:
 def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
     """The largest, or smallest, without a gradient."""
     top = table[:, 0]
-    for each in table.T[1:]:
-        top = writer.apply(rule, top, each)
+    for column in table.T[1:]:
+        top = writer.apply(rule, top, column)
     return writer.apply(HELD, top)
 
 
-def _shared(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
+def _share_extremum(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
     """The largest, or smallest, as the sum of x / count over those that tie: so they share its gradient."""
     size, flat = table.shape[1], table.reshape(-1)
     top = _held(writer, table, rule)
@@ -42,22 +42,22 @@ def _shared(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
 def _first(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
     """A fold of "the next one if it is larger, or the first NaN": not at most what was there, and that a number."""
     top = table[:, 0]
-    found = np.full(len(table), writer.constant(0.0), dtype=np.int32)
-    for at, each in enumerate(table.T[1:], 1):
-        takes = writer.apply(LESS, writer.apply(LESS_EQUAL, each, top), writer.apply(EQUAL, top, top))
-        top = writer.apply(WHERE, takes, each, top)
+    positions = np.full(len(table), writer.constant(0.0), dtype=np.int32)
+    for index, column in enumerate(table.T[1:], 1):
+        takes = writer.apply(LESS, writer.apply(LESS_EQUAL, column, top), writer.apply(EQUAL, top, top))
+        top = writer.apply(WHERE, takes, column, top)
         if place:
-            here = np.full(len(table), writer.constant(float(at)), dtype=np.int32)
-            found = writer.apply(WHERE, takes, here, found)
-    return found if place else top
+            candidate = np.full(len(table), writer.constant(float(index)), dtype=np.int32)
+            positions = writer.apply(WHERE, takes, candidate, positions)
+    return positions if place else top
 
 
 SCALARS: dict[str, Callable[[BulkWriter, Rows], Rows]] = {
     "mul": _n_ary("mul"),
     "logsumexp": _n_ary("logsumexp"),
     "peak": _held,
-    "maximum": lambda writer, table: _shared(writer, table, RULES["maximum"]),
-    "minimum": lambda writer, table: _shared(writer, table, RULES["minimum"]),
+    "maximum": lambda writer, table: _share_extremum(writer, table, RULES["maximum"]),
+    "minimum": lambda writer, table: _share_extremum(writer, table, RULES["minimum"]),
     "first_maximum": _first,
     "argmax": lambda writer, table: _first(writer, table, place=True),
 }

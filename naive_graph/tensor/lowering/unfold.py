@@ -41,8 +41,8 @@ class Unfolding:
 
     def name_of(self, place: int) -> str | None:
         """What a row of the block is called: `y[0,2]`, or nothing if it is a step on the way."""
-        found = self.place_of(self.first + place) if self.tensor.given_name else None
-        return None if found is None else self.tensor.name_of(found)
+        position = self.place_of(self.first + place) if self.tensor.given_name else None
+        return None if position is None else self.tensor.name_of(position)
 
     def place_of(self, row: int) -> int | None:
         """The place in the flattened tensor of the element that is this row."""
@@ -50,8 +50,8 @@ class Unfolding:
         guess = row - int(flat[0])
         if 0 <= guess < len(flat) and flat[guess] == row:
             return guess
-        found = np.flatnonzero(flat == row)
-        return int(found[0]) if len(found) else None
+        matches = np.flatnonzero(flat == row)
+        return int(matches[0]) if len(matches) else None
 
 
 def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding]) -> Unfolding:
@@ -70,18 +70,18 @@ def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding])
         rows = _reduction(node, writer, written(sources[0]))
     else:
         assert isinstance(node, NonlinearNode)
-        rows = writer.function(node.function, [written(each).reshape(-1) for each in sources])
-    found = Unfolding(node, rows.reshape(node.shape), first, writer.end)
+        rows = writer.function(node.function, [written(source_rows).reshape(-1) for source_rows in sources])
+    unfolding = Unfolding(node, rows.reshape(node.shape), first, writer.end)
     if isinstance(node, LeafNode):
-        found.version = version
-    return found
+        unfolding.version = version
+    return unfolding
 
 
 def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     if isinstance(node, SelectionNode):
         return _Unwritten(node).reshape(-1)
     if node.nodes is not None:
-        return np.array([each.row for each in node.nodes], dtype=np.int32)
+        return np.array([scalar.row for scalar in node.nodes], dtype=np.int32)
     values = None if node.held is None else np.asarray(node.held)
     if node.structural:
         return np.where(values == 0.0, ZERO, ONE)
@@ -107,19 +107,19 @@ def written(rows: Rows) -> Rows:
 
 def _transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
     rows = written(rows)
-    kept = [each for each in node.index.dst if each > 0]
-    dummies = [each for each in node.index.src if each < 0]
-    table = rows.transpose([node.index.src.index(each) for each in (*kept, *dummies)])
-    shape = table.shape[: len(kept)]
-    totals = writer.scaled(writer.sums(table.reshape(size_of(shape), -1)), node.alpha).reshape(shape)
+    kept_ids = [index for index in node.index.dst if index > 0]
+    dummies = [index for index in node.index.src if index < 0]
+    table = rows.transpose([node.index.src.index(axis_id) for axis_id in (*kept_ids, *dummies)])
+    shape = table.shape[: len(kept_ids)]
+    totals = writer.scale_by(writer.sums(table.reshape(size_of(shape), -1)), node.alpha).reshape(shape)
     sizes = iter(shape)
-    return np.broadcast_to(totals.reshape([next(sizes) if each > 0 else 1 for each in node.index.dst]), node.shape)
+    return np.broadcast_to(totals.reshape([next(sizes) if index > 0 else 1 for index in node.index.dst]), node.shape)
 
 
 def _reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
     """One line of a table for each result, its entries in the order of the source's axes."""
     places = Places.of(node.index)
-    order = [each - 1 for each in (*places.kept, *places.dropped)]
+    order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
     table = writer.real(rows.transpose(order).reshape(node.size, -1))
     if table.shape[1] == 1 and node.rule != "argmax":
         return writer.apply(RULES["held"], table[:, 0]) if node.rule == "peak" else table[:, 0]
@@ -129,13 +129,13 @@ def _reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
 def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
     index = node.index
     if node.op == OpType.mul:
-        picked = _selected(node, writer, sources)
+        picked = _select_rows(node, writer, sources)
         if picked is not None:
             return picked
-    left, right = (written(each) for each in sources)
+    left, right = (written(rows) for rows in sources)
     grid = (*index.dst, *index.dummies)
     extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
-    shape = tuple(extents[each] for each in grid)
+    shape = tuple(extents[axis_id] for axis_id in grid)
     l, r = (_spread(rows, ids, grid, shape) for rows, ids in ((left, index.left), (right, index.right)))  # noqa: E741
     chooses = [isinstance(source, NonlinearNode) and source.structural for source in node.sources]
     if node.op != OpType.mul:
@@ -149,52 +149,52 @@ def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
 
 def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
     """The rows of a source, spread over all indices of the product, and flattened."""
-    present = [each for each in grid if each in ids]
-    rows = rows.transpose([ids.index(each) for each in present])
+    present = [axis_id for axis_id in grid if axis_id in ids]
+    rows = rows.transpose([ids.index(axis_id) for axis_id in present])
     sizes = iter(rows.shape)
-    rows = rows.reshape([next(sizes) if each in ids else 1 for each in grid])
+    rows = rows.reshape([next(sizes) if axis_id in ids else 1 for axis_id in grid])
     return np.broadcast_to(rows, shape).reshape(-1)
 
 
 # --- selections ---------------------------------------------------------------
 
 
-def _selected(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
+def _select_rows(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
     """A product with a selection, as moves of rows and sums of what falls together; None if it is not that."""
-    places = [place for place, rows in enumerate(sources) if isinstance(rows, _Unwritten)]
+    places = [position for position, rows in enumerate(sources) if isinstance(rows, _Unwritten)]
     if len(places) != 1:
         return None
     selection = sources[places[0]].selection
     names = tuple(map(abs, node.index[1 + places[0]]))
     rows, ids = sources[1 - places[0]], tuple(map(abs, node.index[2 - places[0]]))
     for picker in selection.pickers:
-        moved = _moved(writer, rows, ids, selection, picker, names, set(node.index.dst))
+        moved = _move_rows(writer, rows, ids, selection, picker, names, set(node.index.dst))
         if moved is None:
             return None
         rows, ids = moved
     if set(ids) - set(node.index.dst):
         return None
-    return rows.transpose([ids.index(each) for each in node.index.dst])
+    return rows.transpose([ids.index(index) for index in node.index.dst])
 
 
-def _moved(
-    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, names: Ids, kept: set[int]
+def _move_rows(
+    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, names: Ids, kept_ids: set[int]
 ) -> tuple[Rows, Ids] | None:
-    many, one = tuple(names[axis] for axis in picker.axes), names[picker.axis]
-    if one not in kept and one in ids and not set(many) & set(ids):
+    picker_ids, one = tuple(names[axis] for axis in picker.axes), names[picker.axis]
+    if one not in kept_ids and one in ids and not set(picker_ids) & set(ids):
         axis = ids.index(one)
         picks = picker.picks(selection.shape)
         moved = np.take(rows, picks.clip(0), axis=axis)
         picked = (picks >= 0).reshape(picks.shape + (1,) * (rows.ndim - axis - 1))
-        return np.where(picked, moved, ZERO), (*ids[:axis], *many, *ids[axis + 1 :])
-    if not set(many) & kept and set(many) <= set(ids) and one not in ids:
-        rest = tuple(each for each in ids if each not in many)
-        moved = rows.transpose([ids.index(each) for each in (*many, *rest)])
-        return _collected(writer, moved, selection, picker), (one, *rest)
+        return np.where(picked, moved, ZERO), (*ids[:axis], *picker_ids, *ids[axis + 1 :])
+    if not set(picker_ids) & kept_ids and set(picker_ids) <= set(ids) and one not in ids:
+        rest = tuple(axis_id for axis_id in ids if axis_id not in picker_ids)
+        moved = rows.transpose([ids.index(axis_id) for axis_id in (*picker_ids, *rest)])
+        return _collect_rows(writer, moved, selection, picker), (one, *rest)
     return None
 
 
-def _collected(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
+def _collect_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
     """The picker's axes, now the first, replaced by the one that they determine: what falls together is summed."""
     size = selection.shape[picker.axis]
     others = rows.shape[len(picker.axes) :]

@@ -15,7 +15,7 @@ from ..nodes import LeafNode
 from .examples import example
 from .kinds import entry
 from .mapping import Attribute, Onnx, truth
-from .matrices import swapped
+from .matrices import transpose_matrices
 from .moves import Extents
 from .properties import Maybe, MaybeReal, Tensor
 from .reductions import softmax
@@ -24,7 +24,7 @@ from .table import composition
 LOWEST = -1e300  # a row of no larger score is masked whole
 
 
-def _attended(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
+def _infer_attention_shape(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
     if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2] or not q[:-2] == k[:-2] == v[:-2]:
         raise ShapeError(f"queries {q}, keys {k} and values {v} do not fit: (..., L, E), (..., S, E), (..., S, V).")
     scores = (*q[:-1], k[-2])
@@ -35,7 +35,7 @@ def _attended(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
 
 @composition(
     example((2, 3), (4, 3), (4, 2)), example((1, 3, 2), (1, 3, 2), (1, 3, 2), causal=True),
-    example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_attended,
+    example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_infer_attention_shape,
     onnx=Onnx("Attention", causal=Attribute("is_causal", 0, truth), scale=Attribute("scale", None), since=23,
               prepared=("q_num_heads", "kv_num_heads"), harmless=("softmax_precision",),
               refused={"softcap": 0.0, "qk_matmul_output_mode": 0, "left_window_size": -1, "right_window_size": -1}),
@@ -49,15 +49,15 @@ def attention(
     causal: no query sees a later key.
     """
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else scale
-    scores: Any = arithmetic.scaled(arithmetic.matmul(q, swapped(k)), scale)
+    scores: Any = arithmetic.scale_by(arithmetic.matmul(q, transpose_matrices(k)), scale)
     scores = scores if mask is None else scores + mask
     if causal:
         seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
         scores = entry(lambda s, x: where(s, x, -inf), seen, scores)
-    return arithmetic.matmul(softmax(scores) if mask is None else _seen(scores), v)
+    return arithmetic.matmul(softmax(scores) if mask is None else _compute_masked_softmax(scores), v)
 
 
-def _seen(scores: TensorNode) -> TensorNode:
+def _compute_masked_softmax(scores: TensorNode) -> TensorNode:
     """The softmax of each row; zeros for one that is masked whole, as in torch, where it would be 0 / 0."""
     top = reduce.over(scores, "peak", -1, True)
     hidden = arithmetic.broadcast(entry(lambda t: less(t, LOWEST), top), scores.shape)

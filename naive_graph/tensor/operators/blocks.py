@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ShapeError
 from .examples import example
 from .mapping import REQUIRED, Attribute, Fixed, Input, Onnx, TensorFlow, both_sides
-from .moves import Extents, move, moved, numbered
+from .moves import Extents, move, moved, number_entries
 from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
 
@@ -24,7 +24,7 @@ def _check_blocks(x: Extents, block: int, data_format: str, deeper: bool) -> Non
 
 def _last(x: Extents, data_format: str) -> Any:
     """The place of each entry in the flattened image, with channels last."""
-    table = numbered(x)
+    table = number_entries(x)
     return table if data_format == "NHWC" else table.transpose(0, 2, 3, 1)
 
 
@@ -87,13 +87,17 @@ def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
 def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
     """Images of a batch laid out as blocks, then cropped."""
     m, shape = len(block), x.shape
-    table = numbered(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
-    order = [m, *(each for at in range(m) for each in (m + 1 + at, at)), *range(2 * m + 1, m + len(shape))]
-    whole = table.transpose(order).reshape(
+    table = number_entries(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
+    order = [
+        m,
+        *(axis for position in range(m) for axis in (m + 1 + position, position)),
+        *range(2 * m + 1, m + len(shape)),
+    ]
+    images = table.transpose(order).reshape(
         shape[0] // prod(block), *(e * b for e, b in zip(shape[1:], block)), *shape[m + 1 :]
     )
-    kept = [np.s_[before : whole.shape[at + 1] - after] for at, (before, after) in enumerate(crops)]
-    return moved(x, whole[(np.s_[:], *kept)])
+    crop_slices = [np.s_[before : images.shape[position + 1] - after] for position, (before, after) in enumerate(crops)]
+    return moved(x, images[(np.s_[:], *crop_slices)])
 
 
 def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
@@ -118,8 +122,13 @@ def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
     """Images padded with zeros, their blocks laid out as a batch."""
     m, shape = len(block), x.shape
     room = [(0, 0), *paddings, *[(0, 0)] * (len(shape) - m - 1)]
-    table = np.pad(numbered(shape), room, constant_values=-1)
-    inner = [each for at, b in enumerate(block) for each in (table.shape[at + 1] // b, b)]
+    table = np.pad(number_entries(shape), room, constant_values=-1)
+    inner = [extent for position, b in enumerate(block) for extent in (table.shape[position + 1] // b, b)]
     table = table.reshape(shape[0], *inner, *shape[m + 1 :])
-    order = [*(2 * at + 2 for at in range(m)), 0, *(2 * at + 1 for at in range(m)), *range(2 * m + 1, table.ndim)]
+    order = [
+        *(2 * position + 2 for position in range(m)),
+        0,
+        *(2 * position + 1 for position in range(m)),
+        *range(2 * m + 1, table.ndim),
+    ]
     return moved(x, table.transpose(order).reshape(_to_batch(shape, block, paddings)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.number import listed
+from ...core.number import as_list
 from ...core.records import around
 from ...errors import GradientCheckError, NaiveGraphError, OperandError
 from ...graph.check import gradcheck
@@ -31,18 +31,18 @@ class ExampleCall:
     def __init__(self, row: Row, example: Example) -> None:
         self.row = row
         self.leaves: list[LeafNode] = []
-        given = [self._operand(place, each) for place, each in enumerate(example.operands)]
-        self.given = dict(zip(row.operand_names, given)) | dict(example.properties)
+        operands = [self._operand(position, operand) for position, operand in enumerate(example.operands)]
+        self.given = dict(zip(row.operand_names, operands)) | dict(example.properties)
         self.result = row(**self.given)
         self.results: list[TensorNode] = list(self.result) if isinstance(self.result, tuple) else [self.result]
 
-    def _operand(self, place: int, what: Any) -> Any:
+    def _operand(self, position: int, what: Any) -> Any:
         if what is None:
             return None
         if isinstance(what, list) and what and isinstance(what[0], tuple):
-            return [self._operand(place + 10 * at, each) for at, each in enumerate(what)]
+            return [self._operand(position + 10 * offset, part) for offset, part in enumerate(what)]
         fixed = not isinstance(what, tuple)
-        value = np.asarray(what, dtype=float) if fixed else numbers(what, place, self.row.domain)
+        value = np.asarray(what, dtype=float) if fixed else numbers(what, position, self.row.domain)
         leaf = LeafNode.parameter(value)
         if not fixed:
             self.leaves.append(leaf)
@@ -51,8 +51,8 @@ class ExampleCall:
     def loss(self) -> TensorNode:
         """All results, each entry weighted, as one number."""
         total: Any = 0.0
-        for place, each in enumerate(self.results):
-            total = total + (each * numbers(each.shape, 3 + place, (0.5, 1.5))).sum()
+        for position, result in enumerate(self.results):
+            total = total + (result * numbers(result.shape, 3 + position, (0.5, 1.5))).sum()
         return total  # type: ignore[no-any-return]
 
 
@@ -83,8 +83,8 @@ class CheckedRow:
         return self
 
     def __str__(self) -> str:
-        lines = [f"  yes  {each}" for each in self.kept] + [
-            f"  NO   {each}: {why}" for each, why in self.broken.items()
+        lines = [f"  yes  {promise}" for promise in self.kept] + [
+            f"  NO   {promise}: {why}" for promise, why in self.broken.items()
         ]
         return "\n".join([self.operator, *lines])
 
@@ -92,30 +92,30 @@ class CheckedRow:
 def check_row(row: Row, examples: Iterable[Example] | None = None) -> CheckedRow:
     """Check a row's promises on its own examples, or on these."""
     ticks = CheckedRow(row.name)
-    chosen = row.examples if examples is None else listed(examples, "check_operator", "examples: [example((2, 3))]")
+    chosen = row.examples if examples is None else as_list(examples, "check_operator", "examples: [example((2, 3))]")
     if not chosen or not all(isinstance(each, Example) for each in chosen):
         raise OperandError(f"Operator '{row.name}' is checked on examples. Give it some: examples=[example((2, 3))].")
     for what, question in PROMISES.items():
         try:
-            for each in chosen:
+            for example in chosen:
                 with Graph.scratch():
-                    question(row, each)
+                    question(row, example)
             ticks.kept.append(what)
         except (AssertionError, NaiveGraphError) as error:
             ticks.broken[what] = str(error) or "it does not hold"
     return ticks
 
 
-def _said(condition: Any, why: str) -> None:
+def _require(condition: Any, why: str) -> None:
     if not condition:
         raise AssertionError(why)
 
 
-def _close(found: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
+def _close(value: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
     scale = np.maximum(1.0, np.abs(due))
-    _said(np.shape(found) == np.shape(due), f"{what} has shape {np.shape(found)}, not {np.shape(due)}")
-    worst = float(np.max(np.abs(np.asarray(found) - due) / scale, initial=0.0))
-    _said(worst <= most, f"{what} is off by {worst:.2e}")
+    _require(np.shape(value) == np.shape(due), f"{what} has shape {np.shape(value)}, not {np.shape(due)}")
+    worst = float(np.max(np.abs(np.asarray(value) - due) / scale, initial=0.0))
+    _require(worst <= most, f"{what} is off by {worst:.2e}")
 
 
 # --- promises -----------------------------------------------------------------
@@ -124,38 +124,41 @@ def _close(found: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
 def has_a_name(row: Row, example: Example) -> None:
     """The table has the row; a node that it makes knows it, and two have different names."""
     first, second = ExampleCall(row, example), ExampleCall(row, example)
-    _said(TABLE[row.name] is row, "the table has another row of this name")
-    for each in first.results:
-        _said(each.operator is row, "its result does not know the row")
-        _said(each.outputs() == tuple(first.results), "its result does not know all results")
-        _said(len(each.args()) == len(row.operand_names), "its result does not know its operands")
-    calls = [each.results[0].call for each in (first, second)]
-    _said(calls[0] and calls[1] and calls[0].name != calls[1].name, "two results have one name")
+    _require(TABLE[row.name] is row, "the table has another row of this name")
+    for result in first.results:
+        _require(result.operator is row, "its result does not know the row")
+        _require(result.outputs() == tuple(first.results), "its result does not know all results")
+        _require(len(result.args()) == len(row.operand_names), "its result does not know its operands")
+    calls = [case.results[0].call for case in (first, second)]
+    _require(calls[0] and calls[1] and calls[0].name != calls[1].name, "two results have one name")
     named = row(**first.given, name="mine")
-    _said((named[0] if isinstance(named, tuple) else named).call.name == "mine", "it does not take name=")
+    _require((named[0] if isinstance(named, tuple) else named).call.name == "mine", "it does not take name=")
 
 
 def has_properties(row: Row, example: Example) -> None:
     """They are readable on the node, and doing it again with what was read gives the same."""
     case = ExampleCall(row, example)
     read = dict(case.results[0].properties)
-    _said(list(read) == row.property_names, f"properties read {list(read)}")
-    again = row(**{each: case.given[each] for each in row.operand_names if each in case.given}, **read)
+    _require(list(read) == row.property_names, f"properties read {list(read)}")
+    again = row(
+        **{operand_name: case.given[operand_name] for operand_name in row.operand_names if operand_name in case.given},
+        **read,
+    )
     again = again if isinstance(again, tuple) else (again,)
-    for one, other in zip(case.results, again):
-        _said(np.array_equal(one.eval(), other.eval(), equal_nan=True), "what was read gives another value")
+    for result, other in zip(case.results, again):
+        _require(np.array_equal(result.eval(), other.eval(), equal_nan=True), "what was read gives another value")
 
 
 def has_its_shape(row: Row, example: Example) -> None:
     """The shape rule says what the composition gives."""
     case = ExampleCall(row, example)
     rule = row.result_shape(row.bound([], case.given))
-    shapes = [each.shape for each in case.results]
-    _said(
+    shapes = [result.shape for result in case.results]
+    _require(
         rule is None or (rule if isinstance(case.result, tuple) else [tuple(rule)]) == shapes, f"{rule} is not {shapes}"
     )
-    for each in case.results:
-        _said(np.shape(each.eval()) == each.shape, "a value has another shape than its node")
+    for node in case.results:
+        _require(np.shape(node.eval()) == node.shape, "a value has another shape than its node")
 
 
 def is_pure(row: Row, example: Example) -> None:
@@ -163,13 +166,13 @@ def is_pure(row: Row, example: Example) -> None:
     before = len(Graph.node_list)
     case, other = ExampleCall(row, example), ExampleCall(row, example)
     values = [leaf.value.copy() for leaf in case.leaves]
-    for one, two in zip(case.results, other.results):
-        first = np.array(one.eval())
-        _said(np.array_equal(first, two.eval(), equal_nan=True), "two calls differ")
-        _said(np.array_equal(first, one.forward(), equal_nan=True), "two evaluations differ")
+    for result, two in zip(case.results, other.results):
+        first = np.array(result.eval())
+        _require(np.array_equal(first, two.eval(), equal_nan=True), "two calls differ")
+        _require(np.array_equal(first, result.forward(), equal_nan=True), "two evaluations differ")
     for leaf, value in zip(case.leaves, values):
-        _said(np.array_equal(np.asarray(leaf.value), value), "an operand has changed")
-    _said(len(Graph.node_list) == before, "it drew scalar nodes")
+        _require(np.array_equal(np.asarray(leaf.value), value), "an operand has changed")
+    _require(len(Graph.node_list) == before, "it drew scalar nodes")
 
 
 def differentiates_in_reverse(row: Row, example: Example) -> None:
@@ -180,7 +183,9 @@ def differentiates_in_reverse(row: Row, example: Example) -> None:
 
 def _check_gradients(case: ExampleCall, loss: TensorNode) -> None:
     """Check a loss with respect to the operands that may move."""
-    fixed = [each for each in ancestors([loss]) if isinstance(each, LeafNode) and each not in case.leaves]
+    fixed = [
+        ancestor for ancestor in ancestors([loss]) if isinstance(ancestor, LeafNode) and ancestor not in case.leaves
+    ]
     gradcheck(loss, skip=fixed, max_per_param=MOST_ENTRIES).require()
 
 
@@ -203,19 +208,19 @@ def differentiates_twice(row: Row, example: Example) -> None:
 
 def lowers(row: Row, example: Example) -> None:
     """As scalars it has the same value."""
-    for each in ExampleCall(row, example).results:
+    for result in ExampleCall(row, example).results:
         with np.errstate(all="ignore"):
-            scalars = each.lower()
+            scalars = result.lower()
             Graph.forward()
-            _close(scalars.values, np.array(each.eval(), dtype=float), "the lowered value", 1e-12)
+            _close(scalars.values, np.array(result.eval(), dtype=float), "the lowered value", 1e-12)
 
 
 def has_a_formula(row: Row, example: Example) -> None:
     """It is written down, in text and in TeX; so is an element of it."""
-    for each in ExampleCall(row, example).results:
+    for result in ExampleCall(row, example).results:
         for style in ("text", "tex"):
-            _said(each.equations(style), f"nothing is written in {style}")
-        _said(str(next(iter(each.lower())).formula()), "an element has no formula")
+            _require(result.equations(style), f"nothing is written in {style}")
+        _require(str(next(iter(result.lower())).formula()), "an element has no formula")
 
 
 def is_one_box(row: Row, example: Example) -> None:
@@ -224,8 +229,8 @@ def is_one_box(row: Row, example: Example) -> None:
     call = case.results[0].call
     assert call is not None
     made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given(node)]
-    outside = [node for node in made if call.name not in [each.name for each in around(node.scope)]]
-    _said(outside == [] or outside == case.results, f"{len(outside)} nodes stand outside the frame")
+    outside = [node for node in made if call.name not in [scope.name for scope in around(node.scope)]]
+    _require(outside == [] or outside == case.results, f"{len(outside)} nodes stand outside the frame")
 
 
 def _is_given(node: TensorNode) -> bool:
@@ -234,10 +239,10 @@ def _is_given(node: TensorNode) -> bool:
 
 def maps(row: Row, example: Example) -> None:
     """Every name elsewhere leads back to the row, and every property that it states is one of the row's."""
-    for each in row.mappings:
-        _said(TABLE.named(each.framework, each.operator) is row, f"{each.operator} leads to another row")
-        strange = set(each.properties) - set(row.property_names)
-        _said(not strange, f"{each.operator} states {strange}, which are no properties")
+    for mapping in row.mappings:
+        _require(TABLE.named(mapping.framework, mapping.operator) is row, f"{mapping.operator} leads to another row")
+        strange = set(mapping.properties) - set(row.property_names)
+        _require(not strange, f"{mapping.operator} states {strange}, which are no properties")
 
 
 PROMISES: dict[str, Callable[[Row, Example], None]] = {

@@ -12,7 +12,16 @@ from ..index import straight
 from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
-from ..sliding import SAME, SlidingWindow, channels_back, channels_last, imaged, patched, sides, window
+from ..sliding import (
+    SAME,
+    SlidingWindow,
+    channels_back,
+    channels_last,
+    extract_patches,
+    make_image_shape,
+    sides,
+    window,
+)
 from .examples import example
 from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, image_of, padded_as, padded_by, spatial
 from .moves import Extents
@@ -40,7 +49,7 @@ def _windows(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str
 ) -> list[SlidingWindow]:
     image = sides(x, data_format)
-    return [window(image[at], w[at], strides[at], padding, dilations[at], at) for at in (0, 1)]
+    return [window(image[side], w[side], strides[side], padding, dilations[side], side) for side in (0, 1)]
 
 
 def _check_bias(bias: Any, filters: int) -> None:
@@ -48,7 +57,7 @@ def _check_bias(bias: Any, filters: int) -> None:
         raise ShapeError(f"bias of shape {bias} needs a number for each of {filters} filters.")
 
 
-def _convolved(
+def _infer_conv_shape(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, bias: Any
 ) -> Extents:
     if len(w) != 4:
@@ -61,11 +70,11 @@ def _convolved(
         )
     _check_bias(bias, w[3])
     rows, columns = _windows(x, w, strides, padding, dilations, data_format)
-    return imaged(x, rows.out, columns.out, w[3], data_format)
+    return make_image_shape(x, rows.out, columns.out, w[3], data_format)
 
 
 @tensor_operator(
-    kind="window", shape=_convolved,
+    kind="window", shape=_infer_conv_shape,
     examples=[
         example((1, 4, 4, 1), (2, 2, 1, 2)), example((1, 5, 4, 2), (3, 2, 1, 4), strides=2, padding="SAME", groups=2),
         example((1, 2, 5, 4), (2, 3, 2, 1), (1,), data_format="NCHW", dilations=(2, 1), padding=[1, 0, 0, 2]),
@@ -97,7 +106,7 @@ def conv2d(
     """
     rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
     image = channels_last(x, data_format)
-    y = _by_groups(patched(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
+    y = _by_groups(extract_patches(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
     if w.shape[2] == 1 or groups == 1:
         kernel = (DepthwiseConvolution if groups > 1 else Convolution)(rows, columns, groups)
         y.direct = Direct((image, w), kernel.forward, kernel.back)
@@ -125,7 +134,7 @@ def _deep(x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, da
     if len(w) != 4 or sides(x, data_format)[2] != w[2]:
         raise ShapeError(f"w has axes (kh, kw, channels of x, multiplier), not shape {w} beside {x}.")
     rows, columns = _windows(x, w, strides, padding, dilations, data_format)
-    return imaged(x, rows.out, columns.out, w[2] * w[3], data_format)
+    return make_image_shape(x, rows.out, columns.out, w[2] * w[3], data_format)
 
 
 @tensor_operator(
@@ -156,28 +165,28 @@ def _spread(
         )
     _check_bias(bias, w[2] * groups)
     rows, columns = _landing(x, w, strides, padding, dilations, data_format, output_padding, output_shape)
-    return imaged(x, rows[1], columns[1], w[2] * groups, data_format)
+    return make_image_shape(x, rows[1], columns[1], w[2] * groups, data_format)
 
 
 def _landing(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str, more: Any, shape: Any
 ) -> list[tuple[int, int]]:
     """For rows and columns of a transposed convolution: how much is cut off before, and the result's extent."""
-    found = []
-    for at in (0, 1):
-        extent, reach = sides(x, data_format)[at], (w[at] - 1) * dilations[at] + 1
-        whole = (extent - 1) * strides[at] + reach + more[at]
+    landings = []
+    for side in (0, 1):
+        extent, reach = sides(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
+        full_extent = (extent - 1) * strides[side] + reach + more[side]
         if shape is not None or padding in SAME:
-            out = extent * strides[at] if shape is None else shape[at]
-            total = max(whole - out, 0) if padding in SAME or shape is not None else 0
+            out = extent * strides[side] if shape is None else shape[side]
+            total = max(full_extent - out, 0) if padding in SAME or shape is not None else 0
             before = total - total // 2 if padding == "SAME_LOWER" else total // 2
         else:
-            before, after = (0, 0) if padding == "VALID" else (padding[at], padding[at + 2])
-            out = whole - before - after
+            before, after = (0, 0) if padding == "VALID" else (padding[side], padding[side + 2])
+            out = full_extent - before - after
         if out < 1:
-            raise ShapeError(f"padding={padding!r} leaves nothing of an extent of {whole}. Cut less.")
-        found.append((before, out))
-    return found
+            raise ShapeError(f"padding={padding!r} leaves nothing of an extent of {full_extent}. Cut less.")
+        landings.append((before, out))
+    return landings
 
 
 @tensor_operator(
@@ -214,13 +223,13 @@ def conv2d_transpose(
     image = channels_last(x, data_format)
     landing = _landing(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
     y = _by_groups(image, w, groups, "pqc", "ijfc", "piqjf")
-    for axis, at in ((y.rank - 5, 0), (y.rank - 4, 1)):
-        before, out = landing[at]
-        y = landed(y, axis, Picker((0, 1), 2, (strides[at], dilations[at]), -before), out)
+    for axis, side in ((y.rank - 5, 0), (y.rank - 4, 1)):
+        before, out = landing[side]
+        y = add_overlapping_windows(y, axis, Picker((0, 1), 2, (strides[side], dilations[side]), -before), out)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
-def landed(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
+def add_overlapping_windows(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
     """Overlapping windows added up: the axes position and place become the one that the window slid along."""
     ids = [*range(1, axis + 1), -(axis + 1), -(axis + 2), *range(axis + 3, y.rank + 1)]
     new = y.rank + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 
 from ...graph.graph import Graph
-from ...graph.printed import wrapped
+from ...graph.printed import wrap_text
 from ..base import TensorNode
 from ..differentiate import ancestors
 from ..nodes import LeafNode
@@ -20,7 +20,7 @@ from .table import TABLE
 MOST_LINES = 12  # of a formula
 
 
-def listed() -> str:
+def list_operators() -> str:
     """A line for each operator: its name, its kind, and what it is called elsewhere."""
     rows = [row for name, row in sorted(TABLE.items()) if row.name == name]
     lines = [[row.usage(), row.kind, _elsewhere(row, "onnx"), _elsewhere(row, "tensorflow")] for row in rows]
@@ -28,19 +28,19 @@ def listed() -> str:
 
 
 def _elsewhere(row: Row, framework: str) -> str:
-    return ", ".join(each.operator for each in row.mappings if each.framework == framework) or "-"
+    return ", ".join(mapping.operator for mapping in row.mappings if mapping.framework == framework) or "-"
 
 
 def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[str]:
     for line in lines:
-        shown = [each if len(each) <= width else f"{each[: width - 1]}…" for each, width in zip(line, widths)]
-        yield "  ".join(each.ljust(width) for each, width in zip(shown, widths)).rstrip()
+        shown = [cell if len(cell) <= width else f"{cell[: width - 1]}…" for cell, width in zip(line, widths)]
+        yield "  ".join(cell.ljust(width) for cell, width in zip(shown, widths)).rstrip()
 
 
-def described(row: Row) -> str:
+def describe_operator(row: Row) -> str:
     """An operator described: its usage, meaning, properties, formula, derivatives, and names elsewhere."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
-    return wrapped("\n".join([*parts, *facts(row)]))
+    return wrap_text("\n".join([*parts, *facts(row)]))
 
 
 def facts(row: Row) -> Iterator[str]:
@@ -48,32 +48,32 @@ def facts(row: Row) -> Iterator[str]:
     for name in row.property_names:
         kind, default = row.by_name[name].kind, row.by_name[name].default
         assert kind is not None
-        given = "" if f"{name}=" not in row.usage() else f" (default {default!r})"
-        yield f"{name}: {kind.what}{given}"
+        default_text = "" if f"{name}=" not in row.usage() else f" (default {default!r})"
+        yield f"{name}: {kind.what}{default_text}"
     with Graph.scratch():
         yield from list(_formulas(row))
-    for each in row.mappings:
-        since = f" (opset {each.since} on)" if each.since > 1 else ""
-        yield f"{each.framework}: {each!r}{since}"
+    for mapping in row.mappings:
+        since = f" (opset {mapping.since} on)" if mapping.since > 1 else ""
+        yield f"{mapping.framework}: {mapping!r}{since}"
 
 
 def _formulas(row: Row) -> Iterator[str]:
     if not row.examples:
         return
     case = ExampleCall(row, row.examples[0])
-    for name, given in case.given.items():
-        for place, each in enumerate(given if isinstance(given, list) else [given]):
-            if isinstance(each, LeafNode):
-                each.name = f"{name}{place + 1}" if isinstance(given, list) else name
+    for name, argument in case.given.items():
+        for position, operand in enumerate(argument if isinstance(argument, list) else [argument]):
+            if isinstance(operand, LeafNode):
+                operand.name = f"{name}{position + 1}" if isinstance(argument, list) else name
     if isinstance(row, Elementwise) and hasattr(case.result, "function"):
         function, names = case.result.function, row.operand_names
         yield f"formula: {function.formula(names)}"
-        for place, name in enumerate(names):
-            slope = function.derivative(place)
+        for position, name in enumerate(names):
+            slope = function.derivative(position)
             yield f"d/d {name}: {slope if isinstance(slope, float) else slope.formula(names)}"
         return
     lines = [*_constants(case.results[0]), *case.results[0].equations().splitlines()]
-    yield f"formula, for operands of shapes {', '.join(str(each.shape) for each in case.leaves)}:"
+    yield f"formula, for operands of shapes {', '.join(str(leaf.shape) for leaf in case.leaves)}:"
     yield from (f"  {line}" for line in lines[:MOST_LINES])
     if len(lines) > MOST_LINES:
         yield f"  ... and {len(lines) - MOST_LINES} lines more"
@@ -84,9 +84,9 @@ def _constants(result: TensorNode) -> Iterator[str]:
     """Constants that an operator adds itself, such as a first state of 0, which its equations leave out."""
     nodes = ancestors([result])
     names = names_among(nodes)
-    for each in nodes:
-        if isinstance(each, LeafNode) and each.given_name is None and not isinstance(each, SelectionNode):
-            values = each.eval().ravel().tolist()
+    for node in nodes:
+        if isinstance(node, LeafNode) and node.given_name is None and not isinstance(node, SelectionNode):
+            values = node.eval().ravel().tolist()
             alike = len(set(values)) == 1
-            told = f"{values[0]:g} at all places of {each.shape}" if alike else each.eval().tolist()
-            yield f"{names[each]} = {told}"
+            text = f"{values[0]:g} at all places of {node.shape}" if alike else node.eval().tolist()
+            yield f"{names[node]} = {text}"

@@ -25,8 +25,8 @@ def example(*operands: Any, **properties: Any) -> Example:
     >>> example((2, 3), [1.0, 2.0], axis=1)
     Example(operands=((2, 3), [1.0, 2.0]), properties={'axis': 1})
     """
-    for each in operands:
-        _check(each)
+    for operand in operands:
+        _check(operand)
     return Example(operands, properties)
 
 
@@ -34,8 +34,8 @@ def _check(operand: Any) -> None:
     if isinstance(operand, tuple):
         checked_shape(operand)
     elif isinstance(operand, list) and operand and isinstance(operand[0], tuple):
-        for each in operand:
-            _check(each)
+        for part in operand:
+            _check(part)
     elif operand is not None:
         try:
             np.asarray(operand, dtype=float)

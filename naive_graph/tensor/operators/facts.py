@@ -15,45 +15,45 @@ from .mapping import Name
 
 
 def _all(kind: type) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, (list, tuple)) and all(isinstance(each, kind) for each in given)
+    return lambda value: isinstance(value, (list, tuple)) and all(isinstance(part, kind) for part in value)
 
 
-def _is_interval(given: Any) -> bool:
-    return isinstance(given, tuple) and len(given) == 2 and all(type(each) in (int, float) for each in given)
+def _is_interval(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(type(bound) in (int, float) for bound in value)
 
 
 FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "name": ("a text such as 'softclip'", lambda given: isinstance(given, str)),
+    "name": ("a text such as 'softclip'", lambda value: isinstance(value, str)),
     "shape": ("a function of the operands' shapes, such as lambda x: x", callable),
     "derivative": ("a function (adjoint, result, *operands, **properties)", callable),
-    "onnx": ("Onnx(...), or a list of them", lambda given: _all(Name)(given) or isinstance(given, Name)),
-    "tensorflow": ("TensorFlow(...), or a list of them", lambda given: _all(Name)(given) or isinstance(given, Name)),
-    "examples": ("a list such as [example((2, 3), axis=0)]", lambda given: _all(Example)(given)),
+    "onnx": ("Onnx(...), or a list of them", lambda value: _all(Name)(value) or isinstance(value, Name)),
+    "tensorflow": ("TensorFlow(...), or a list of them", lambda value: _all(Name)(value) or isinstance(value, Name)),
+    "examples": ("a list such as [example((2, 3), axis=0)]", lambda value: _all(Example)(value)),
     "domain": ("a pair of numbers", _is_interval),
-    "smooth": ("True or False", lambda given: isinstance(given, bool)),
+    "smooth": ("True or False", lambda value: isinstance(value, bool)),
     "also": ("a list of names", _all(str)),
 }
 
 
 def check_facts(who: str, **facts: Any) -> None:
     """Raise OperandError unless each fact is what it is to be; None says nothing."""
-    for each, given in facts.items():
-        what, right = FACTS[each]
-        if given is not None and not right(given):
-            raise OperandError(f"Operator '{who}': {each} is {what}, not {type(given).__name__} {shortened(given)}.")
+    for name, value in facts.items():
+        what, right = FACTS[name]
+        if value is not None and not right(value):
+            raise OperandError(f"Operator '{who}': {name} is {what}, not {type(value).__name__} {shortened(value)}.")
 
 
 def check_names(kind: type, facts: Mapping[str, Any]) -> None:
     """Raise OperandError if a row of that kind has no such fact."""
-    known = {each for base in kind.__mro__[:-1] for each in inspect.signature(base.__init__).parameters}  # type: ignore[misc]
-    strange = [each for each in facts if each not in known & FACTS.keys() | {"since"} & known]
+    parameters = {parameter for base in kind.__mro__[:-1] for parameter in inspect.signature(base.__init__).parameters}  # type: ignore[misc]
+    strange = [fact for fact in facts if fact not in parameters & FACTS.keys() | {"since"} & parameters]
     if strange:
         raise OperandError(f"A row says nothing of {strange[0]!r}. It may say: {', '.join(FACTS)}.")
 
 
 def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
     """Raise OperandError unless a row's own derivative can be called as it will be."""
-    if any(each.operand.many for each in row.parameters):
+    if any(parameter.operand.many for parameter in row.parameters):
         raise OperandError(
             f"Operator '{row.name}': an operand that is a list has the derivative of the composition. "
             "Leave derivative= out."
@@ -61,23 +61,23 @@ def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
     try:
         inspect.signature(derivative).bind(None, None, *row.operand_names, **dict.fromkeys(row.property_names))
     except TypeError:
-        given = ", ".join(["adjoint", "result", *row.operand_names, *row.property_names])
-        raise OperandError(f"Operator '{row.name}': its derivative is called as f({given}). Take these.") from None
+        arguments = ", ".join(["adjoint", "result", *row.operand_names, *row.property_names])
+        raise OperandError(f"Operator '{row.name}': its derivative is called as f({arguments}). Take these.") from None
     except ValueError:  # a function of C may not tell
         return
 
 
 def checked_slopes(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
     """The results of a row's own derivative as tensors, each of its operand's shape; None means no derivative."""
-    given = list(found) if isinstance(found, (list, tuple)) else [found]
-    if len(given) != len(operands):
+    slopes = list(found) if isinstance(found, (list, tuple)) else [found]
+    if len(slopes) != len(operands):
         raise ArityError(
-            f"{who}: its derivative gives {len(given)} of {len(operands)} gradients, for {', '.join(operands)}. "
+            f"{who}: its derivative gives {len(slopes)} of {len(operands)} gradients, for {', '.join(operands)}. "
             "Return one for each, in their order; None for one that has none."
         )
     return [
         None if slope is None or operand is None else _fitting(who, name, operand, slope)
-        for (name, operand), slope in zip(operands.items(), given)
+        for (name, operand), slope in zip(operands.items(), slopes)
     ]
 
 

@@ -24,7 +24,7 @@ from ..selection import chosen_by
 from .examples import example
 from .kinds import entry
 from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, single
-from .moves import Extents, move, moved, numbered
+from .moves import Extents, move, moved, number_entries
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
 
@@ -47,62 +47,64 @@ def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: 
         return hot
 
     def picks(table: Any) -> Any:
-        there = (table == np.floor(table)) & (table >= -extent) & (table < extent)
-        for wrong in table[~there & (table != spare)]:
+        is_valid = (table == np.floor(table)) & (table >= -extent) & (table < extent)
+        for wrong in table[~is_valid & (table != spare)]:
             raise PlaceError(
                 f"{places_.label} holds {wrong:g}, which is no place: an axis of {extent} has 0 to {extent - 1}, and "
                 f"{-extent} to -1 from its end."
             )
-        return np.where(there, np.where(table < 0, table + extent, table), -1).astype(np.int64)
+        return np.where(is_valid, np.where(table < 0, table + extent, table), -1).astype(np.int64)
 
     return chosen_by(places_, hot, places_.rank, picks)
 
 
-def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
-    at = place(axis, len(x))
-    if batch_dims > min(at, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
+def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
+    axis_index = place(axis, len(x))
+    if batch_dims > min(axis_index, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
         raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x} and of places {places.shape} must be equal.")
-    return (*x[:at], *places.shape[batch_dims:], *x[at + 1 :])
+    return (*x[:axis_index], *places.shape[batch_dims:], *x[axis_index + 1 :])
 
 
 @move(
     example((3, 2), places=[2, 0, 2]), example((2, 3), places=[[0, -1], [1, 1]], axis=1),
-    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_gathered,
+    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_infer_gather_shape,
     onnx=Onnx("Gather", places=Input(1), axis=Attribute("axis", 0)),
     tensorflow=[TensorFlow("GatherV2", places=Input(1), axis=Input(2), batch_dims=Attribute("batch_dims", 0)),
                 TensorFlow("Gather", places=Input(1), harmless=("validate_indices",))],
 )  # fmt: skip
 def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> Any:
     """The entries at these places along an axis; the first axes may be a batch that x and places share."""
-    at = place(axis, x.rank)
+    axis_index = place(axis, x.rank)
     if isinstance(places, TensorNode):
-        return _gathered_at_run_time(x, places, at, batch_dims)
-    table = arithmetic.in_reach(x, places, at)
+        return _gathered_at_run_time(x, places, axis_index, batch_dims)
+    table = arithmetic.in_reach(x, places, axis_index)
     if not batch_dims:
-        return picks.pick(x, at, table.shape, (0,) * table.ndim, table=table)
-    return moved(x, _batched(numbered(x.shape), table, at, batch_dims))
+        return picks.pick(x, axis_index, table.shape, (0,) * table.ndim, table=table)
+    return moved(x, _take_batched(number_entries(x.shape), table, axis_index, batch_dims))
 
 
-def _batched(numbers: Any, table: Any, at: int, batch_dims: int) -> Any:
+def _take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
     if not batch_dims:
-        return np.take(numbers, table, at)
-    return np.stack([_batched(one, places, at - 1, batch_dims - 1) for one, places in zip(numbers, table)])
+        return np.take(numbers, table, axis)
+    return np.stack([_take_batched(number, places, axis - 1, batch_dims - 1) for number, places in zip(numbers, table)])
 
 
-def _gathered_at_run_time(x: TensorNode, places: TensorNode, at: int, batch_dims: int) -> TensorNode:
+def _gathered_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batch_dims: int) -> TensorNode:
     """gather where the places are a tensor: the sum over the axis of entries times 1 where chosen, else 0."""
-    hot = indicator(places, x.shape[at])
-    new = [x.rank + 1 + each for each in range(places.rank - batch_dims)]
-    own = [each + 1 if each != at else -(at + 1) for each in range(x.rank)]
-    dst = [*own[:at], *new, *own[at + 1 :]]
-    return LinearNode("mul", dst, own, [*own[:batch_dims], *new, -(at + 1)], x, hot)
+    hot = indicator(places, x.shape[axis_index])
+    new = [x.rank + 1 + offset for offset in range(places.rank - batch_dims)]
+    source_ids = [axis + 1 if axis != axis_index else -(axis_index + 1) for axis in range(x.rank)]
+    dst = [*source_ids[:axis_index], *new, *source_ids[axis_index + 1 :]]
+    return LinearNode("mul", dst, source_ids, [*source_ids[:batch_dims], *new, -(axis_index + 1)], x, hot)
 
 
 def elements(x: Extents, places: Any, axis: int) -> Extents:
-    at = place(axis, len(x))
+    axis_index = place(axis, len(x))
     shape = tuple(places.shape)
-    if len(shape) != len(x) or any(p > e for each, (p, e) in enumerate(zip(shape, x)) if each != at):
-        raise ShapeError(f"places of shape {shape} go beyond shape {x}. Only along axis {at} may they be longer.")
+    if len(shape) != len(x) or any(p > e for dimension, (p, e) in enumerate(zip(shape, x)) if dimension != axis_index):
+        raise ShapeError(
+            f"places of shape {shape} go beyond shape {x}. Only along axis {axis_index} may they be longer."
+        )
     return shape
 
 
@@ -112,15 +114,19 @@ def elements(x: Extents, places: Any, axis: int) -> Extents:
 )  # fmt: skip
 def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
     """For each place the entry of its own line along the axis."""
-    at = place(axis, x.rank)
+    axis_index = place(axis, x.rank)
     if not isinstance(places, TensorNode):
-        table = arithmetic.in_reach(x, places, at)
-        cut = tuple(np.s_[: None if each == at else extent] for each, extent in enumerate(table.shape))
-        return moved(x, np.take_along_axis(numbered(x.shape)[cut], table, at))
-    for each, extent in enumerate(places.shape):
-        x = picks.padded(x, each, 0, extent - x.shape[each]) if each != at and extent < x.shape[each] else x
-    hot, ids = indicator(places, x.shape[at]), list(range(1, x.rank + 1))
-    line = [-(x.rank + 1) if each == at else ids[each] for each in range(x.rank)]
+        table = arithmetic.in_reach(x, places, axis_index)
+        cut = tuple(np.s_[: None if position == axis_index else extent] for position, extent in enumerate(table.shape))
+        return moved(x, np.take_along_axis(number_entries(x.shape)[cut], table, axis_index))
+    for dimension, extent in enumerate(places.shape):
+        x = (
+            picks.pad_axis(x, dimension, 0, extent - x.shape[dimension])
+            if dimension != axis_index and extent < x.shape[dimension]
+            else x
+        )
+    hot, ids = indicator(places, x.shape[axis_index]), list(range(1, x.rank + 1))
+    line = [-(x.rank + 1) if position == axis_index else ids[position] for position in range(x.rank)]
     return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
 
 
@@ -129,11 +135,11 @@ def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     depth = places.shape[-1] if rank else 0
     if batch_dims >= rank or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
         raise ShapeError(f"places of shape {places.shape} name {depth} axes after {batch_dims} of shape {x}: too many.")
-    for each in range(0 if isinstance(places, TensorNode) else depth):
-        extent, table = x[batch_dims + each], places[..., each]
+    for position in range(0 if isinstance(places, TensorNode) else depth):
+        extent, table = x[batch_dims + position], places[..., position]
         if table.min() < -extent or table.max() >= extent:
             raise ShapeError(
-                f"places go from {table.min()} to {table.max()}; axis {each} takes {-extent} to {extent - 1}."
+                f"places go from {table.min()} to {table.max()}; axis {position} takes {-extent} to {extent - 1}."
             )
     return (*places.shape[:-1], *x[batch_dims + depth :])
 
@@ -149,19 +155,19 @@ def gather_nd(x: Tensor, places: Places, batch_dims: Count = 0) -> Any:
     if isinstance(places, TensorNode):
         x, flat = joined_axes(x, places, batch_dims)
         return gather.function(x, flat, batch_dims, batch_dims)
-    return moved(x, at_nd(numbered(x.shape), places, batch_dims))
+    return moved(x, at_nd(number_entries(x.shape), places, batch_dims))
 
 
 def joined_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple[TensorNode, TensorNode]:
     """The tensor with the axes that places name made one, and the places along that."""
     end = batch_dims + places.shape[-1]
     flat: Any = 0.0
-    for at, extent in enumerate(map(float, x.shape[batch_dims:end])):
-        column = picks.entry(places, places.rank - 1, at)
+    for position, extent in enumerate(map(float, x.shape[batch_dims:end])):
+        column = picks.entry(places, places.rank - 1, position)
 
         def from_start(p: Any, extent: float = extent) -> Any:  # beyond the axis, no place of the joined one either
-            there = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
-            return where(there, where(less(p, 0.0), p + extent, p), math.nan)
+            is_inside = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
+            return where(is_inside, where(less(p, 0.0), p + extent, p), math.nan)
 
         flat = flat * extent + entry(from_start, column)
     return picks.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
@@ -169,7 +175,9 @@ def joined_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple
 
 def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
     if batch_dims:
-        return np.stack([at_nd(one, each, batch_dims - 1) for one, each in zip(numbers, places)])
+        return np.stack(
+            [at_nd(number, sample_places, batch_dims - 1) for number, sample_places in zip(numbers, places)]
+        )
     return numbers[tuple(np.moveaxis(places, -1, 0))]
 
 
@@ -177,8 +185,8 @@ def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
 
 
 def _hots(x: Extents, depth: int, axis: int) -> Extents:
-    at = place(axis, len(x) + 1)
-    return (*x[:at], depth, *x[at:])
+    axis_index = place(axis, len(x) + 1)
+    return (*x[:axis_index], depth, *x[axis_index:])
 
 
 @composition(
@@ -193,9 +201,9 @@ def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float
     hot = indicator(x, depth, structural=False)
     if (on, off) != (1.0, 0.0):
         hot = entry(lambda h: where(h, on, off), hot)
-    at = place(axis, x.rank + 1)
-    order = [*range(at), x.rank, *range(at, x.rank)]
-    return arithmetic.transpose(hot, *order) if at < x.rank else hot
+    axis_index = place(axis, x.rank + 1)
+    order = [*range(axis_index), x.rank, *range(axis_index, x.rank)]
+    return arithmetic.transpose(hot, *order) if axis_index < x.rank else hot
 
 
 def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
@@ -206,7 +214,7 @@ def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
         raise ShapeError(f"partitions go from {span}; num_partitions={num_partitions} allows 0 to one less.")
     if num_partitions > partitions.size:
         raise ShapeError(f"num_partitions={num_partitions} is more than there are partitions. One would be empty.")
-    counts = [int((partitions == each).sum()) for each in range(num_partitions)]
+    counts = [int((partitions == part).sum()) for part in range(num_partitions)]
     if 0 in counts:
         raise ShapeError(f"partition {counts.index(0)} would be empty. Lower num_partitions, or number them anew.")
     return [(count, *x[partitions.ndim :]) for count in counts]
@@ -222,4 +230,4 @@ def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) 
     rest = x.shape[partitions.ndim :]
     rows = picks.reshape(x, (partitions.size, *rest))
     flat = partitions.reshape(-1)
-    return [arithmetic.gather(rows, np.flatnonzero(flat == each), 0) for each in range(num_partitions)]
+    return [arithmetic.gather(rows, np.flatnonzero(flat == part), 0) for part in range(num_partitions)]

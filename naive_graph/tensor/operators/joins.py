@@ -20,62 +20,67 @@ from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Who
 TOGETHER = 64  # tensors that are joined at once
 
 
-def _joined(tensors: list[Extents], axis: int) -> Extents:
+def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
     xs = tensors
-    at = place(axis, len(xs[0]))
-    for each in xs[1:]:
-        if len(each) != len(xs[0]) or each[:at] + each[at + 1 :] != xs[0][:at] + xs[0][at + 1 :]:
-            raise ShapeError(f"shapes {xs[0]} and {each} differ in more than axis {at}. Only that one may.")
-    return (*xs[0][:at], sum(each[at] for each in xs), *xs[0][at + 1 :])
+    axis_index = place(axis, len(xs[0]))
+    for shape in xs[1:]:
+        if (
+            len(shape) != len(xs[0])
+            or shape[:axis_index] + shape[axis_index + 1 :] != xs[0][:axis_index] + xs[0][axis_index + 1 :]
+        ):
+            raise ShapeError(f"shapes {xs[0]} and {shape} differ in more than axis {axis_index}. Only that one may.")
+    return (*xs[0][:axis_index], sum(extents[axis_index] for extents in xs), *xs[0][axis_index + 1 :])
 
 
 @move(
-    example([(2, 3), (2, 1)], axis=1), example([(2,), (3,), (1,)]), shape=_joined,
+    example([(2, 3), (2, 1)], axis=1), example([(2,), (3,), (1,)]), shape=_infer_concat_shape,
     onnx=Onnx("Concat", operands=[ALL], axis=Attribute("axis")),
     tensorflow=[TensorFlow("ConcatV2", operands=[ALL], axis=Input(-1), harmless=("N",)),
                 TensorFlow("Concat", operands=[ALL], axis=Input(0), harmless=("N",))],
 )  # fmt: skip
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Tensors one after the other along an axis."""
-    at, given = place(axis, tensors[0].rank), tuple(tensors)
+    axis_index, sources = place(axis, tensors[0].rank), tuple(tensors)
     while len(tensors) > TOGETHER:  # so that no number is moved as often as there are tensors
-        tensors = [_added(tensors[first : first + TOGETHER], at) for first in range(0, len(tensors), TOGETHER)]
-    whole = _added(tensors, at)
-    whole.direct = Direct(given, lambda *arrays: _side_by_side(arrays, at))
-    return whole
+        tensors = [
+            _add_padded(tensors[first : first + TOGETHER], axis_index) for first in range(0, len(tensors), TOGETHER)
+        ]
+    result = _add_padded(tensors, axis_index)
+    result.direct = Direct(sources, lambda *arrays: _side_by_side(arrays, axis_index))
+    return result
 
 
-def _side_by_side(arrays: Sequence[Any], at: int) -> Any:
+def _side_by_side(arrays: Sequence[Any], axis: int) -> Any:
     arrays = together([*map(written_out, arrays)])
-    return namespace(arrays[0]).concatenate(arrays, at)
+    return namespace(arrays[0]).concatenate(arrays, axis)
 
 
-def _added(tensors: Sequence[TensorNode], at: int) -> TensorNode:
+def _add_padded(tensors: Sequence[TensorNode], axis: int) -> TensorNode:
     """The sum of the tensors, each with zeros where the others lie."""
-    total, start = sum(each.shape[at] for each in tensors), 0
+    total, start = sum(tensor.shape[axis] for tensor in tensors), 0
     result: TensorNode | None = None
-    for each in tensors:
-        part = picks.pick(each, at, (total,), (1,), -start)
+    for source in tensors:
+        part = picks.pick(source, axis, (total,), (1,), -start)
         result = part if result is None else result + part
-        start += each.shape[at]
+        start += source.shape[axis]
     return result  # type: ignore[return-value]
 
 
-def _stacked(tensors: list[Extents], axis: int) -> Extents:
-    if any(each != tensors[0] for each in tensors):
+def _infer_stack_shape(tensors: list[Extents], axis: int) -> Extents:
+    if any(tensor != tensors[0] for tensor in tensors):
         raise ShapeError(f"shapes {', '.join(map(str, dict.fromkeys(tensors)))} differ. Stacked tensors have one.")
-    at = place(axis, len(tensors[0]) + 1)
-    return (*tensors[0][:at], len(tensors), *tensors[0][at:])
+    axis_index = place(axis, len(tensors[0]) + 1)
+    return (*tensors[0][:axis_index], len(tensors), *tensors[0][axis_index:])
 
 
 @move(
-    example([(2, 3), (2, 3)], axis=1), example([(), ()]), shape=_stacked,
+    example([(2, 3), (2, 3)], axis=1), example([(), ()]), shape=_infer_stack_shape,
     tensorflow=TensorFlow("Pack", operands=[ALL], axis=Attribute("axis", 0), harmless=("N",)),
 )  # fmt: skip
 def stack(tensors: Tensors, axis: Axis = 0) -> Any:
     """Tensors of one shape along a new axis."""
-    at = place(axis, tensors[0].rank + 1)
-    return concat.function([arithmetic.expand_dims(each, at) for each in tensors], at)
+    axis_index = place(axis, tensors[0].rank + 1)
+    return concat.function([arithmetic.expand_dims(tensor, axis_index) for tensor in tensors], axis_index)
 
 
 def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
@@ -86,10 +91,10 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
         if min(sizes) < 1 or sum(sizes) != extent:
             raise ShapeError(f"sizes={list(sizes)} are not parts of at least 1 that add up to {extent}.")
         return list(sizes)
-    each = -(-extent // parts)
-    if each * (parts - 1) >= extent:
+    part_size = -(-extent // parts)
+    if part_size * (parts - 1) >= extent:
         raise ShapeError(f"parts={parts} is too many for {extent} entries.")
-    return [min(each, extent - each * at) for at in range(parts)]
+    return [min(part_size, extent - part_size * position) for position in range(parts)]
 
 
 @move(
@@ -101,11 +106,11 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
 )  # fmt: skip
 def split(x: Tensor, axis: Axis = 0, sizes: MaybeWholes = None, parts: MaybeSize = None) -> Any:
     """The tensor cut along an axis into parts of these sizes, or into so many equal ones (the last may be shorter)."""
-    at, found, start = place(axis, x.rank), [], 0
-    for each in _sizes(x.shape[at], sizes, parts):
-        found.append(picks.pick(x, at, (each,), (1,), start))
-        start += each
-    return found
+    axis_index, pieces, start = place(axis, x.rank), [], 0
+    for size in _sizes(x.shape[axis_index], sizes, parts):
+        pieces.append(picks.pick(x, axis_index, (size,), (1,), start))
+        start += size
+    return pieces
 
 
 @move(
@@ -114,25 +119,30 @@ def split(x: Tensor, axis: Axis = 0, sizes: MaybeWholes = None, parts: MaybeSize
 )  # fmt: skip
 def unstack(x: Tensor, axis: Axis = 0) -> Any:
     """The entries along an axis, each a tensor without it."""
-    at = place(axis, x.rank)
-    return [picks.entry(x, at, each) for each in range(x.shape[at])]
+    axis_index = place(axis, x.rank)
+    return [picks.entry(x, axis_index, position) for position in range(x.shape[axis_index])]
 
 
 def _ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
     chosen = list(range(len(begin))) if axis is None else places(axis, len(x))
-    by = (1,) * len(begin) if steps is None else steps
+    strides = (1,) * len(begin) if steps is None else steps
     if (end is None) == (sizes is None):
         raise ShapeError(f"end={end} and sizes={sizes}: give one of them.")
-    counts = {len(begin), len(sizes if end is None else end), len(chosen), len(by)}
-    if len(counts) > 1 or 0 in by or len(begin) > len(x):
+    counts = {len(begin), len(sizes if end is None else end), len(chosen), len(strides)}
+    if len(counts) > 1 or 0 in strides or len(begin) > len(x):
         raise ShapeError(f"begin, end, axis and steps need a number for each of {len(chosen)} axes, and no step is 0.")
     if end is None:
-        end = [x[at] if size == -1 else b + size for at, b, size in zip(chosen, begin, sizes)]
-    found = [(at, range(*builtins.slice(b, e, s).indices(x[at]))) for at, b, e, s in zip(chosen, begin, end, by)]
-    for at, each in found:
-        if not each:
-            raise ShapeError(f"begin={list(begin)}, end={list(end)} leave nothing of axis {at}, which runs to {x[at]}.")
-    return found
+        end = [x[position] if size == -1 else b + size for position, b, size in zip(chosen, begin, sizes)]
+    ranges = [
+        (position, range(*builtins.slice(b, e, s).indices(x[position])))
+        for position, b, e, s in zip(chosen, begin, end, strides)
+    ]
+    for dim, span in ranges:
+        if not span:
+            raise ShapeError(
+                f"begin={list(begin)}, end={list(end)} leave nothing of axis {dim}, which runs to {x[dim]}."
+            )
+    return ranges
 
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
@@ -158,6 +168,6 @@ def slice(
     sizes: MaybeWholes = None,
 ) -> Any:
     """The entries from begin to before end (or so many; -1 for all), by steps; numbers below 0 count from the end."""
-    for at, each in _ranges(x.shape, begin, end, axis, steps, sizes):
-        x = picks.pick(x, at, (len(each),), (each.step,), each.start)
+    for axis_index, span in _ranges(x.shape, begin, end, axis, steps, sizes):
+        x = picks.pick(x, axis_index, (len(span),), (span.step,), span.start)
     return x

@@ -27,7 +27,9 @@ SINCE = {  # the opset
     **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
     **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
 }
-REFUSED = {each: {"incompatible_shape_error": True} for each in ("Equal", "NotEqual")}  # where the shapes do not fit
+REFUSED = {
+    operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")
+}  # where the shapes do not fit
 
 
 class Elementwise(Row):
@@ -52,33 +54,35 @@ class Elementwise(Row):
             return super()._operand(parameter, value)
 
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
-        given = [values[each] for each in self.operand_names]
-        if not any(isinstance(each, TensorNode) for each in given):
-            return self.function(*given, **{each: values[each] for each in self.property_names})
+        operands = [values[operand_name] for operand_name in self.operand_names]
+        if not any(isinstance(operand, TensorNode) for operand in operands):
+            return self.function(
+                *operands, **{property_name: values[property_name] for property_name in self.property_names}
+            )
         check_name(name)
-        tensors = [each if isinstance(each, TensorNode) else as_tensor(each) for each in given]
+        tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
         first, label = next(serials), name or unique(CURRENT.tables, self.name)
-        if all(each.shape == shape for each in tensors):
-            node = self.combined(tensors, values)
+        if all(tensor.shape == shape for tensor in tensors):
+            node = self.build_node(tensors, values)
         else:
             with scope(label):
-                node = self.combined([broadcast(each, shape) for each in tensors], values)
-        properties = {each: values[each] for each in self.property_names}
+                node = self.build_node([broadcast(tensor, shape) for tensor in tensors], values)
+        properties = {property_name: values[property_name] for property_name in self.property_names}
         node.call = Call(self, tuple(tensors), properties, label, first)
         if name is not None:
             node.name = name
         return node
 
-    def combined(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
+    def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
         """One node of the function with these properties, of tensors of one shape."""
         properties = {name: values[name] for name in self.property_names}
         function = _traced((self, *properties.values()), partial(self.function, **properties), len(tensors))
         return NonlinearNode(function, *tensors)
 
     def result_shape(self, values: Mapping[str, Any]) -> Any:
-        tensors = [each for each in values.values() if isinstance(each, TensorNode)]
-        if all(each.shape == tensors[0].shape for each in tensors):
+        tensors = [value for value in values.values() if isinstance(value, TensorNode)]
+        if all(tensor.shape == tensors[0].shape for tensor in tensors):
             return tensors[0].shape
         try:
             return broadcast_shape(*tensors)
@@ -103,21 +107,23 @@ class OfRule(Elementwise):
         super().__init__(
             function,
             onnx=[Onnx(rule.onnx, since=SINCE.get(rule.onnx, 1))] if rule.onnx and rule.name != "logsumexp" else [],
-            tensorflow=[TensorFlow(each, refused=REFUSED.get(each)) for each in rule.tensorflow],
+            tensorflow=[
+                TensorFlow(operator_name, refused=REFUSED.get(operator_name)) for operator_name in rule.tensorflow
+            ],
             domain=(max(low + 0.2, -1.5), min(high - 0.1, max(low + 0.2, 0.0) + 1.5)),
             smooth=rule.kink is None and rule.name not in ("total", "mean"),
         )
 
     def _parameters(self) -> list[RowParameter]:
         empty = RowParameter("", None, Operand(), None)
-        return [empty._replace(name=each, default=MISSING) for each in self._letters]
+        return [empty._replace(name=letter, default=MISSING) for letter in self._letters]
 
     def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
         if self.rule.arity is None and not named and len(given) != 2:
             return self.rule(*given)
         return super().__call__(*given, name=name, **named)
 
-    def combined(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
+    def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
         node: TensorNode = tensors[0].apply(self.rule, *tensors)
         return node
 
@@ -149,7 +155,9 @@ class Reduction(Row):
 def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape without these axes, or with extent 1 in their place."""
     gone = places(axis, len(x))
-    return tuple(1 if at in gone else extent for at, extent in enumerate(x) if keepdims or at not in gone)
+    return tuple(
+        1 if position in gone else extent for position, extent in enumerate(x) if keepdims or position not in gone
+    )
 
 
 def _broadcasting(count: int) -> list[Example]:

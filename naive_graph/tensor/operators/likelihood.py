@@ -16,7 +16,7 @@ from .examples import example
 from .indexing import indicator
 from .kinds import entry
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, moved, numbered
+from .moves import Extents, moved, number_entries
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
 from .reductions import log_softmax, softmax
 from .table import tensor_operator
@@ -25,18 +25,20 @@ Mean = Annotated[str, one_of("none", "sum", "mean")]
 
 
 def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: str, axis: int) -> Extents:
-    at = place(axis, len(x))
-    rest = x[:at] + x[at + 1 :]
+    axis_index = place(axis, len(x))
+    rest = x[:axis_index] + x[axis_index + 1 :]
     if tuple(target.shape) != rest:
         raise ShapeError(
-            f"target of shape {tuple(target.shape)} needs a class for each of {rest}: x without axis {at}."
+            f"target of shape {tuple(target.shape)} needs a class for each of {rest}: x without axis {axis_index}."
         )
-    if weight is not None and weight != (x[at],):
-        raise ShapeError(f"weight of shape {weight} needs a number for each of {x[at]} classes.")
+    if weight is not None and weight != (x[axis_index],):
+        raise ShapeError(f"weight of shape {weight} needs a number for each of {x[axis_index]} classes.")
     if not isinstance(target, TensorNode):
         counted = target[target != ignore_index] if ignore_index is not None else target
-        if counted.size and not 0 <= counted.min() <= counted.max() < x[at]:
-            raise ShapeError(f"target goes from {counted.min()} to {counted.max()}; classes run from 0 to {x[at] - 1}.")
+        if counted.size and not 0 <= counted.min() <= counted.max() < x[axis_index]:
+            raise ShapeError(
+                f"target goes from {counted.min()} to {counted.max()}; classes run from 0 to {x[axis_index] - 1}."
+            )
     return rest if reduction == "none" else ()
 
 
@@ -44,12 +46,12 @@ def _likelihood(
     x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, reduction: str, axis: int
 ) -> TensorNode:
     """The negative log-likelihood, given log-probabilities."""
-    at = place(axis, x.rank)
+    axis_index = place(axis, x.rank)
     if isinstance(target, TensorNode):
-        chosen, counts = _at_run_time(x, target, weight, ignore_index, at)
+        chosen, counts = _at_run_time(x, target, weight, ignore_index, axis_index)
     else:
-        chosen, counts = _known(x, target, weight, ignore_index, at)
-    losses = arithmetic.scaled(chosen if counts is None else chosen * counts, -1.0)
+        chosen, counts = _pick_log_probabilities(x, target, weight, ignore_index, axis_index)
+    losses = arithmetic.scale_by(chosen if counts is None else chosen * counts, -1.0)
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -57,12 +59,14 @@ def _likelihood(
     return reduce.mean(losses) if counts is None else reduce.sum(losses) / reduce.sum(counts)
 
 
-def _known(
-    x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, at: int
+def _pick_log_probabilities(
+    x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
     """The log-probability at each target, and its weight (None if all weigh 1)."""
     ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, dtype=bool)
-    table = np.take_along_axis(numbered(x.shape), np.expand_dims(np.where(ignored, 0, target), at), at).squeeze(at)
+    table = np.take_along_axis(
+        number_entries(x.shape), np.expand_dims(np.where(ignored, 0, target), axis), axis
+    ).squeeze(axis)
     chosen = moved(x, np.where(ignored, -1, table))
     if weight is not None:
         return chosen, moved(weight, np.where(ignored, -1, target))
@@ -70,17 +74,21 @@ def _known(
 
 
 def _at_run_time(
-    x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, at: int
+    x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
     """The same for targets that are a tensor: sums over all classes, with 1 for the right one and 0 elsewhere."""
-    own, of_class = tuple(range(1, x.rank)), -x.rank
-    hot = indicator(target, x.shape[at], spare=ignore_index)  # classes last
-    chosen: TensorNode = LinearNode("mul", own, (*own[:at], of_class, *own[at:]), (*own, of_class), x, hot)
-    counts = None if weight is None else LinearNode("mul", own, (*own, of_class), (of_class,), hot, weight)
+    target_ids, of_class = tuple(range(1, x.rank)), -x.rank
+    hot = indicator(target, x.shape[axis], spare=ignore_index)  # classes last
+    chosen: TensorNode = LinearNode(
+        "mul", target_ids, (*target_ids[:axis], of_class, *target_ids[axis:]), (*target_ids, of_class), x, hot
+    )
+    counts = (
+        None if weight is None else LinearNode("mul", target_ids, (*target_ids, of_class), (of_class,), hot, weight)
+    )
     if ignore_index is not None:
-        kept = not_equal(target, float(ignore_index))
-        counts = kept if counts is None else counts * kept
-        chosen = entry(lambda k, v: where(k, v, 0.0), kept, chosen)
+        mask = not_equal(target, float(ignore_index))
+        counts = mask if counts is None else counts * mask
+        chosen = entry(lambda k, v: where(k, v, 0.0), mask, chosen)
     return chosen, counts
 
 
@@ -144,14 +152,14 @@ def _rows(z: Extents, y: Extents) -> Extents:
     return z[:-1]
 
 
-def _fused(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
+def _differentiate_cross_entropy(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
     """softmax(z) * (sum of y) - y: nothing cancels that was computed before."""
     down = arithmetic.expand_dims(adjoint, adjoint.rank)
     return down * (softmax(z) * reduce.sum(y, -1, True) - y), -down * log_softmax(z)
 
 
 @tensor_operator(
-    shape=_rows, derivative=_fused, examples=[example((3,), (3,)), example((2, 3), (2, 3))],
+    shape=_rows, derivative=_differentiate_cross_entropy, examples=[example((3,), (3,)), example((2, 3), (2, 3))],
     tensorflow=TensorFlow("SoftmaxCrossEntropyWithLogits"),
 )  # fmt: skip
 def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
@@ -159,7 +167,7 @@ def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
 
     y: labels, rows of probabilities, such as one-hot; z: logits, any numbers of their shape.
     """
-    return arithmetic.scaled(reduce.sum(y * log_softmax(z), -1), -1.0)
+    return arithmetic.scale_by(reduce.sum(y * log_softmax(z), -1), -1.0)
 
 
 @tensor_operator(

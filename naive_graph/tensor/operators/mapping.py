@@ -97,12 +97,12 @@ class Name:
     def homes(self, opset: int | None = None) -> dict[str, Home]:
         """Where each property is found in this opset; in the newest one, if none is named."""
         newest = 10**9 if opset is None else opset
-        found = {}
+        home_of = {}
         for name, homes in self.properties.items():
             for home in homes:
                 if home.since <= newest and (home.until is None or newest <= home.until):
-                    found[name] = home
-        return found
+                    home_of[name] = home
+        return home_of
 
     def attributes(self, opset: int | None = None) -> set[str]:
         """All attributes that are read, harmless, prepared or refused by name."""
@@ -110,7 +110,7 @@ class Name:
         return read | {*self.harmless, *self.prepared, *self.refused}
 
     def __repr__(self) -> str:
-        parts = [f"{name}={_written(home)}" for name, home in self.homes().items()]
+        parts = [f"{name}={_format_home(home)}" for name, home in self.homes().items()]
         return f"{self.operator}({', '.join(parts)})" if parts else self.operator
 
 
@@ -132,7 +132,7 @@ def _homes(home: Home | tuple[Home, ...] | str) -> tuple[Home, ...]:
     return (home,) if isinstance(home, (Attribute, Input, Extent, Fixed)) else tuple(home)
 
 
-def _written(home: Home) -> str:
+def _format_home(home: Home) -> str:
     if isinstance(home, Attribute):
         return home.name if home.default is REQUIRED else f"{home.name}: {home.default!r}"
     if isinstance(home, Input):

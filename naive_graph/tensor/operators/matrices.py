@@ -15,12 +15,12 @@ from ..index import place
 from ..nodes import LinearNode, OpType
 from .examples import example
 from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
-from .moves import Extents, moved, numbered
+from .moves import Extents, moved, number_entries
 from .properties import Axis, Layout, Maybe, Tensor, Tensors
 from .table import composition
 
 
-def swapped(x: TensorNode, swap: bool = True) -> TensorNode:
+def transpose_matrices(x: TensorNode, swap: bool = True) -> TensorNode:
     """Each matrix transposed."""
     return arithmetic.transpose(x, *range(x.rank - 2), x.rank - 1, x.rank - 2) if swap else x
 
@@ -37,20 +37,20 @@ def _check_turned(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) 
     onnx=Onnx("MatMul"),
     tensorflow=[TensorFlow("MatMul", transpose_a=Attribute("transpose_a", False),
                            transpose_b=Attribute("transpose_b", False), harmless=("grad_a", "grad_b")),
-                *(TensorFlow(each, transpose_a=Attribute("adj_x", False), transpose_b=Attribute("adj_y", False),
+                *(TensorFlow(op_name, transpose_a=Attribute("adj_x", False), transpose_b=Attribute("adj_y", False),
                              harmless=("grad_x", "grad_y"))
-                  for each in ("BatchMatMul", "BatchMatMulV2"))],
+                  for op_name in ("BatchMatMul", "BatchMatMulV2"))],
 )  # fmt: skip
 def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """The matrix product, as NumPy's; of stacks of matrices, pair by pair."""
-    return arithmetic.matmul(swapped(a, transpose_a), swapped(b, transpose_b))
+    return arithmetic.matmul(transpose_matrices(a, transpose_a), transpose_matrices(b, transpose_b))
 
 
 def _check_spread(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> None:
     if len(a) != 2 or len(b) != 2:
         raise ShapeError(f"a and b are matrices, not of shapes {a} and {b}. For stacks of them there is matmul.")
     shape = a[transpose_a], b[not transpose_b]
-    if c is not None and (len(c) > 2 or any(own not in (1, due) for own, due in zip(c[::-1], shape[::-1]))):
+    if c is not None and (len(c) > 2 or any(extent not in (1, due) for extent, due in zip(c[::-1], shape[::-1]))):
         raise ShapeError(f"c of shape {c} cannot be spread to the product's {shape}.")
 
 
@@ -72,8 +72,8 @@ def gemm(
 ) -> Any:
     """alpha * (a @ b) + beta * c, where a and b may be transposed and c is spread."""
     product = matmul.function(a, b, transpose_a, transpose_b)
-    product = product if alpha == 1.0 else arithmetic.scaled(product, alpha)
-    return product if c is None else product + (c if beta == 1.0 else arithmetic.scaled(c, beta))
+    product = product if alpha == 1.0 else arithmetic.scale_by(product, alpha)
+    return product if c is None else product + (c if beta == 1.0 else arithmetic.scale_by(c, beta))
 
 
 # --- einsum -------------------------------------------------------------------
@@ -100,20 +100,20 @@ def _letters(shapes: list[Extents], equation: str) -> tuple[list[str], str]:
 )  # fmt: skip
 def einsum(tensors: Tensors, equation: str) -> Any:
     """Products summed over the letters that the result lacks: 'ij,jk->ik' is a matrix product."""
-    terms, result = _letters([each.shape for each in tensors], equation)
-    parts = [_diagonal(each, letters) for each, letters in zip(tensors, terms)]
-    total, own = parts[0]
-    for place_, (each, letters) in enumerate(parts[1:], 1):
+    terms, result = _letters([tensor.shape for tensor in tensors], equation)
+    parts = [_diagonal(tensor, letters) for tensor, letters in zip(tensors, terms)]
+    total, total_letters = parts[0]
+    for place_, (operand, letters) in enumerate(parts[1:], 1):
         later = result + "".join(letters for _, letters in parts[place_ + 1 :])
-        kept = "".join(dict.fromkeys(letter for letter in own + letters if letter in later))
-        total, own = linear(f"{own},{letters}->{kept}", total, each), kept
-    return transform(f"{own}->{result}", total)
+        kept_letters = "".join(dict.fromkeys(letter for letter in total_letters + letters if letter in later))
+        total, total_letters = linear(f"{total_letters},{letters}->{kept_letters}", total, operand), kept_letters
+    return transform(f"{total_letters}->{result}", total)
 
 
 def _diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
     """The tensor with each letter once: where one stood twice, the diagonal."""
     once = "".join(dict.fromkeys(letters))
-    return (x if once == letters else moved(x, np.einsum(f"{letters}->{once}", numbered(x.shape)))), once
+    return (x if once == letters else moved(x, np.einsum(f"{letters}->{once}", number_entries(x.shape)))), once
 
 
 # --- sums and vectors ---------------------------------------------------------
@@ -128,32 +128,32 @@ def _diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
 def add_n(tensors: Tensors) -> Any:
     """The sum of all tensors, left to right."""
     total = tensors[0]
-    for each in tensors[1:]:
-        total = total + each
+    for tensor in tensors[1:]:
+        total = total + tensor
     return total
 
 
 @composition(example([(2, 3), (2, 3), (3,)]), onnx=Onnx("Mean", operands=[ALL]))
 def mean_n(tensors: Tensors) -> Any:
     """The mean of all tensors, entry by entry."""
-    return arithmetic.scaled(add_n.function(tensors), 1.0 / len(tensors))
+    return arithmetic.scale_by(add_n.function(tensors), 1.0 / len(tensors))
 
 
-def _biased(x: Extents, bias: Extents, data_format: str) -> Extents:
-    at = 1 if data_format == "NCHW" else len(x) - 1
-    if len(x) < 2 or bias != x[at : at + 1]:
-        raise ShapeError(f"bias of shape {bias} does not fit the channels of {x}, which stand at axis {at}.")
+def _infer_bias_shape(x: Extents, bias: Extents, data_format: str) -> Extents:
+    axis = 1 if data_format == "NCHW" else len(x) - 1
+    if len(x) < 2 or bias != x[axis : axis + 1]:
+        raise ShapeError(f"bias of shape {bias} does not fit the channels of {x}, which stand at axis {axis}.")
     return x
 
 
 @composition(
-    example((2, 3), (3,)), example((1, 3, 2, 2), (3,), data_format="NCHW"), shape=_biased,
+    example((2, 3), (3,)), example((1, 3, 2, 2), (3,), data_format="NCHW"), shape=_infer_bias_shape,
     tensorflow=TensorFlow("BiasAdd", data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def bias_add(x: Tensor, bias: Tensor, data_format: Layout = "NHWC") -> Any:
     """A number added to each channel."""
-    at = 2 if data_format == "NCHW" else x.rank
-    return LinearNode(OpType.add, range(1, x.rank + 1), range(1, x.rank + 1), (at,), x, bias)
+    channel_id = 2 if data_format == "NCHW" else x.rank
+    return LinearNode(OpType.add, range(1, x.rank + 1), range(1, x.rank + 1), (channel_id,), x, bias)
 
 
 def _vectors(a: Extents, b: Extents, axis: int) -> Extents:
@@ -165,6 +165,8 @@ def _vectors(a: Extents, b: Extents, axis: int) -> Extents:
 @composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_vectors, tensorflow=TensorFlow("Cross"))
 def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
     """The vector product along an axis of extent 3."""
-    at = place(axis, a.rank)
-    (a1, a2), (b1, b2) = ([arithmetic.gather(each, turn, at) for turn in ([1, 2, 0], [2, 0, 1])] for each in (a, b))
+    axis_index = place(axis, a.rank)
+    (a1, a2), (b1, b2) = (
+        [arithmetic.gather(vector, turn, axis_index) for turn in ([1, 2, 0], [2, 0, 1])] for vector in (a, b)
+    )
     return a1 * b2 - a2 * b1

@@ -60,12 +60,12 @@ def arg(node: TensorNode, place: int = 0) -> Any:
     >>> arg(a * b), arg(a * b, 1)
     (<LeafNode 'a' (1)>, <LeafNode 'b' (1)>)
     """
-    found = _operands(node)
+    operands = _operands(node)
     if not isinstance(place, int):
         raise NodeError(f"An operand is asked for by a whole number, not {shortened(place)}.")
-    if not -len(found) <= place < len(found):
-        raise NodeError(f"{node.label} has no operand {shortened(place)}: it has {len(found)}.")
-    return found[place]
+    if not -len(operands) <= place < len(operands):
+        raise NodeError(f"{node.label} has no operand {shortened(place)}: it has {len(operands)}.")
+    return operands[place]
 
 
 def larg(node: TensorNode) -> Any:
@@ -111,15 +111,15 @@ def inner(node: TensorNode, name: str) -> TensorNode:
     """
     if not isinstance(name, str):
         raise NodeError(f"An inner node is asked for by its name, a text, not {shortened(name)}.")
-    found: dict[str | None, TensorNode] = {}
-    for each in reversed(ancestors([node])):
-        found.setdefault(each.given_name, each)
-        found.setdefault(each.call.name if each.call else None, each)
-    for each, made in names_among(ancestors([node])).items():  # as they are written in equations and pictures
-        found.setdefault(made, each)
-    if name not in found:
-        raise NodeError(f"{node.label} is made of no node {name!r}.{near(name, filter(None, found))}")
-    return found[name]
+    by_name: dict[str | None, TensorNode] = {}
+    for ancestor in reversed(ancestors([node])):
+        by_name.setdefault(ancestor.given_name, ancestor)
+        by_name.setdefault(ancestor.call.name if ancestor.call else None, ancestor)
+    for ancestor, made in names_among(ancestors([node])).items():  # as they are written in equations and pictures
+        by_name.setdefault(made, ancestor)
+    if name not in by_name:
+        raise NodeError(f"{node.label} is made of no node {name!r}.{near(name, filter(None, by_name))}")
+    return by_name[name]
 
 
 @method
@@ -160,9 +160,9 @@ def asked_of_a_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
 SPELT: dict[str, Callable[..., Any]] = {
     "sum": reduce_sum, "mean": reduce_mean, "max": reduce_max, "min": reduce_min, "prod": reduce_prod,
     "logsumexp": reduce_logsumexp, "flatten": flatten,
-    **{each.__name__: each for each in (arg, args, inner, larg, outputs, rarg, broadcast, equation, equations)},
+    **{func.__name__: func for func in (arg, args, inner, larg, outputs, rarg, broadcast, equation, equations)},
 }  # fmt: skip
-FUNCTIONS = {name: each if isinstance(each, Row) else explains(asked_of_a_tensor(each)) for name, each in SPELT.items()}
+FUNCTIONS = {name: func if isinstance(func, Row) else explains(asked_of_a_tensor(func)) for name, func in SPELT.items()}
 
 for _name, _function in SPELT.items():
     setattr(TensorNode, _name, method_of(_function, _name) if isinstance(_function, Row) else _function)
@@ -175,8 +175,8 @@ def _reshape(self: TensorNode, *shape: Any) -> Any:
 
 def _transpose(self: TensorNode, *axes: Any) -> Any:
     """The axes in another order; reversed if none is given."""
-    given = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
-    return moves.transpose(self, given or None)
+    order = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
+    return moves.transpose(self, order or None)
 
 
 def _matmul(self: TensorNode, other: Any) -> Any:

@@ -39,7 +39,7 @@ def moved(x: TensorNode, table: Any) -> TensorNode:
     return picks.pick(flat, 0, table.shape, (0,) * table.ndim, table=table)
 
 
-def numbered(shape: Sequence[int]) -> Any:
+def number_entries(shape: Sequence[int]) -> Any:
     """An array of each entry's place in the flattened tensor, to be moved by NumPy."""
     return np.arange(prod(shape)).reshape(shape)
 
@@ -57,31 +57,31 @@ def reshape(x: Tensor, shape: Shape) -> Any:
     return picks.reshape(x, shape)
 
 
-def _flattened(x: Extents, axis: int) -> Extents:
+def _infer_flat_shape(x: Extents, axis: int) -> Extents:
     if not -len(x) <= axis <= len(x):
         raise ShapeError(f"axis={axis} does not split {len(x)} axes. Take one from {-len(x)} to {len(x)}.")
-    at = axis if axis >= 0 else axis + len(x)
-    return prod(x[:at]), prod(x[at:])
+    axis_index = axis if axis >= 0 else axis + len(x)
+    return prod(x[:axis_index]), prod(x[axis_index:])
 
 
 @move(
-    example((2, 3, 2)), example((2, 3), axis=0), example((2, 3), axis=-1), shape=_flattened,
+    example((2, 3, 2)), example((2, 3), axis=0), example((2, 3), axis=-1), shape=_infer_flat_shape,
     onnx=Onnx("Flatten", axis=Attribute("axis", 1)),
 )  # fmt: skip
 def flatten_to_matrix(x: Tensor, axis: int = 1) -> Any:
     """The axes before `axis` as rows, the others as columns."""
-    return picks.reshape(x, _flattened(x.shape, axis))
+    return picks.reshape(x, _infer_flat_shape(x.shape, axis))
 
 
-def _permuted(x: Extents, axes: Any) -> Extents:
+def _infer_transposed_shape(x: Extents, axes: Any) -> Extents:
     order = tuple(reversed(range(len(x)))) if axes is None else tuple(places(axes, len(x), "axes"))
     if len(order) != len(x):
         raise ShapeError(f"axes={list(order)} names {len(order)} of {len(x)} axes. Name each once.")
-    return tuple(x[each] for each in order)
+    return tuple(x[axis] for axis in order)
 
 
 @move(
-    example((2, 3)), example((2, 3, 4), axes=[1, 2, 0]), shape=_permuted, method=False,
+    example((2, 3)), example((2, 3, 4), axes=[1, 2, 0]), shape=_infer_transposed_shape, method=False,
     onnx=Onnx("Transpose", axes=Attribute("perm", None)), tensorflow=TensorFlow("Transpose", axes=Input(1)),
 )  # fmt: skip
 def transpose(x: Tensor, axes: MaybeWholes = None) -> Any:
@@ -106,8 +106,8 @@ def squeeze(x: Tensor, axis: Axes = None) -> Any:
 )  # fmt: skip
 def expand_dims(x: Tensor, axis: Wholes) -> Any:
     """New axes of extent 1; `axes` are their places in the result."""
-    for each in sorted(places(axis, x.rank + len(axis))):
-        x = arithmetic.expand_dims(x, each)
+    for position in sorted(places(axis, x.rank + len(axis))):
+        x = arithmetic.expand_dims(x, position)
     return x
 
 

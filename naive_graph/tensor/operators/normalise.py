@@ -30,15 +30,15 @@ def channel(rank: int, data_format: str) -> int:
 
 def by_channel(op: OpType, x: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
     """x op vector, a number for each place along one axis."""
-    own = range(1, x.rank + 1)
-    return x if vector is None else LinearNode(op, own, own, (axis + 1,), x, vector)
+    ids = range(1, x.rank + 1)
+    return x if vector is None else LinearNode(op, ids, ids, (axis + 1,), x, vector)
 
 
-def scaled(x: TensorNode, scale: TensorNode | None, bias: TensorNode | None, axis: int) -> TensorNode:
+def scale_and_shift(x: TensorNode, scale: TensorNode | None, bias: TensorNode | None, axis: int) -> TensorNode:
     return by_channel(OpType.add, by_channel(OpType.mul, x, scale, axis), bias, axis)
 
 
-def normalised(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
+def normalise_axes(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
     """(x - mean) / sqrt(variance + epsilon), over some axes."""
     centred: TensorNode = x - reduce.mean(x, axes, True)
     return centred * _over_root(reduce.mean(square(centred), axes, True), epsilon)
@@ -51,11 +51,13 @@ def _over_root(variance: TensorNode, epsilon: float) -> TensorNode:
 def _channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
     if len(x) < least:
         raise ShapeError(f"x has shape {x}. It takes {least} axes at least: a batch, and channels.")
-    at = channel(len(x), data_format)
-    for name, each in vectors.items():
-        if each is not None and each != (x[at],):
-            raise ShapeError(f"{name} of shape {each} needs a number for each of {x[at]} channels (axis {at} of {x}).")
-    return at
+    axis = channel(len(x), data_format)
+    for name, shape in vectors.items():
+        if shape is not None and shape != (x[axis],):
+            raise ShapeError(
+                f"{name} of shape {shape} needs a number for each of {x[axis]} channels (axis {axis} of {x})."
+            )
+    return axis
 
 
 def _batch(x: Extents, scale: Any, bias: Any, mean: Any, variance: Any, data_format: str, training: bool) -> Extents:
@@ -73,9 +75,9 @@ def _batch(x: Extents, scale: Any, bias: Any, mean: Any, variance: Any, data_for
     ],
     onnx=Onnx("BatchNormalization", epsilon=EPSILON, training=Attribute("training_mode", 0, truth, since=14),
               data_format=Fixed("NCHW"), harmless=("momentum",), refused={"spatial": 1}),
-    tensorflow=[TensorFlow(each, epsilon=Attribute("epsilon", 1e-4), training=Attribute("is_training", True),
+    tensorflow=[TensorFlow(operator_name, epsilon=Attribute("epsilon", 1e-4), training=Attribute("is_training", True),
                            data_format=Attribute("data_format", "NHWC"), harmless=("exponential_avg_factor",))
-                for each in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")],
+                for operator_name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")],
 )  # fmt: skip
 def batch_norm(
     x: Tensor,
@@ -91,19 +93,26 @@ def batch_norm(
 
     training: mean and variance are those of the batch (the variance over N, not N - 1).
     """
-    at = channel(x.rank, data_format)
+    channel_axis = channel(x.rank, data_format)
     if training:
-        return scaled(normalised(x, [each for each in range(x.rank) if each != at], epsilon), scale, bias, at)
-    centred = by_channel(OpType.sub, x, mean, at)
+        return scale_and_shift(
+            normalise_axes(x, [axis for axis in range(x.rank) if axis != channel_axis], epsilon),
+            scale,
+            bias,
+            channel_axis,
+        )
+    centred = by_channel(OpType.sub, x, mean, channel_axis)
     assert variance is not None
-    return scaled(by_channel(OpType.mul, centred, _over_root(variance, epsilon), at), scale, bias, at)
+    return scale_and_shift(
+        by_channel(OpType.mul, centred, _over_root(variance, epsilon), channel_axis), scale, bias, channel_axis
+    )
 
 
 def _layer(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
-    own = x[place(axis, len(x)) :]
-    for name, each in (("scale", scale), ("bias", bias)):
-        if each is not None and not _spreads(each, own):
-            raise ShapeError(f"{name} of shape {each} does not fit the normalised axes, {own}.")
+    normalised_shape = x[place(axis, len(x)) :]
+    for name, shape in (("scale", scale), ("bias", bias)):
+        if shape is not None and not _spreads(shape, normalised_shape):
+            raise ShapeError(f"{name} of shape {shape} does not fit the normalised axes, {normalised_shape}.")
     return x
 
 
@@ -118,7 +127,7 @@ def _spreads(shape: Extents, to: Extents) -> bool:
 )  # fmt: skip
 def layer_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * (x - mean) / sqrt(variance + epsilon) + bias, over the axes from `axis` on. Source: Ba et al., 2016."""
-    y = normalised(x, list(range(place(axis, x.rank), x.rank)), epsilon)
+    y = normalise_axes(x, list(range(place(axis, x.rank), x.rank)), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
 
@@ -148,14 +157,19 @@ def instance_norm(
     x: Tensor, scale: Maybe = None, bias: Maybe = None, epsilon: Least0 = 1e-5, data_format: Layout = "NHWC"
 ) -> Any:
     """Each channel of each sample normalised by itself. Source: Ulyanov et al., 2016."""
-    at = channel(x.rank, data_format)
-    return scaled(normalised(x, [each for each in range(1, x.rank) if each != at], epsilon), scale, bias, at)
+    channel_axis = channel(x.rank, data_format)
+    return scale_and_shift(
+        normalise_axes(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon),
+        scale,
+        bias,
+        channel_axis,
+    )
 
 
 def _group(x: Extents, scale: Any, bias: Any, groups: int, data_format: str) -> Extents:
-    at = _channels(x, data_format, 3, scale=scale, bias=bias)
-    if x[at] % groups:
-        raise ShapeError(f"groups={groups} does not divide {x[at]} channels.")
+    channel_axis = _channels(x, data_format, 3, scale=scale, bias=bias)
+    if x[channel_axis] % groups:
+        raise ShapeError(f"groups={groups} does not divide {x[channel_axis]} channels.")
     return x
 
 
@@ -174,10 +188,10 @@ def group_norm(
     data_format: Layout = "NHWC",
 ) -> Any:
     """Channels normalised together in groups, sample by sample. Source: Wu & He, 2018."""
-    at = channel(x.rank, data_format)
-    apart = reshape(x, (*x.shape[:at], groups, x.shape[at] // groups, *x.shape[at + 1 :]))
-    y = normalised(apart, [each for each in range(1, apart.rank) if each != at], epsilon)
-    return scaled(reshape(y, x.shape), scale, bias, at)
+    channel_axis = channel(x.rank, data_format)
+    apart = reshape(x, (*x.shape[:channel_axis], groups, x.shape[channel_axis] // groups, *x.shape[channel_axis + 1 :]))
+    y = normalise_axes(apart, [axis for axis in range(1, apart.rank) if axis != channel_axis], epsilon)
+    return scale_and_shift(reshape(y, x.shape), scale, bias, channel_axis)
 
 
 # --- without parameters -------------------------------------------------------
@@ -189,7 +203,7 @@ def group_norm(
 )  # fmt: skip
 def mean_variance_norm(x: Tensor, axis: Axes = None, epsilon: Least0 = 1e-9) -> Any:
     """(x - mean) / sqrt(variance + epsilon), over some axes, or all."""
-    return normalised(x, places(axis, x.rank), epsilon)
+    return normalise_axes(x, places(axis, x.rank), epsilon)
 
 
 @tensor_operator(
@@ -198,8 +212,8 @@ def mean_variance_norm(x: Tensor, axis: Axes = None, epsilon: Least0 = 1e-9) -> 
 )  # fmt: skip
 def lp_norm(x: Tensor, axis: Axis = -1, p: Annotated[int, one_of(1, 2)] = 2) -> Any:
     """x over its norm along an axis: the sum of magnitudes, or the root of the sum of squares; 0 where that is 0."""
-    at = [place(axis, x.rank)]
-    total = broadcast(reduce.sum(magnitude(x) if p == 1 else square(x), at, True), x.shape)
+    axes = [place(axis, x.rank)]
+    total = broadcast(reduce.sum(magnitude(x) if p == 1 else square(x), axes, True), x.shape)
     return entry(lambda x, t: where(t, x / (t if p == 1 else sqrt(t)), 0.0), x, total)
 
 
@@ -217,19 +231,19 @@ def local_response_norm(
     x: Tensor, size: Size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, data_format: Layout = "NHWC"
 ) -> Any:
     """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
-    at = channel(x.rank, data_format)
-    near = pick(square(x), at, (x.shape[at], size), (1, 1), -((size - 1) // 2))
-    return entry(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, at + 1))
+    channel_axis = channel(x.rank, data_format)
+    near = pick(square(x), channel_axis, (x.shape[channel_axis], size), (1, 1), -((size - 1) // 2))
+    return entry(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, channel_axis + 1))
 
 
-def _masked(x: Extents, mask: Any) -> Extents:
+def _check_mask(x: Extents, mask: Any) -> Extents:
     if mask is not None and mask != x:
         raise ShapeError(f"mask of shape {mask} needs a 0 or 1 for each entry of {x}.")
     return x
 
 
 @tensor_operator(
-    shape=_masked, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
+    shape=_check_mask, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
     onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, single, since=12)),
               harmless=("seed",)),
 )  # fmt: skip

@@ -12,7 +12,16 @@ from ...errors import ShapeError
 from .. import reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, OpType, TransformNode
-from ..sliding import SlidingWindow, channels_back, channels_last, imaged, largest, patched, sides, window
+from ..sliding import (
+    SlidingWindow,
+    channels_back,
+    channels_last,
+    extract_patches,
+    largest,
+    make_image_shape,
+    sides,
+    window,
+)
 from .examples import example
 from .kinds import entry
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
@@ -41,9 +50,13 @@ def _windows(
     x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
 ) -> list[SlidingWindow]:
     image, steps = sides(x, data_format), pool if strides is None else strides
-    found = [window(image[at], pool[at], steps[at], padding, dilations[at], at, ceil_mode) for at in (0, 1)]
-    check_size("pooling: all windows side by side", [extent for each in found for extent in each[:2]])  # out, size
-    return found
+    windows = [
+        window(image[side], pool[side], steps[side], padding, dilations[side], side, ceil_mode) for side in (0, 1)
+    ]
+    check_size(
+        "pooling: all windows side by side", [extent for axis_window in windows for extent in axis_window[:2]]
+    )  # out, size
+    return windows
 
 
 @tensor_operator(
@@ -68,12 +81,12 @@ def max_pool2d(
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    return channels_back(largest(patched(image, rows, columns), image, rows, columns), data_format)
+    return channels_back(largest(extract_patches(image, rows, columns), image, rows, columns), data_format)
 
 
 def _total(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha: float = 1.0) -> TensorNode:
     """The sum over each window of an image with channels last."""
-    patches = patched(image, rows, columns)
+    patches = extract_patches(image, rows, columns)
     lead = tuple(range(1, image.rank - 2))
     p, q, c = range(image.rank - 2, image.rank + 1)
     return TransformNode((*lead, p, q, c), (*lead, p, -1, q, -2, c), patches, alpha)
@@ -103,10 +116,12 @@ def avg_pool2d(
     """The mean of each window; padding counts only if asked for."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    seen = [each.counts(image.shape[at], count_include_pad) for each, at in ((rows, -3), (columns, -2))]
-    counts, whole = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
-    if (counts == whole).all():
-        return channels_back(_total(image, rows, columns, 1.0 / whole), data_format)
+    seen = [
+        axis_window.counts(image.shape[axis], count_include_pad) for axis_window, axis in ((rows, -3), (columns, -2))
+    ]
+    counts, window_size = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
+    if (counts == window_size).all():
+        return channels_back(_total(image, rows, columns, 1.0 / window_size), data_format)
     mean = _total(image, rows, columns) * LeafNode.constant(1.0 / counts[:, :, None])
     return channels_back(mean, data_format)
 
@@ -145,7 +160,7 @@ def _root(x: TensorNode, p: float) -> TensorNode:
 
 
 def _pooled_whole(x: Extents, data_format: str) -> Extents:
-    return imaged(x, 1, 1, sides(x, data_format)[2], data_format)
+    return make_image_shape(x, 1, 1, sides(x, data_format)[2], data_format)
 
 
 def _space(x: TensorNode, data_format: str) -> list[int]:
@@ -184,23 +199,25 @@ def global_lp_pool2d(x: Tensor, data_format: Layout = "NHWC", p: Positive = 2.0)
 # --- dilation -----------------------------------------------------------------
 
 
-def _dilated(x: Extents, w: Extents, strides: Any, rates: Any, padding: Any) -> Extents:
+def _infer_dilation_shape(x: Extents, w: Extents, strides: Any, rates: Any, padding: Any) -> Extents:
     if len(w) != 3 or sides(x, "NHWC")[2] != w[2]:
         raise ShapeError(f"w has axes (kh, kw, channels of x), not shape {w} beside {x}.")
-    rows, columns = (window(x[at - 3], w[at], strides[at], padding, rates[at], at) for at in (0, 1))
-    return imaged(x, rows.out, columns.out, w[2], "NHWC")
+    rows, columns = (window(x[side - 3], w[side], strides[side], padding, rates[side], side) for side in (0, 1))
+    return make_image_shape(x, rows.out, columns.out, w[2], "NHWC")
 
 
 @tensor_operator(
-    kind="window", shape=_dilated, smooth=False,
+    kind="window", shape=_infer_dilation_shape, smooth=False,
     examples=[example((1, 3, 3, 2), (2, 2, 2)), example((1, 5, 4, 1), (2, 2, 1), strides=2, rates=2, padding="SAME")],
     tensorflow=TensorFlow("Dilation2D", strides=Attribute("strides", adapt=spatial),
                           rates=Attribute("rates", adapt=spatial), padding=Attribute("padding", adapt=padded_as)),
 )  # fmt: skip
 def dilation2d(x: Tensor, w: Tensor, strides: Pair = 1, rates: Pair = 1, padding: Padding = "VALID") -> Any:
     """The largest of x + w in each window: a morphological dilation. w: (kh, kw, C)."""
-    rows, columns = (window(x.shape[at - 3], w.shape[at], strides[at], padding, rates[at], at) for at in (0, 1))
-    patches = patched(x, rows, columns)
-    own = range(1, patches.rank + 1)
-    weighed = LinearNode(OpType.add, own, own, (x.rank - 1, x.rank + 1, x.rank + 2), patches, w)
+    rows, columns = (
+        window(x.shape[side - 3], w.shape[side], strides[side], padding, rates[side], side) for side in (0, 1)
+    )
+    patches = extract_patches(x, rows, columns)
+    ids = range(1, patches.rank + 1)
+    weighed = LinearNode(OpType.add, ids, ids, (x.rank - 1, x.rank + 1, x.rank + 2), patches, w)
     return largest(weighed, x, rows, columns)

@@ -53,7 +53,7 @@ class Operand(NamedTuple):
     many: bool = False
 
 
-def known(value: Any) -> Any:
+def require_known(value: Any) -> Any:
     """The number or array that a property given as a tensor stands for. Raises where it is not known yet."""
     if not isinstance(value, TensorNode):
         return value
@@ -76,7 +76,7 @@ def between(low: float, high: float, open_low: bool = False) -> Kind:
     low, high = number(low, "between"), number(high, "between")
 
     def take(value: Any) -> float:
-        result = number(known(value))
+        result = number(require_known(value))
         return fitting(result, (low < result if open_low else low <= result) and result <= high)
 
     return Kind(
@@ -87,7 +87,7 @@ def between(low: float, high: float, open_low: bool = False) -> Kind:
 def whole(value: Any) -> int:
     """An int; whole floats of a tensor that is known count too."""
     if isinstance(value, TensorNode):
-        value = known(value)
+        value = require_known(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
     fitting(value, isinstance(value, (int, np.integer)) and not isinstance(value, bool))
@@ -102,7 +102,10 @@ def from_on(least: int) -> Kind:
 def wholes(value: Any) -> tuple[int, ...]:
     """Several whole numbers; one alone stands for itself."""
     if isinstance(value, TensorNode):
-        value = [whole(float(each)) if not float(each).is_integer() else int(each) for each in np.ravel(known(value))]
+        value = [
+            whole(float(entry)) if not float(entry).is_integer() else int(entry)
+            for entry in np.ravel(require_known(value))
+        ]
     if isinstance(value, np.ndarray):
         value = [*value.reshape(-1)]
     return tuple(map(whole, value)) if isinstance(value, (list, tuple, range)) else (whole(value),)
@@ -116,9 +119,9 @@ def one_of(*choices: Any) -> Kind:
     """
 
     def take(value: Any) -> Any:
-        for each in choices:
-            if type(value) is type(each) and value == each:
-                return each
+        for choice in choices:
+            if type(value) is type(choice) and value == choice:
+                return choice
         raise Wrong
 
     return Kind(f"one of {', '.join(map(shortened, choices))}", take)
@@ -128,21 +131,21 @@ def several(count: int, least: int) -> Kind:
     """So many whole numbers, or one that stands for all."""
 
     def take(value: Any) -> tuple[int, ...]:
-        found = wholes(value)
-        found = found * count if len(found) == 1 else found
-        return fitting(found, len(found) == count and min(found) >= least)
+        numbers = wholes(value)
+        numbers = numbers * count if len(numbers) == 1 else numbers
+        return fitting(numbers, len(numbers) == count and min(numbers) >= least)
 
     return Kind(f"a whole number from {least} on, or {count} of them", take)
 
 
 def _any_wholes(value: Any) -> tuple[int, ...]:
-    found = wholes(value)
-    return fitting(found, len(set(found)) == len(found))
+    numbers = wholes(value)
+    return fitting(numbers, len(set(numbers)) == len(numbers))
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    found = wholes(value) if not (isinstance(value, (list, tuple)) and not value) else ()
-    return fitting(found, found.count(-1) <= 1 and min(found, default=1) >= -1 and 0 not in found)
+    extents = wholes(value) if not (isinstance(value, (list, tuple)) and not value) else ()
+    return fitting(extents, extents.count(-1) <= 1 and min(extents, default=1) >= -1 and 0 not in extents)
 
 
 def _places(value: Any) -> Any:
@@ -160,16 +163,16 @@ def _places(value: Any) -> Any:
 def _padding(value: Any) -> Any:
     if isinstance(value, str):
         return fitting(value, value in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"))
-    found = wholes(value)
-    found = found * 4 if len(found) == 1 else found
-    return fitting(found, len(found) == 4 and min(found) >= 0)
+    widths = wholes(value)
+    widths = widths * 4 if len(widths) == 1 else widths
+    return fitting(widths, len(widths) == 4 and min(widths) >= 0)
 
 
 def _pairs(value: Any) -> tuple[tuple[int, ...], ...]:
     """Pairs of whole numbers: [[a, b], [c, d]]."""
-    value = known(value)
-    found = tuple(tuple(map(int if isinstance(value, np.ndarray) else whole, pair)) for pair in value)
-    return fitting(found, all(len(pair) == 2 for pair in found))
+    value = require_known(value)
+    pairs = tuple(tuple(map(int if isinstance(value, np.ndarray) else whole, pair)) for pair in value)
+    return fitting(pairs, all(len(pair) == 2 for pair in pairs))
 
 
 def _first(kinds: Iterable[Kind], value: Any) -> Any:
@@ -181,12 +184,14 @@ def _first(kinds: Iterable[Kind], value: Any) -> Any:
     raise Wrong
 
 
-REAL = Kind("a real number", lambda value: number(known(value)))
+REAL = Kind("a real number", lambda value: number(require_known(value)))
 WHOLE = Kind("a whole number", whole)
 FLAG = Kind("True or False", lambda value: bool(fitting(value, isinstance(value, (bool, np.bool_)))))
 TEXT = Kind("a text", lambda value: fitting(value, value and isinstance(value, str)))
 WHOLES = Kind("a list of whole numbers", wholes)
-KNOWN = Kind("an array of whole numbers that is known when the node is built", lambda value: _places(known(value)))
+KNOWN = Kind(
+    "an array of whole numbers that is known when the node is built", lambda value: _places(require_known(value))
+)
 PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)
 
 PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT, float | None: REAL | None}

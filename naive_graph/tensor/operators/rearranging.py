@@ -12,31 +12,31 @@ from ..index import place, places
 from ..nodes import LeafNode, TransformNode
 from .examples import example
 from .mapping import Attribute, Called, Fixed, Input, Onnx, TensorFlow, single, truth
-from .moves import Extents, move, moved, numbered
+from .moves import Extents, move, moved, number_entries
 from .properties import Axes, Axis, Tensor, Wholes, one_of
 
 
-def _tiled(x: Extents, repeats: Extents) -> Extents:
+def _infer_tiled_shape(x: Extents, repeats: Extents) -> Extents:
     if len(repeats) != len(x) or min(repeats, default=1) < 1:
         raise ShapeError(f"repeats={list(repeats)} needs a number from 1 on for each of {len(x)} axes.")
     return tuple(extent * times for extent, times in zip(x, repeats))
 
 
 @move(
-    example((2, 3), repeats=[2, 1]), example((2,), repeats=[3]), shape=_tiled,
+    example((2, 3), repeats=[2, 1]), example((2,), repeats=[3]), shape=_infer_tiled_shape,
     onnx=Onnx("Tile", repeats=Input(1), since=6), tensorflow=TensorFlow("Tile", repeats=Input(1)),
 )  # fmt: skip
 def tile(x: Tensor, repeats: Wholes) -> Any:
     """The tensor beside itself, so many times along each axis."""
-    dst = [each for at in range(x.rank) for each in (-(at + 1), at + 1)]
-    both = [each for times, extent in zip(repeats, x.shape) for each in (times, extent)]
+    dst = [axis_id for axis in range(x.rank) for axis_id in (-(axis + 1), axis + 1)]
+    both = [size for times, extent in zip(repeats, x.shape) for size in (times, extent)]
     spread = TransformNode(dst, range(1, x.rank + 1), x, shape=both)
-    return picks.reshape(spread, _tiled(x.shape, repeats))
+    return picks.reshape(spread, _infer_tiled_shape(x.shape, repeats))
 
 
 # --- paddings -----------------------------------------------------------------
 
-OF_ONNX = {each: each for each in ("constant", "reflect", "edge", "wrap")}  # it lacks "symmetric"
+OF_ONNX = {mode: mode for mode in ("constant", "reflect", "edge", "wrap")}  # it lacks "symmetric"
 
 
 def _amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]:
@@ -44,21 +44,23 @@ def _amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]
     chosen = list(range(len(x))) if axis is None else places(axis, len(x))
     if len(pads) != 2 * len(chosen):
         raise ShapeError(f"pads={list(pads)} needs a before and an after for {len(chosen)} axes: all befores first.")
-    return {at: (pads[place], pads[place + len(chosen)]) for place, at in enumerate(chosen)}
+    return {axis_index: (pads[position], pads[position + len(chosen)]) for position, axis_index in enumerate(chosen)}
 
 
-def _padded(x: Extents, pads: Extents, mode: str, axis: Any) -> Extents:
-    found = list(x)
-    for at, (before, after) in _amounts(x, pads, axis).items():
-        left = x[at] + min(before, 0) + min(after, 0)
-        found[at] += before + after
+def _infer_padded_shape(x: Extents, pads: Extents, mode: str, axis: Any) -> Extents:
+    extents = list(x)
+    for axis_index, (before, after) in _amounts(x, pads, axis).items():
+        left = x[axis_index] + min(before, 0) + min(after, 0)
+        extents[axis_index] += before + after
         most = {"reflect": left - 1, "symmetric": left}.get(mode)
         if left < 1 or (most is not None and max(before, after) > most):
-            raise ShapeError(f"pads={list(pads)} do not fit axis {at}, which runs to {x[at]}, in mode {mode!r}.")
-    return tuple(found)
+            raise ShapeError(
+                f"pads={list(pads)} do not fit axis {axis_index}, which runs to {x[axis_index]}, in mode {mode!r}."
+            )
+    return tuple(extents)
 
 
-def _turned(value: Any, attributes: Any) -> Any:
+def _reorder_pads(value: Any, attributes: Any) -> Any:
     """TensorFlow's pairs (before, after) for each axis as all befores, then all afters."""
     return [pair[side] for side in (0, 1) for pair in value]
 
@@ -67,14 +69,14 @@ def _turned(value: Any, attributes: Any) -> Any:
     example((2, 3), pads=[1, 0, 0, 2]), example((3,), pads=[2, 1], mode="reflect"),
     example((3,), pads=[1, 1], value=0.5),
     example((2, 3), pads=[2, 1], mode="edge", axis=[1]), example((3,), pads=[2, 4], mode="wrap"),
-    example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_padded,
+    example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_infer_padded_shape,
     onnx=Onnx("Pad", pads=(Attribute("pads", until=10), Input(1, since=11)),
               value=(Attribute("value", 0.0, until=10), Input(2, 0.0, single, since=11)),
               mode=Attribute("mode", "constant", Called(OF_ONNX)),
               axis=(Fixed(None, until=17), Input(3, None, since=18))),
-    tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_turned)),
-                TensorFlow("PadV2", pads=Input(1, adapt=_turned), value=Input(2)),
-                TensorFlow("MirrorPad", pads=Input(1, adapt=_turned), mode=Attribute(
+    tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_reorder_pads)),
+                TensorFlow("PadV2", pads=Input(1, adapt=_reorder_pads), value=Input(2)),
+                TensorFlow("MirrorPad", pads=Input(1, adapt=_reorder_pads), mode=Attribute(
                     "mode", adapt=Called({"REFLECT": "reflect", "SYMMETRIC": "symmetric"})))],
 )  # fmt: skip
 def pad(
@@ -90,21 +92,23 @@ def pad(
     """
     amounts = _amounts(x.shape, pads, axis)
     outside = np.zeros(())
-    for at, (before, after) in amounts.items():
-        spots = np.arange(-before, x.shape[at] + after)
+    for axis_index, (before, after) in amounts.items():
+        spots = np.arange(-before, x.shape[axis_index] + after)
         if mode == "constant":
-            beyond = ((spots < 0) | (spots >= x.shape[at])).reshape([-1 if each == at else 1 for each in range(x.rank)])
+            beyond = ((spots < 0) | (spots >= x.shape[axis_index])).reshape(
+                [-1 if dimension == axis_index else 1 for dimension in range(x.rank)]
+            )
             outside = np.maximum(outside, beyond)
-            x = picks.padded(x, at, before, after) if before or after else x
+            x = picks.pad_axis(x, axis_index, before, after) if before or after else x
         elif before or after:
-            cut, left = max(0, -before), x.shape[at] + min(before, 0) + min(after, 0)
-            x = arithmetic.gather(x, _mirrored(spots - cut, left, mode) + cut, at)
+            cut, left = max(0, -before), x.shape[axis_index] + min(before, 0) + min(after, 0)
+            x = arithmetic.gather(x, _mirror_positions(spots - cut, left, mode) + cut, axis_index)
     if mode == "constant" and value != 0.0:
         x = x + LeafNode.constant(np.where(outside, value, 0.0))
     return x
 
 
-def _mirrored(spots: Any, extent: int, mode: str) -> Any:
+def _mirror_positions(spots: Any, extent: int, mode: str) -> Any:
     if mode == "edge":
         return np.clip(spots, 0, extent - 1)
     if mode == "wrap":
@@ -129,8 +133,8 @@ def _matrices(x: Extents) -> Extents:
 )  # fmt: skip
 def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
     """The entries on and above (or below) the k-th diagonal of each matrix; 0 elsewhere."""
-    kept = np.triu(np.ones(x.shape[-2:]), k) if upper else np.tril(np.ones(x.shape[-2:]), k)
-    return moved(x, np.where(np.broadcast_to(kept, x.shape), numbered(x.shape), -1))
+    mask = np.triu(np.ones(x.shape[-2:]), k) if upper else np.tril(np.ones(x.shape[-2:]), k)
+    return moved(x, np.where(np.broadcast_to(mask, x.shape), number_entries(x.shape), -1))
 
 
 @move(
@@ -139,25 +143,25 @@ def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
 )  # fmt: skip
 def reverse(x: Tensor, axis: Axes = None) -> Any:
     """The entries in reverse order along some axes, or all."""
-    for at in places(axis, x.rank):
-        x = picks.pick(x, at, (x.shape[at],), (-1,), x.shape[at] - 1)
+    for axis_index in places(axis, x.rank):
+        x = picks.pick(x, axis_index, (x.shape[axis_index],), (-1,), x.shape[axis_index] - 1)
     return x
 
 
-def _rolled(x: Extents, shift: Extents, axis: Any) -> Extents:
+def _check_roll(x: Extents, shift: Extents, axis: Any) -> Extents:
     if len(places(axis, len(x))) != len(shift):
         raise ShapeError(f"shift={list(shift)} needs a number for each of axis={axis}.")
     return x
 
 
 @move(
-    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axis=[1, 0]), shape=_rolled,
+    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axis=[1, 0]), shape=_check_roll,
     tensorflow=TensorFlow("Roll", shift=Input(1), axis=Input(2)),
 )  # fmt: skip
 def roll(x: Tensor, shift: Wholes, axis: Axes = None) -> Any:
     """The entries moved on along axes; what leaves at the end enters at the start."""
-    for by, at in zip(shift, places(axis, x.rank)):
-        x = arithmetic.gather(x, (np.arange(x.shape[at]) - by) % x.shape[at], at)
+    for distance, axis_index in zip(shift, places(axis, x.rank)):
+        x = arithmetic.gather(x, (np.arange(x.shape[axis_index]) - distance) % x.shape[axis_index], axis_index)
     return x
 
 
@@ -178,7 +182,7 @@ def _sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: int) ->
 def reverse_sequence(x: Tensor, lengths: Wholes, time_axis: Axis = 0, batch_axis: Axis = 1) -> Any:
     """The first entries of each sequence, as many as its length, in reverse order."""
     time, batch = place(time_axis, x.rank), place(batch_axis, x.rank)
-    table = np.moveaxis(numbered(x.shape), (time, batch), (0, 1)).copy()
-    for each, length in enumerate(lengths):
-        table[:length, each] = table[:length, each][::-1].copy()
+    table = np.moveaxis(number_entries(x.shape), (time, batch), (0, 1)).copy()
+    for sequence, length in enumerate(lengths):
+        table[:length, sequence] = table[:length, sequence][::-1].copy()
     return moved(x, np.moveaxis(table, (0, 1), (time, batch)))

@@ -26,10 +26,10 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
 
 
 def activations_of(value: Any) -> tuple[str, ...] | None:
-    found = value if value is None else (value,) if isinstance(value, str) else tuple(value)
-    if found is not None and not set(found) <= ACTIVATIONS.keys():
+    names = value if value is None else (value,) if isinstance(value, str) else tuple(value)
+    if names is not None and not set(names) <= ACTIVATIONS.keys():
         raise ValueError
-    return found
+    return names
 
 
 class RecurrentLayout:
@@ -47,7 +47,10 @@ class RecurrentLayout:
         stacked = gates * self.hidden
         due: dict[str, Any] = {"w": (w, (self.ways, stacked, features)), "r": (r, (self.ways, stacked, self.hidden))}
         due["b"] = (b, (self.ways, 2 * stacked))
-        due |= {f"initial state {at}": (each, (self.ways, self.batch, self.hidden)) for at, each in enumerate(states)}
+        due |= {
+            f"initial state {position}": (state, (self.ways, self.batch, self.hidden))
+            for position, state in enumerate(states)
+        }
         for name, (shape, fits) in due.items():
             if shape is not None and shape != fits:
                 raise ShapeError(f"{name} of shape {shape} must be {fits}, for {gates} gates of {self.hidden} states.")
@@ -80,20 +83,20 @@ def run(
         fed = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, picks.entry(w, 0, way))  # for all steps at once
         of_w, of_r = both(None if b is None else picks.entry(b, 0, way), w.shape[1] // hidden, hidden)
         brought = with_bias(fed, of_w) if apart else with_bias(with_bias(fed, of_w), of_r)
-        shared = [picks.entry(each, 0, way) for each in (r, more) if each is not None]
+        shared = [picks.entry(weights, 0, way) for weights in (r, more) if weights is not None]
         shared += [of_r] if apart and b is not None else []
         first = LeafNode.constant(np.zeros((batch, hidden)))
-        begin = [first if each is None else picks.entry(each, 0, way) for each in states]
+        begin = [first if state is None else picks.entry(state, 0, way) for state in states]
         order = range(time) if turn == "forward" else range(time)[::-1]
-        found = RepeatedNode(_step(cell, way), order, [brought, *goes_on], begin, shared)
-        whole = picks.entry(found, 0, 0)
-        through.append(entry(lambda c, y: catalogue.where(c, y, 0.0), *goes_on, whole) if goes_on else whole)
-        last.append([picks.entry(picks.entry(found, 0, kind), 0, order[-1]) for kind in range(len(states))])
-    whole = stack.function(through, 1)
-    ends = [stack.function([*each], 0) for each in zip(*last)]
+        all_states = RepeatedNode(_step(cell, way), order, [brought, *goes_on], begin, shared)
+        outputs = picks.entry(all_states, 0, 0)
+        through.append(entry(lambda c, y: catalogue.where(c, y, 0.0), *goes_on, outputs) if goes_on else outputs)
+        last.append([picks.entry(picks.entry(all_states, 0, kind), 0, order[-1]) for kind in range(len(states))])
+    outputs = stack.function(through, 1)
+    ends = [stack.function([*last_states], 0) for last_states in zip(*last)]
     if batch_first:
-        return [arithmetic.transpose(whole, 2, 0, 1, 3), *(arithmetic.transpose(each, 1, 0, 2) for each in ends)]
-    return [whole, *ends]
+        return [arithmetic.transpose(outputs, 2, 0, 1, 3), *(arithmetic.transpose(end, 1, 0, 2) for end in ends)]
+    return [outputs, *ends]
 
 
 def _step(cell: Callable[..., State], way: int) -> Step:
@@ -118,8 +121,8 @@ def part(node: TensorNode, gate: int, size: int, count: int = 1) -> TensorNode:
 
 
 def with_bias(node: TensorNode, bias: Any) -> TensorNode:
-    own = straight(node.rank)
-    return node if bias is None else LinearNode(OpType.add, own, own, own[-1:], node, bias)
+    ids = straight(node.rank)
+    return node if bias is None else LinearNode(OpType.add, ids, ids, ids[-1:], node, bias)
 
 
 def both(biases: Any, gates: int, size: int) -> tuple[Any, Any]:
@@ -129,15 +132,15 @@ def both(biases: Any, gates: int, size: int) -> tuple[Any, Any]:
 
 def functions(activations: Any, default: Sequence[str], way: int) -> list[Callable[..., Any]]:
     names = default if activations is None else activations[way * len(default) :][: len(default)]
-    return [ACTIVATIONS[each] for each in names]
+    return [ACTIVATIONS[name] for name in names]
 
 
-def turned(state: Any, batch_first: bool) -> Any:
+def swap_batch_first(state: Any, batch_first: bool) -> Any:
     return (state[1], state[0], *state[2:]) if batch_first and state is not None else state
 
 
 def states(states: Sequence[Any], batch_first: bool) -> list[Any]:
-    return [arithmetic.transpose(each, 1, 0, 2) if batch_first and each is not None else each for each in states]
+    return [arithmetic.transpose(state, 1, 0, 2) if batch_first and state is not None else state for state in states]
 
 
 def rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:

@@ -29,8 +29,8 @@ from .recurrence import (
     rows,
     run,
     states,
+    swap_batch_first,
     times,
-    turned,
     with_bias,
 )
 from .table import tensor_operator
@@ -56,7 +56,7 @@ def _checks(gates: int, functions: int) -> Callable[..., None]:
         activations: Any,
     ) -> None:  # fmt: skip
         RecurrentLayout(
-            gates, x, w, r, b, [turned(initial_h, batch_first)],
+            gates, x, w, r, b, [swap_batch_first(initial_h, batch_first)],
             direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=functions,
         )  # fmt: skip
 
@@ -179,7 +179,7 @@ def _check_lstm(
     x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, *, direction: str, lengths: Any,
     batch_first: bool, activations: Any,
 ) -> None:  # fmt: skip
-    states = [turned(each, batch_first) for each in (initial_h, initial_c)]
+    states = [swap_batch_first(state, batch_first) for state in (initial_h, initial_c)]
     layout = RecurrentLayout(
         4, x, w, r, b, states,
         direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=3,
@@ -239,10 +239,10 @@ def lstm(
         total = fed + times(h, recurrent)
         i, o, forget, new = (part(total, gate, size) for gate in range(4))
         peep = [None if peepholes is None else part(peepholes, gate, size) for gate in range(3)]
-        i = NonlinearNode(f, _peeped(i, peep[0], c))
-        kept = entry(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _peeped(forget, peep[2], c))
-        c = entry(lambda k, c, i, n: k * c + i * g(n), kept, c, i, new)
-        o = _peeped(o, peep[1], c)
+        i = NonlinearNode(f, _add_peephole(i, peep[0], c))
+        keep_gate = entry(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _add_peephole(forget, peep[2], c))
+        c = entry(lambda k, c, i, n: k * c + i * g(n), keep_gate, c, i, new)
+        o = _add_peephole(o, peep[1], c)
         return entry(lambda o, c: f(o) * last(c), o, c), c
 
     return run(
@@ -251,7 +251,7 @@ def lstm(
     )  # fmt: skip
 
 
-def _peeped(gate: TensorNode, peephole: Any, c: TensorNode) -> TensorNode:
+def _add_peephole(gate: TensorNode, peephole: Any, c: TensorNode) -> TensorNode:
     if peephole is None:
         return gate
     total: TensorNode = gate + LinearNode(OpType.mul, (1, 2), (1, 2), (2,), c, peephole)

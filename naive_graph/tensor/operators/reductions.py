@@ -120,14 +120,14 @@ def log_softmax(x: Tensor, axis: Axis = -1) -> Any:
 @tensor_operator(onnx=Onnx("Hardmax", axis=FLATTENING), smooth=False, **ALONG)
 def hardmax(x: Tensor, axis: Axis = -1) -> Any:
     """1 at the first largest along the axis, 0 elsewhere."""
-    at = place(axis, x.rank)
-    return _matches(expand_dims(_first_largest(x, at, False), at), _counted(x, at))
+    axis_index = place(axis, x.rank)
+    return _matches(expand_dims(_first_largest(x, axis_index, False), axis_index), _count_along(x, axis_index))
 
 
 # --- places along an axis -----------------------------------------------------
 
 
-def _counted(x: TensorNode, axis: int) -> TensorNode:
+def _count_along(x: TensorNode, axis: int) -> TensorNode:
     """A constant 0, 1, 2, ... along one axis."""
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
@@ -142,9 +142,9 @@ def _matches(a: TensorNode, b: TensorNode) -> TensorNode:
 def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
     if not last:
         return reduce.over(x, "argmax", [axis])
-    top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _counted(x, axis)
-    found = entry(lambda x, top, i: where(_below(x, top), -1.0, i), x, top, places)
-    return reduce.over(found, "maximum", axis)
+    top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _count_along(x, axis)
+    positions = entry(lambda x, top, i: where(_below(x, top), -1.0, i), x, top, places)
+    return reduce.over(positions, "maximum", axis)
 
 
 def _below(x: Any, top: Any) -> Any:
@@ -165,9 +165,9 @@ PLACED: dict[str, Any] = {
 )  # fmt: skip
 def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
     """The place of the largest along an axis, the first of equals (or the last); it has no gradient."""
-    at = place(axis, x.rank)
-    found = _first_largest(x, at, select_last_index)
-    return expand_dims(found, at) if keepdims else found
+    axis_index = place(axis, x.rank)
+    positions = _first_largest(x, axis_index, select_last_index)
+    return expand_dims(positions, axis_index) if keepdims else positions
 
 
 @tensor_operator(
@@ -180,9 +180,9 @@ def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index:
 
 
 def _top(x: tuple[int, ...], k: int, axis: int) -> None:
-    at = place(axis, len(x))
-    if k > x[at]:
-        raise ShapeError(f"k={k} is more than the {x[at]} entries along axis {axis}. Ask for fewer.")
+    axis_index = place(axis, len(x))
+    if k > x[axis_index]:
+        raise ShapeError(f"k={k} is more than the {x[axis_index]} entries along axis {axis}. Ask for fewer.")
 
 
 @tensor_operator(
@@ -199,33 +199,33 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     differentiable, and places are not. So n single numbers take n * n comparisons;
     arrays are sorted. NaN is larger than any number.
     """
-    at, rank = place(axis, x.rank), x.rank
+    axis_index, rank = place(axis, x.rank), x.rank
     better = greater if largest else less
-    wild, numbers = entry(lambda x: 1.0 - equal(x, x), x), _counted(x, at)
+    wild, numbers = entry(lambda x: 1.0 - equal(x, x), x), _count_along(x, axis_index)
 
     def goes_before(a: Any, b: Any, a_wild: Any, b_wild: Any, i: Any, j: Any) -> Any:
         wilder = where(a_wild - b_wild, better(b_wild, a_wild), less(j, i))
         return where(greater(a, b) + less(a, b), better(b, a), wilder)
 
-    pairs = [pair for each in (x, wild, numbers) for pair in _pairs(each, at)]
+    pairs = [pair for tensor in (x, wild, numbers) for pair in _pairs(tensor, axis_index)]
     ranks, wanted = reduce.sum(entry(goes_before, *pairs), rank), LeafNode.constant(np.arange(float(k)))
-    sources = [broadcast(each, (*x.shape, k)) for each in (expand_dims(ranks, rank), wanted)]
+    sources = [broadcast(tensor, (*x.shape, k)) for tensor in (expand_dims(ranks, rank), wanted)]
 
     def picks(x: Any) -> Any:
         keys = (-x, x == x) if largest else (x, x != x)  # NaN is larger than any
-        return np.moveaxis(np.lexsort(keys, at).take(range(k), at), at, -1)
+        return np.moveaxis(np.lexsort(keys, axis_index).take(range(k), axis_index), axis_index, -1)
 
-    takes = chosen_by(x, equal(*sources), at, picks)
-    ids = [-(each + 1) if each == at else each + 1 for each in range(rank)]
-    dst = [rank + 1 if each == at else each + 1 for each in range(rank)]
-    return [LinearNode("mul", dst, ids, (*ids, rank + 1), each, takes) for each in (x, numbers)]
+    takes = chosen_by(x, equal(*sources), axis_index, picks)
+    ids = [-(dimension + 1) if dimension == axis_index else dimension + 1 for dimension in range(rank)]
+    dst = [rank + 1 if dimension == axis_index else dimension + 1 for dimension in range(rank)]
+    return [LinearNode("mul", dst, ids, (*ids, rank + 1), tensor, takes) for tensor in (x, numbers)]
 
 
 def _pairs(x: TensorNode, axis: int) -> list[TensorNode]:
     """All pairs along an axis, and along a new last one: the first of each, and the second."""
     last, shape = x.rank + 1, (*x.shape, x.shape[axis])
-    src = [last if at == axis else at + 1 for at in range(x.rank)]
-    dst = [-1 if at == axis else at + 1 for at in range(x.rank)] + [last]
+    src = [last if dimension == axis else dimension + 1 for dimension in range(x.rank)]
+    dst = [-1 if dimension == axis else dimension + 1 for dimension in range(x.rank)] + [last]
     return [broadcast(expand_dims(x, x.rank), shape), TransformNode(dst, src, x, shape=shape)]
 
 
@@ -247,8 +247,8 @@ RUN_IN_TENSORFLOW: dict[str, Any] = {
 )  # fmt: skip
 def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The sum of the entries up to each, or (exclusive) before each; from the end, if reversed."""
-    at = place(axis, x.rank)
-    return reduce.sum(_run(x, at, exclusive, reverse), at + 1)
+    axis_index = place(axis, x.rank)
+    return reduce.sum(_run(x, axis_index, exclusive, reverse), axis_index + 1)
 
 
 @tensor_operator(
@@ -257,13 +257,13 @@ def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = F
 )  # fmt: skip
 def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The product of the entries up to each, or (exclusive) before each; from the end, if reversed."""
-    at, one = place(axis, x.rank), LeafNode.constant(np.ones(x.shape))
-    beyond: Any = 1.0 - _run(one, at, exclusive, reverse)
-    return reduce.over(_run(x, at, exclusive, reverse) + beyond, "mul", at + 1)
+    axis_index, one = place(axis, x.rank), LeafNode.constant(np.ones(x.shape))
+    beyond: Any = 1.0 - _run(one, axis_index, exclusive, reverse)
+    return reduce.over(_run(x, axis_index, exclusive, reverse) + beyond, "mul", axis_index + 1)
 
 
-def _run(x: TensorNode, at: int, exclusive: bool, reverse: bool) -> TensorNode:
+def _run(x: TensorNode, axis: int, exclusive: bool, reverse: bool) -> TensorNode:
     """For each place of an axis all entries up to it, along an axis behind; 0 for those that are not there."""
-    n = x.shape[at]
+    n = x.shape[axis]
     first = (1 if exclusive else 0) if reverse else 1 - n - (1 if exclusive else 0)
-    return pick(x, at, (n, n), (1, 1), first)
+    return pick(x, axis, (n, n), (1, 1), first)

@@ -79,10 +79,10 @@ class Row:
         self.__name__ = self.name
         self.function = function
         self.parameters = self._parameters()
-        self.names = [each.name for each in self.parameters]
-        self.by_name = {each.name: each for each in self.parameters}
-        self.operand_names = [each.name for each in self.parameters if each.kind is None]
-        self.property_names = [each.name for each in self.parameters if each.kind is not None]
+        self.names = [parameter.name for parameter in self.parameters]
+        self.by_name = {parameter.name: parameter for parameter in self.parameters}
+        self.operand_names = [parameter.name for parameter in self.parameters if parameter.kind is None]
+        self.property_names = [parameter.name for parameter in self.parameters if parameter.kind is not None]
         self.derivative = derivative
         if derivative:
             check_derivative(self, derivative)
@@ -92,9 +92,11 @@ class Row:
         self.shape = shape
         self._asked = list(inspect.signature(shape).parameters) if shape else []
         self._shaped = set(self.operand_names)
-        for each in self._asked:
-            if each not in self.by_name:
-                raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
+        for argument in self._asked:
+            if argument not in self.by_name:
+                raise OperandError(
+                    f"Operator '{self.name}': its shape rule asks for {argument!r}. Take of {self.names}."
+                )
 
     def _parameters(self) -> list[RowParameter]:
         return parameters_of(self.name, self.function)
@@ -105,21 +107,22 @@ class Row:
     @property
     def __signature__(self) -> inspect.Signature:
         """What `help` and editors show; an operand behind a property that may be left out is given by its name."""
-        kinds, given = inspect.Parameter, list[inspect.Parameter]()
-        for each in self.parameters:
-            named = given and (
-                given[-1].kind == kinds.KEYWORD_ONLY or (each.default is MISSING and given[-1].default is not MISSING)
+        kinds, parameters = inspect.Parameter, list[inspect.Parameter]()
+        for parameter in self.parameters:
+            named = parameters and (
+                parameters[-1].kind == kinds.KEYWORD_ONLY
+                or (parameter.default is MISSING and parameters[-1].default is not MISSING)
             )
             kind = kinds.KEYWORD_ONLY if named else kinds.POSITIONAL_OR_KEYWORD
-            given.append(inspect.Parameter(each.name, kind, default=each.default))
-        return inspect.Signature([*given, inspect.Parameter("name", kinds.KEYWORD_ONLY, default=None)])
+            parameters.append(inspect.Parameter(parameter.name, kind, default=parameter.default))
+        return inspect.Signature([*parameters, inspect.Parameter("name", kinds.KEYWORD_ONLY, default=None)])
 
     def usage(self) -> str:
         """How the operator is called."""
         return f"{self.name}({', '.join(map(self._shown, self.parameters))})"
 
-    def _shown(self, each: RowParameter) -> str:
-        return each.name if each.default is MISSING else f"{each.name}={each.default!r}"
+    def _shown(self, parameter: RowParameter) -> str:
+        return parameter.name if parameter.default is MISSING else f"{parameter.name}={parameter.default!r}"
 
     # --- calling ---
 
@@ -141,23 +144,23 @@ class Row:
             if not named.keys().isdisjoint(values):
                 raise ArityError(self._misfit(given, named))
             values.update(named)
-        found = {}
-        for each in self.parameters:
-            if each.name not in values:
-                if each.default is MISSING:
-                    raise ArityError(f"{self.name} needs {each.name}. Write {self.usage()}.")
-                found[each.name] = each.default
-            elif each.kind is None:
-                found[each.name] = self._operand(each, values[each.name])
+        arguments = {}
+        for parameter in self.parameters:
+            if parameter.name not in values:
+                if parameter.default is MISSING:
+                    raise ArityError(f"{self.name} needs {parameter.name}. Write {self.usage()}.")
+                arguments[parameter.name] = parameter.default
+            elif parameter.kind is None:
+                arguments[parameter.name] = self._operand(parameter, values[parameter.name])
             else:
-                found[each.name] = taken(self.name, each, values[each.name])
-        return found
+                arguments[parameter.name] = taken(self.name, parameter, values[parameter.name])
+        return arguments
 
-    def _misfit(self, given: Sequence[Any], named: Mapping[str, Any]) -> str:
-        unknown = [each for each in named if each not in self.by_name]
-        twice = [each for each in self.names[: len(given)] if each in named]
+    def _misfit(self, positional_arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
+        unknown = [name for name in named if name not in self.by_name]
+        twice = [name for name in self.names[: len(positional_arguments)] if name in named]
         what = f"has no {unknown[0]!r}" if unknown else f"was given {twice[0]!r} twice" if twice else (
-            f"takes at most {len(self.names)} arguments, not {len(given)}"
+            f"takes at most {len(self.names)} arguments, not {len(positional_arguments)}"
         )  # fmt: skip
         return f"{self.name} {what}. Write {self.usage()}."
 
@@ -168,7 +171,7 @@ class Row:
             if parameter.operand.many:
                 if isinstance(value, TensorNode) or not isinstance(value, (list, tuple)) or not value:
                     raise OperandError("a list of at least one tensor is due")
-                return [as_tensor(each) for each in value]
+                return [as_tensor(part) for part in value]
             return as_tensor(value)
         except (NumberError, OperandError) as error:
             raise OperandError(
@@ -188,15 +191,15 @@ class Row:
                 result = self.function(**values)
             except ShapeError as error:
                 raise self._told(error) from None
-        return self.stamped(result, values, label, name, first, expected)
+        return self.attach_call(result, values, label, name, first, expected)
 
     def result_shape(self, values: Mapping[str, Any]) -> Any:
         """The shape (or shapes) that the result must have; None if no rule says. Raises ShapeError."""
         if self.shape is None:
             return None
         try:
-            return self.shape(**{each: _shape_of(values[each]) if each in self._shaped else values[each]
-                                 for each in self._asked})  # fmt: skip
+            return self.shape(**{name: _shape_of(values[name]) if name in self._shaped else values[name]
+                                 for name in self._asked})  # fmt: skip
         except ShapeError as error:
             raise self._told(error) from None
 
@@ -204,23 +207,23 @@ class Row:
         text = str(error)
         return error if text.startswith(f"{self.name}: ") else type(error)(f"{self.name}: {text}")
 
-    def stamped(self, result: Any, values: dict[str, Any], label: str, name: str | None, first: int, expected: Any
+    def attach_call(self, result: Any, values: dict[str, Any], label: str, name: str | None, first: int, expected: Any
     ) -> Any:  # fmt: skip
         """The result, with the call noted on its nodes."""
-        operands = tuple(values[each] for each in self.operand_names)
-        properties = {each: values[each] for each in self.property_names}
+        operands = tuple(values[operand_name] for operand_name in self.operand_names)
+        properties = {property_name: values[property_name] for property_name in self.property_names}
         several = isinstance(result, (list, tuple))
-        nodes = [self._own(each, first) for each in (result if several else [result])]
-        check_size(self.name, [each.shape for each in nodes])
+        nodes = [self._own(output, first) for output in (result if several else [result])]
+        check_size(self.name, [node.shape for node in nodes])
         call = Call(self, operands, properties, label, first)
-        for place, node in enumerate(nodes):
-            if expected is not None and node.shape != tuple(expected[place] if several else expected):
+        for position, node in enumerate(nodes):
+            if expected is not None and node.shape != tuple(expected[position] if several else expected):
                 raise ShapeError(f"{self.name}: its shape rule says {expected}, its composition gives {node.shape}.")
             if node.call is not None:
                 call.within = node.call
             node.call = call
             if name is not None:
-                node.name = name if not several else f"{name}_{place}"
+                node.name = name if not several else f"{name}_{position}"
         if several:
             if self.derivative:
                 raise OperandError(
@@ -228,14 +231,14 @@ class Row:
                 )
             call.results = tuple(nodes)
             return call.results
-        _unframed(nodes[0], first)
+        _remove_frame(nodes[0], first)
         return nodes[0]
 
     def slopes(self, adjoint: Any, result: Any, *operands: Any, **properties: Any) -> list[TensorNode | None]:
         """The derivatives for each operand by the row's own formula: a tensor of its shape, or None."""
         assert self.derivative is not None
-        found = self.derivative(adjoint, result, *operands, **properties)
-        return checked_slopes(self.name, found, dict(zip(self.operand_names, operands)))
+        derivatives = self.derivative(adjoint, result, *operands, **properties)
+        return checked_slopes(self.name, derivatives, dict(zip(self.operand_names, operands)))
 
     def _own(self, node: Any, first: int) -> TensorNode:
         """The node, if it was made by this call; else one that is equal to it."""
@@ -247,7 +250,7 @@ class Row:
         return TransformNode(same, same, node)
 
 
-def _unframed(node: TensorNode, first: int) -> None:
+def _remove_frame(node: TensorNode, first: int) -> None:
     """An operator that is a single node needs no frame around it."""
     outer = node.scope.parent if node.scope else None
     if all(source.serial < first or isinstance(source, LeafNode) for source in node.sources):
@@ -257,8 +260,8 @@ def _unframed(node: TensorNode, first: int) -> None:
         node.scope = outer
 
 
-def _names(given: Name | Sequence[Name]) -> list[Name]:
-    return [given] if isinstance(given, Name) else list(given)
+def _names(mappings: Name | Sequence[Name]) -> list[Name]:
+    return [mappings] if isinstance(mappings, Name) else list(mappings)
 
 
 def check_size(who: str, shapes: Any) -> None:
@@ -272,7 +275,7 @@ def check_size(who: str, shapes: Any) -> None:
 def _shape_of(operand: Any) -> Any:
     if operand is None:
         return None
-    return operand.shape if isinstance(operand, TensorNode) else [each.shape for each in operand]
+    return operand.shape if isinstance(operand, TensorNode) else [tensor.shape for tensor in operand]
 
 
 # --- names --------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..selection import Picker, SelectionNode
 from .examples import example
 from .indexing import at_nd, elements, indicator, joined_axes, places_nd
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, moved, numbered
+from .moves import Extents, moved, number_entries
 from .properties import Axis, Places, Tensor, one_of
 from .table import composition
 
@@ -38,8 +38,8 @@ def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> Te
         table = np.full(x.size, -1)
         table[targets[turn]] = turn
         if reduction == "none":
-            kept = np.where(table < 0, np.arange(x.size), -1)
-            x = moved(x, kept.reshape(x.shape)) + moved(updates, table.reshape(x.shape))
+            kept_places = np.where(table < 0, np.arange(x.size), -1)
+            x = moved(x, kept_places.reshape(x.shape)) + moved(updates, table.reshape(x.shape))
             continue
         idle = LeafNode.constant(np.where(table < 0, NOTHING[reduction], 0.0).reshape(x.shape))
         x = NonlinearNode(JOIN[reduction], x, moved(updates, table.reshape(x.shape)) + idle)
@@ -50,11 +50,11 @@ def _turns(targets: Any) -> list[Any]:
     """The updates in rounds: no round has two at one place, and a later update comes in a later round."""
     seen: dict[int, int] = {}
     turns: list[list[int]] = []
-    for at, target in enumerate(targets):
+    for position, target in enumerate(targets):
         turn = seen[target] = seen.get(target, -1) + 1
         turns += [[]] * (turn == len(turns))
-        turns[turn] = [*turns[turn], at]
-    return [np.array(each) for each in turns]
+        turns[turn] = [*turns[turn], position]
+    return [np.array(updates) for updates in turns]
 
 
 def moved_to(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
@@ -64,7 +64,7 @@ def moved_to(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
     return picks.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
 
 
-def _scattered(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
+def _check_scatter(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
     if tuple(places.shape) != updates:
         raise ShapeError(f"updates of shape {updates} and places of shape {places.shape} differ. Each goes to a place.")
     elements(x, places, axis)
@@ -73,7 +73,7 @@ def _scattered(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
 
 @composition(
     example((3, 2), (2, 2), places=[[0, 1], [2, 0]]), example((4,), (3,), places=[1, 1, -1], reduction="add"),
-    example((4,), (3,), places=[1, 1, 2], reduction="mul"), example((4,), (3,), places=[1, 1, 2]), shape=_scattered,
+    example((4,), (3,), places=[1, 1, 2], reduction="mul"), example((4,), (3,), places=[1, 1, 2]), shape=_check_scatter,
     onnx=[Onnx("ScatterElements", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0),
                reduction=Attribute("reduction", "none", since=16), since=11),
           Onnx("Scatter", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0), since=9, until=10)],
@@ -83,27 +83,31 @@ def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0,
 
     Places that are a tensor are all different, unless what is put there is added.
     """
-    at = place(axis, x.rank)
+    axis_index = place(axis, x.rank)
     if isinstance(places, TensorNode):
-        return _put_at_run_time(x, updates, places, at, reduction)
-    table = arithmetic.in_reach(x, places, at)
+        return _put_at_run_time(x, updates, places, axis_index, reduction)
+    table = arithmetic.in_reach(x, places, axis_index)
     where_ = list(np.indices(table.shape))
-    where_[at] = table
-    return _put(x, updates, numbered(x.shape)[tuple(where_)], reduction)
+    where_[axis_index] = table
+    return _put(x, updates, number_entries(x.shape)[tuple(where_)], reduction)
 
 
-def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, at: int, reduction: str) -> TensorNode:
+def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, axis: int, reduction: str) -> TensorNode:
     if reduction not in ("none", "add"):
         raise PropertyError(f"reduction={reduction!r} needs places that are known. Take 'add'.")
-    hot, new = indicator(places, x.shape[at]), x.rank + 1
-    ids = [-each if each == at + 1 else each for each in range(1, new)]
-    dst = [new if each < 0 else each for each in ids]
+    hot, new = indicator(places, x.shape[axis]), x.rank + 1
+    ids = [-axis_id if axis_id == axis + 1 else axis_id for axis_id in range(1, new)]
+    dst = [new if axis_id < 0 else axis_id for axis_id in ids]
 
     def landed(values: TensorNode) -> TensorNode:
-        found: TensorNode = LinearNode("mul", dst, ids, (*ids, new), values, hot)
-        for each, extent in enumerate(x.shape):
-            found = picks.padded(found, each, 0, extent - found.shape[each]) if extent > found.shape[each] else found
-        return found
+        result: TensorNode = LinearNode("mul", dst, ids, (*ids, new), values, hot)
+        for dimension, extent in enumerate(x.shape):
+            result = (
+                picks.pad_axis(result, dimension, 0, extent - result.shape[dimension])
+                if extent > result.shape[dimension]
+                else result
+            )
+        return result
 
     if reduction == "add":
         return arithmetic.elementwise(OpType.add, x, landed(updates))
@@ -132,8 +136,8 @@ def scatter_nd(x: Tensor, updates: Tensor, places: Places, reduction: Reduction 
     Places that are a tensor are all different, unless what is put there is added.
     """
     if isinstance(places, TensorNode):
-        whole, flat = joined_axes(x, places)
-        news = picks.reshape(updates, (flat.size, *whole.shape[1:]))
-        lines = arithmetic.broadcast(picks.reshape(flat, (flat.size, *[1] * (whole.rank - 1))), news.shape)
-        return picks.reshape(_put_at_run_time(whole, news, lines, 0, reduction), x.shape)
-    return _put(x, updates, at_nd(numbered(x.shape), places, 0), reduction)
+        merged, flat = joined_axes(x, places)
+        news = picks.reshape(updates, (flat.size, *merged.shape[1:]))
+        lines = arithmetic.broadcast(picks.reshape(flat, (flat.size, *[1] * (merged.rank - 1))), news.shape)
+        return picks.reshape(_put_at_run_time(merged, news, lines, 0, reduction), x.shape)
+    return _put(x, updates, at_nd(number_entries(x.shape), places, 0), reduction)

@@ -38,44 +38,44 @@ def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
         kinds = get_type_hints(function, include_extras=True)
     except NameError as error:
         raise OperandError(f"Operator '{who}': a kind in its signature is not known: {error}.") from None
-    found = []
-    for each in inspect.signature(function).parameters.values():
-        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name == "name":
+    parameters = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or parameter.name == "name":
             raise OperandError(
-                f"Operator '{who}': parameter '{each}' cannot be one of an operator. Write each by its name, "
+                f"Operator '{who}': parameter '{parameter}' cannot be one of an operator. Write each by its name, "
                 "and a list of tensors as `xs: Tensors`; `name` is taken."
             )
-        kind, operand = meaning(who, each.name, kinds.get(each.name))
-        default = each.default
+        kind, operand = meaning(who, parameter.name, kinds.get(parameter.name))
+        default = parameter.default
         if kind is None and default is None:
             operand = operand._replace(optional=True)
         elif kind is None and default is not MISSING:
-            said = f"{each.name}: {type(default).__name__} = {default!r:.60}"
+            declaration = f"{parameter.name}: {type(default).__name__} = {default!r:.60}"
             raise OperandError(
-                f"Operator '{who}': '{each.name}' has no kind, so it is an operand, and its default can only "
-                f"be None. Is it a property? Then say its kind: {said}."
+                f"Operator '{who}': '{parameter.name}' has no kind, so it is an operand, and its default can only "
+                f"be None. Is it a property? Then say its kind: {declaration}."
             )
         if kind is not None and default is not MISSING:
-            default = taken(who, RowParameter(each.name, kind, operand, default), default)
-        found.append(RowParameter(each.name, kind, operand, default))
-    return found
+            default = taken(who, RowParameter(parameter.name, kind, operand, default), default)
+        parameters.append(RowParameter(parameter.name, kind, operand, default))
+    return parameters
 
 
 def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
     """The kind of operand or property that a parameter's annotation means."""
     if get_origin(hint) is Annotated:
-        for each in get_args(hint)[1:]:
-            if isinstance(each, Kind):
-                return each, Operand()
-            if isinstance(each, Operand):
-                return None, each
+        for annotation in get_args(hint)[1:]:
+            if isinstance(annotation, Kind):
+                return annotation, Operand()
+            if isinstance(annotation, Operand):
+                return None, annotation
     if isinstance(hint, Hashable) and hint in PLAIN:
         return PLAIN[hint], Operand()
     if get_origin(hint) is Literal:
         return one_of(*get_args(hint)), Operand()
-    if all(each in (None, Any, type(None)) or _is_tensor_type(each) for each in get_args(hint) or [hint]):
+    if all(argument in (None, Any, type(None)) or _is_tensor_type(argument) for argument in get_args(hint) or [hint]):
         return None, Operand()
-    kinds = ", ".join(getattr(each, "__name__", str(each)) for each in PLAIN)
+    kinds = ", ".join(getattr(kind, "__name__", str(kind)) for kind in PLAIN)
     raise OperandError(
         f"Operator '{who}': '{name}: {getattr(hint, '__name__', hint)}' says no kind of property. Write one of "
         f"{kinds}, or Annotated[float, between(0.0, 1.0)]; of an operand, nothing."
@@ -91,7 +91,7 @@ def taken(who: str, parameter: RowParameter, value: Any) -> Any:
     assert parameter.kind is not None
     try:
         parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_LOOKED_AT else [value]
-        if any(endless(each, MOST_OF_A_RANGE) for each in parts):
+        if any(endless(part, MOST_OF_A_RANGE) for part in parts):
             raise Wrong
         return parameter.kind.take(value)
     except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:

@@ -41,7 +41,9 @@ class Operators(Mapping[str, Row]):
         row = (self.rows.get(name) or self._of_rule(name)) if isinstance(name, str) else None
         if row is None:
             called = name.lower() if isinstance(name, str) else ""
-            near = [each for each in self if called and called in each] or difflib.get_close_matches(called, list(self))
+            near = [candidate for candidate in self if called and called in candidate] or difflib.get_close_matches(
+                called, list(self)
+            )
             if called in guesses("package"):
                 hint = f"Write {guesses('package')[called]}."
             elif near:
@@ -67,8 +69,8 @@ class Operators(Mapping[str, Row]):
 
     def named(self, framework: str, name: str) -> Row:
         """The operator that another framework calls so. Raises OperatorNameError."""
-        for each in RULES:  # those that were defined since
-            self._of_rule(each)
+        for rule in RULES:  # those that were defined since
+            self._of_rule(rule)
         if (framework, name) not in self.elsewhere:
             raise OperatorNameError(f"No operator here is {name!r} of {framework}.")
         return self.elsewhere[framework, name]
@@ -79,10 +81,10 @@ class Operators(Mapping[str, Row]):
             row = self.named(framework, name)
         except OperatorNameError:
             return None
-        for each in row.mappings:
-            if (each.framework, each.operator) == (framework, name):
-                if opset is None or each.since <= opset <= (each.until or opset):
-                    return row, each
+        for foreign_name in row.mappings:
+            if (foreign_name.framework, foreign_name.operator) == (framework, name):
+                if opset is None or foreign_name.since <= opset <= (foreign_name.until or opset):
+                    return row, foreign_name
         return None
 
     def add(self, row: Row) -> None:
@@ -91,11 +93,11 @@ class Operators(Mapping[str, Row]):
             raise OperatorNameError(
                 f"An operator's name must be a Python name such as 'softclip', not {shortened(row.name)}."
             )
-        for each in (row.name, *row.also):
-            if each in self:
+        for name in (row.name, *row.also):
+            if name in self:
                 raise OperatorNameError(
-                    f"An operator {each!r} exists already. Choose another name for yours; or, if that one is yours, "
-                    f"forget it: operators().forget({each!r})."
+                    f"An operator {name!r} exists already. Choose another name for yours; or, if that one is yours, "
+                    f"forget it: operators().forget({name!r})."
                 )
         self._enter(row)
 
@@ -113,19 +115,19 @@ class Operators(Mapping[str, Row]):
                 raise OperatorNameError(f"{row.name!r} is no operator of your own, and stays in the table.")
             RULES.pop(row.name, None)
             TAKEN.difference_update([row.name, *row.also])
-            self.elsewhere = {place: each for place, each in self.elsewhere.items() if each is not row}
-            for each in (row.name, *row.also):
-                self.rows.pop(each, None)
+            self.elsewhere = {key: operator for key, operator in self.elsewhere.items() if operator is not row}
+            for alias in (row.name, *row.also):
+                self.rows.pop(alias, None)
                 for home in (Arithmetic, TensorNode):
-                    if getattr(vars(home).get(each), "operator", None) == row.name:
-                        delattr(home, each)
+                    if getattr(vars(home).get(alias), "operator", None) == row.name:
+                        delattr(home, alias)
 
     def _enter(self, row: Row) -> None:
-        places = [(each.framework, each.operator) for each in row.mappings]
-        for place in places:
-            if self.elsewhere.get(place, row) is not row:
-                other = self.elsewhere[place].name
-                raise OperatorNameError(f"{row.name!r}: {place[1]} of {place[0]} is {other!r} already.")
+        places = [(mapping.framework, mapping.operator) for mapping in row.mappings]
+        for key in places:
+            if self.elsewhere.get(key, row) is not row:
+                other = self.elsewhere[key].name
+                raise OperatorNameError(f"{row.name!r}: {key[1]} of {key[0]} is {other!r} already.")
         self.elsewhere.update(dict.fromkeys(places, row))
         self.rows.update(dict.fromkeys([row.name, *row.also], row))
         if not isinstance(row, OfRule):
@@ -185,9 +187,9 @@ def tensor_operator(
         row.kind = kind
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
-        for each in (row.name, *row.also):
-            if method and not hasattr(TensorNode, each):
-                setattr(home, each, method_of(row, each))
+        for name in (row.name, *row.also):
+            if method and not hasattr(TensorNode, name):
+                setattr(home, name, method_of(row, name))
         return row
 
     return define if function is None else define(function)

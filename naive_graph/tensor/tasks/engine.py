@@ -155,9 +155,9 @@ class DAGExecutionEngine:
         now = next(ticks)
         results, self.last_run = self._perform(graph)
         for node in ancestors([graph.output], of=BEHIND):
-            at = graph.number.get(Key("F", node))
-            if node.reads and (at is not None or not kept):
-                keep(node, None if at is None else results[at], now)
+            number = graph.number.get(Key("F", node))
+            if node.reads and (number is not None or not kept):
+                keep(node, None if number is None else results[number], now)
         return results
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:

@@ -111,10 +111,12 @@ class TaskGraph:
     @cached_property
     def levels(self) -> list[list[int]]:
         """The numbers of the tasks of each level; those of one level can run at the same time."""
-        found: list[list[int]] = [[] for _ in range(1 + max((task.level for task in self.tasks), default=-1))]
+        numbers_by_level: list[list[int]] = [
+            [] for _ in range(1 + max((task.level for task in self.tasks), default=-1))
+        ]
         for number, task in enumerate(self.tasks):
-            found[task.level].append(number)
-        return found
+            numbers_by_level[task.level].append(number)
+        return numbers_by_level
 
     @property
     def widths(self) -> list[int]:
@@ -136,7 +138,9 @@ class TaskGraph:
 
     def __str__(self) -> str:
         lines = [f"{len(self)} tasks on {len(self.levels)} levels"]
-        lines += [f"{at}: {' '.join(map(self.label, level))}" for at, level in enumerate(self.levels)]
+        lines += [
+            f"{level_number}: {' '.join(map(self.label, level))}" for level_number, level in enumerate(self.levels)
+        ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

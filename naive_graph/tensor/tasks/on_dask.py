@@ -46,17 +46,17 @@ class DaskEngine(DAGExecutionEngine):
         if client is not None and not callable(getattr(client, "get", None)):
             raise EngineError(f"A DaskEngine takes a distributed.Client, or nothing, not {shortened(client)}.")
         self.client, self.advised = client, False
-        self._get: Get = _threads() if client is None else partial(_asked, client)
+        self._get: Get = _threads() if client is None else partial(_fetch_results, client)
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
         begin, mark = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
         tasks = dask_graph(graph, mark)
-        wanted = [key if graph.tasks[at].key.kind in "FG" else f"when {key}" for at, key in enumerate(tasks)]
+        wanted = [key if graph.tasks[number].key.kind in "FG" else f"when {key}" for number, key in enumerate(tasks)]
         times = {f"when {key}": (Measured.when, key) for key in tasks}  # a contribution itself can stay where it is
-        found: list[Measured] = list(self._get({**tasks, **times}, wanted))
-        run = TaskRun(graph, _bars(found, begin))
+        measurements: list[Measured] = list(self._get({**tasks, **times}, wanted))
+        run = TaskRun(graph, _bars(measurements, begin))
         self._advise(run, time() - begin)
-        return [each.result for each in found], run
+        return [measurement.result for measurement in measurements], run
 
     def _advise(self, run: TaskRun, waited: float) -> None:
         """Say once that the tasks are too small to be sent, if they are."""
@@ -103,10 +103,10 @@ class Measured(NamedTuple):
         return self._replace(result=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (packed(tuple(self)),)
+        return _unpack_measured, (packed(tuple(self)),)
 
 
-def _received(data: bytes) -> Measured:
+def _unpack_measured(data: bytes) -> Measured:
     return Measured(*pickle.loads(data))
 
 
@@ -132,7 +132,7 @@ class Measure:
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self.work, bytes):
             return Measure, (self.work, self.threads)
-        return Measure, (_sent(self.work), max((each["num_threads"] for each in _blas().info()), default=None))
+        return Measure, (_sent(self.work), max((library["num_threads"] for library in _blas().info()), default=None))
 
 
 @cache
@@ -150,20 +150,23 @@ def _sent(work: Any) -> bytes:
     return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
 
 
-def _bars(found: list[Measured], begin: float) -> list[TaskBar]:
+def _bars(measurements: list[Measured], begin: float) -> list[TaskBar]:
     places: dict[tuple[int, int], int] = {}
-    for each in sorted(found, key=lambda each: each.start):
-        places.setdefault(each.place, len(places))
-    return [TaskBar(at, places[each.place], each.start - begin, each.end - begin) for at, each in enumerate(found)]
+    for measurement in sorted(measurements, key=lambda record: record.start):
+        places.setdefault(measurement.place, len(places))
+    return [
+        TaskBar(number, places[record.place], record.start - begin, record.end - begin)
+        for number, record in enumerate(measurements)
+    ]
 
 
-def _asked(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> Any:
+def _fetch_results(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> Any:
     """The results of some keys, from a Dask client."""
-    with said(EngineError):
-        return gathered(client, client.get(tasks, wanted, sync=False))
+    with explain_lost_workers(EngineError):
+        return gather_results(client, client.get(tasks, wanted, sync=False))
 
 
-def gathered(client: Any, futures: Any) -> Any:
+def gather_results(client: Any, futures: Any) -> Any:
     """The results of futures. Raises LostError where there have been no workers for a while: Dask would wait."""
     from distributed import TimeoutError, wait
 
@@ -184,7 +187,7 @@ class LostError(Exception):
 
 
 @contextmanager
-def said(failure: type[NaiveGraphError]) -> Iterator[None]:
+def explain_lost_workers(failure: type[NaiveGraphError]) -> Iterator[None]:
     """Raise the error `failure` with a plain message where Dask has lost its workers or its scheduler."""
     from distributed import CancelledError
     from distributed.comm.core import CommClosedError

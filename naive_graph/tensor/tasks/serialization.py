@@ -64,16 +64,16 @@ def _sender() -> Any:
 # --- nodes ----------------------------------------------------------------------
 
 
-def _sent_node(node: TensorNode, whole: bool) -> tuple[Any, ...]:
+def _sent_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
     selection = isinstance(node, SelectionNode)
-    kind = type(node) if whole else SelectionNode if selection else TensorNode
-    own = {name: value for name, value in vars(node).items() if name in OWN} if whole or selection else {}
+    kind = type(node) if with_sources else SelectionNode if selection else TensorNode
+    state = {name: value for name, value in vars(node).items() if name in OWN} if with_sources or selection else {}
     if node.travels:
-        own["_value"] = node._value
-    return _made, (kind, node.shape), own | {"holes": selection, "structural": node.structural}
+        state["_value"] = node._value
+    return _make_node, (kind, node.shape), state | {"holes": selection, "structural": node.structural}
 
 
-def _made(kind: type[TensorNode], shape: Shape) -> TensorNode:
+def _make_node(kind: type[TensorNode], shape: Shape) -> TensorNode:
     node = object.__new__(kind)
     node.shape = shape
     return node
@@ -89,7 +89,10 @@ def _sent_function(function: Function) -> tuple[Any, ...]:
     tables = function.tables
     with tables.lock:
         rows = [_sent_row(tables, row) for row in range(len(tables))]
-        slopes = {at: each.result if isinstance(each, Function) else each for at, each in function.slopes.items()}
+        slopes = {
+            position: slope.result if isinstance(slope, Function) else slope
+            for position, slope in function.slopes.items()
+        }
     return _received_function, (rows, list(function.arguments), function.result, slopes)
 
 
@@ -100,14 +103,14 @@ def _sent_row(tables: Tables, row: int) -> Row:
 
 def _received_function(rows: list[Row], arguments: list[int], result: int, slopes: dict[int, int | float]) -> Function:
     tables = Tables()
-    for what, given in rows:
+    for what, content in rows:
         if what == CONSTANT:
-            constant_row(tables, given)
+            constant_row(tables, content)
         else:
-            add_row(tables, what.number if isinstance(what, Rule) else PLACEHOLDER, given or ())
+            add_row(tables, what.number if isinstance(what, Rule) else PLACEHOLDER, content or ())
     function = Function(tables, arguments, result)
-    for at, slope in slopes.items():
-        function.slopes[at] = slope if isinstance(slope, float) else Function(tables, arguments, slope)
+    for position, slope in slopes.items():
+        function.slopes[position] = slope if isinstance(slope, float) else Function(tables, arguments, slope)
     return function
 
 
@@ -120,9 +123,9 @@ def _definition(rule: Rule) -> bytes:
 def _rule(definition: bytes) -> Rule:
     """Rebuild a learner's operator there; if one of its name is known there, that one keeps the name."""
     name, value, partials, *rest = pickle.loads(definition)
-    known = RULES.get(name)
+    existing = RULES.get(name)
     rule = define(name, value, partials, **dict(zip(DEFINED[3:], rest)))
-    RULES[name] = known or rule
+    RULES[name] = existing or rule
     return rule
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..base import Call, TensorNode
 from ..calculus import Calculus
-from ..differentiate import Adjoint, contribution, joined, overridden, settled
+from ..differentiate import Adjoint, contribution, differentiate_call, finish_adjoint, merge_adjoints
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import ones_like
 from ..evaluation.evaluate import Arrays, computed, operand
@@ -52,9 +52,9 @@ class Evaluate(NamedTuple):
     recipe: Recipe
 
     def __call__(self, *values: Array) -> Array:
-        known = dict(zip(filter(_is_computed, self.recipe.reads), values))
+        value_by_node = dict(zip(filter(_is_computed, self.recipe.reads), values))
         with np.errstate(all="ignore"):  # one for each thread
-            return computed(self.recipe, _lookup(known))
+            return computed(self.recipe, _lookup(value_by_node))
 
 
 class Contribute(NamedTuple):
@@ -71,14 +71,14 @@ class Contribute(NamedTuple):
     def __call__(self, adjoint: Adjoint | None, *values: Array) -> Adjoint | None:
         if adjoint is None:
             return None
-        known = dict(zip(self.known, values))
+        value_by_node = dict(zip(self.known, values))
         if adjoint.sum is None:
-            adjoint = Adjoint(ones_like(known[self.node]))
-        calculus = Calculus(Arrays(), (), _lookup(known))
+            adjoint = Adjoint(ones_like(value_by_node[self.node]))
+        calculus = Calculus(Arrays(), (), _lookup(value_by_node))
         with np.errstate(all="ignore"):
             if self.call is None:
                 return contribution(calculus, self.node, self.position, adjoint)
-            (share,) = overridden(calculus, self.call, self.node, adjoint.sum, [self.position])
+            (share,) = differentiate_call(calculus, self.call, self.node, adjoint.sum, [self.position])
         return None if share is None else Adjoint(share)
 
 
@@ -92,10 +92,10 @@ class Total(NamedTuple):
             return ONE
         total, calculus = None, Calculus(Arrays(), (), operand)
         with np.errstate(all="ignore"):
-            for each in shares:
-                if each is not None:  # an operator's own derivative may say that there is none
-                    total = each if total is None else joined(calculus, self.node, total, each)
-            return total and settled(calculus, self.node, total)
+            for share in shares:
+                if share is not None:  # an operator's own derivative may say that there is none
+                    total = share if total is None else merge_adjoints(calculus, self.node, total, share)
+            return total and finish_adjoint(calculus, self.node, total)
 
 
 Work = Given | Kept | Evaluate | Contribute | Total
@@ -105,5 +105,5 @@ def _is_computed(node: TensorNode) -> bool:
     return not isinstance(node, SelectionNode)  # a selection is known without computing, and never written out
 
 
-def _lookup(known: Mapping[TensorNode, Array]) -> Callable[[TensorNode], Any]:
-    return lambda node: node if isinstance(node, SelectionNode) else known[node]
+def _lookup(value_by_node: Mapping[TensorNode, Array]) -> Callable[[TensorNode], Any]:
+    return lambda node: node if isinstance(node, SelectionNode) else value_by_node[node]

@@ -46,10 +46,12 @@ def altitudes(model: Any, data: Any = None, labels: Any = None) -> AltitudesPage
     >>> altitudes(Sequential([Dense(2)], 3, initializer=0.5), [1.0, 2.0, 3.0], [[0.0, 1.0]])
     <Altitudes of A network of one layer: 12 tensors, 30 scalars. Save it with .save('model.html').>
     """
-    own = hasattr(type(model), "expand")  # of a Sequential, which is written down as tensors anew
-    with Graph.scratch() if own else nullcontext():
+    is_sequential = hasattr(type(model), "expand")  # of a Sequential, which is written down as tensors anew
+    with Graph.scratch() if is_sequential else nullcontext():
         subject = subject_of(model, data, labels)
-        drawn = layer_scene(model, Wishes()) if own else tensor_scene(subject.output, Wishes(bundle=True), False)
+        drawn = (
+            layer_scene(model, Wishes()) if is_sequential else tensor_scene(subject.output, Wishes(bundle=True), False)
+        )
         return AltitudesPage(Altitudes(subject), Picture(drawn))
 
 
@@ -69,15 +71,15 @@ class AltitudesPage(Suggesting):
     @property
     def html(self) -> str:
         """The page as text. It loads nothing, and runs no script but its own."""
-        whole = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
+        full_script = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
         look = root_style() + style() + self._styles
         return piece("altitude_view/altitudes.html").format(
             title=escape(self.title),
             blob=base64.b64encode(self._blob).decode(),
             dot=packed_code(),
-            script=whole,
+            script=full_script,
             style=look,
-            policy=policy(whole, style=look, dot=True),
+            policy=policy(full_script, style=look, dot=True),
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -37,33 +37,33 @@ def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
 def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
     from ...engines.compiled.listing import listing
 
-    found = listing(tables, [plan.rows[step] for step in plan.targets])
-    place = dict(zip(found.rows.tolist(), found.place.tolist(), strict=True))
-    ir = found.ir
-    kinds, taken = [ir.name(row) for row in range(len(ir))], [each.way for each in found.instructions]
+    lowered = listing(tables, [plan.rows[step] for step in plan.targets])
+    position_of = dict(zip(lowered.rows.tolist(), lowered.place.tolist(), strict=True))
+    ir = lowered.ir
+    kinds, taken = [ir.name(row) for row in range(len(ir))], [instruction.way for instruction in lowered.instructions]
     names, ways = list(dict.fromkeys(kinds)), list(dict.fromkeys(taken))
-    code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in found.instructions)
+    code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in lowered.instructions)
     columns = {
-        "place": (place.get(row, -1) for row in plan.rows),
+        "place": (position_of.get(row, -1) for row in plan.rows),
         "kinds": map(names.index, kinds),
         "starts": ir.starts.tolist(),
         "operands": ir.operands.tolist(),
-        "slots": found.slots.tolist(),
+        "slots": lowered.slots.tolist(),
         "code": chain.from_iterable(code),
     }
-    return {"names": names, "ways": ways} | {name: packed.add(array("i", each)) for name, each in columns.items()}
+    return {"names": names, "ways": ways} | {name: packed.add(array("i", column)) for name, column in columns.items()}
 
 
 def signatures(plan: Plan) -> dict[str, Signature]:
     """The kinds of rows: what each computes, and which of its operands are the same."""
-    found: dict[str, Signature] = {}
+    kinds: dict[str, Signature] = {}
     for step in range(len(plan)):
         rule, operands = plan.rule(step), plan.operands(step)
         if rule is not None and len(operands) <= MOST_SHOWN:
             seen = list(dict.fromkeys(operands))
             same = tuple(map(seen.index, operands))
-            found.setdefault(f"{rule.name}/{','.join(map(str, same))}", (rule, same))
-    return found
+            kinds.setdefault(f"{rule.name}/{','.join(map(str, same))}", (rule, same))
+    return kinds
 
 
 def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
@@ -74,14 +74,17 @@ def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     for key, (rule, same) in signatures(plan).items():
         with Graph.scratch():
             leaves = [Variable(1.0) for _ in range(max(same, default=-1) + 1)]
-            node = rule(*(leaves[each] for each in same))
+            node = rule(*(leaves[operand] for operand in same))
             one = Plan(CURRENT.tables, [node.row])
             ways = native.forward_code(one), native.reverse_code(one, begun=True)
-        llvm = [str(each.function()) for each in ways]
-        yield key, {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_spoken(assembly(str(each))) for each in ways)}
+        llvm = [str(way.function()) for way in ways]
+        yield (
+            key,
+            {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_strip_remarks(assembly(str(way))) for way in ways)},
+        )
 
 
-def _spoken(text: str) -> str:
+def _strip_remarks(text: str) -> str:
     """Instructions without the assembler's own remarks."""
     lines = (line for line in text.splitlines() if line.strip())
     return "\n".join(line for line in lines if not re.match(r"\s+[.#]|\.Lfunc_", line))

@@ -46,7 +46,9 @@ class Altitudes:
         self.script = rules_code(self.plan)
         header = self._header(tables)
         drawn = [header["flow"], *(layer[what] for layer in header["layers"] for what in ("picture", "flow"))]
-        self.styles = svg_style(" ".join(each["svg"] for each in drawn if each), ".ng-altitudes svg.naive-graph")
+        self.styles = svg_style(
+            " ".join(picture["svg"] for picture in drawn if picture), ".ng-altitudes svg.naive-graph"
+        )
         self.blob = self.packed.blob(header)
 
     def _header(self, tables: Tables) -> dict[str, Any]:
@@ -57,15 +59,15 @@ class Altitudes:
             "starts": plan.starts,
             "operands": plan.operand_steps,
         }
-        header: dict[str, Any] = {name: self.packed.add(array("i", each)) for name, each in columns.items()}
+        header: dict[str, Any] = {name: self.packed.add(array("i", column)) for name, column in columns.items()}
         header |= {"title": subject.title, "kinds_named": list(kinds), "targets": plan.targets}
         header["tensors"] = list(map(self._tensor, self.tensors))
         header["layers"] = [
             {
                 "title": visible(layer.title, 90),
                 "isOwn": layer.title not in (INPUT, END),
-                "tensors": [self.number_of[each] for each in layer.tensors],
-                "weights": sum(each.size for each in layer.tensors if _kind_of(each) == "parameter"),
+                "tensors": [self.number_of[tensor] for tensor in layer.tensors],
+                "weights": sum(tensor.size for tensor in layer.tensors if _kind_of(tensor) == "parameter"),
                 "picture": tensors_picture(layer.tensors, self.names, self.number_of),
                 "flow": None if layer.flow is None else flow_picture(layer.flow),
             }
@@ -83,18 +85,18 @@ class Altitudes:
         return header
 
     def _tensor(self, node: TensorNode) -> dict[str, Any]:
-        found = CURRENT.tables.unfolded.get(node)
-        rows = [] if found is None else map(int, found.rows.reshape(-1))
-        own = [] if found is None else range(found.first, found.end)
+        unfolded = CURRENT.tables.unfolded.get(node)
+        rows = [] if unfolded is None else map(int, unfolded.rows.reshape(-1))
+        own_rows = [] if unfolded is None else range(unfolded.first, unfolded.end)
         order, high, wide = layout(node)
         return {
             "name": visible(self.names[node], 60),
             "shape": list(node.shape),
             "formula": visible(formula_of(node, self.names), 300),
             "kind": _kind_of(node),
-            "sources": [self.number_of[each] for each in node.sources if each in self.number_of],
+            "sources": [self.number_of[source] for source in node.sources if source in self.number_of],
             "steps": self.packed.add(array("i", (self.step_of.get(row, -1) for row in rows))),
-            "own": self.packed.add(array("i", (self.step_of[row] for row in own if row in self.step_of))),
+            "own": self.packed.add(array("i", (self.step_of[row] for row in own_rows if row in self.step_of))),
             "order": order,
             "map": [high, wide],
         }
@@ -113,9 +115,10 @@ class Altitudes:
             return {"leaves": self.packed.add(leaves)}
         evaluate(plan, values)
         adjoints = differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
-        known = {"values": values, "slopes": adjoints}
+        columns = {"values": values, "slopes": adjoints}
         return {"leaves": self.packed.add(leaves)} | {
-            name: self.packed.add(array("d", (float(each or 0.0) for each in column))) for name, column in known.items()
+            name: self.packed.add(array("d", (float(number or 0.0) for number in column)))
+            for name, column in columns.items()
         }
 
 
@@ -136,6 +139,6 @@ def layout(node: TensorNode) -> tuple[list[int], int, int]:
     wide = node.shape[axes[-1]] if axes else 1
     high = node.shape[axes[-2]] if len(axes) > 1 else 1
     if high == 1 and wide > 16:  # a long row in lines
-        wide = next((each for each in range(16, 5, -1) if wide % each == 0), 12)
+        wide = next((width for width in range(16, 5, -1) if wide % width == 0), 12)
         high = -(-prod(node.shape) // wide)
     return axes, high, wide

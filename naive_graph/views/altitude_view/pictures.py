@@ -11,27 +11,27 @@ from ..drawing.flows import flow_scene
 from ..drawing.scene import Scene, Wishes
 from ..drawing.svg import render_unplaced_svg
 from ..drawing.tensors import Drawn
-from ..steps.packing import undressed
+from ..steps.packing import strip_style
 
 MOST = 2_000  # boxes of a dataflow
 
 
 def packed_scene(scene: Scene) -> dict[str, str]:
     """A picture for a page to lay out."""
-    return {"svg": undressed(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
+    return {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
 
 
 def tensors_picture(
     tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
 ) -> dict[str, Any]:
     """A layer's tensors, and by the id of each box which tensor it is."""
-    part = {*tensors, *(source for each in tensors for source in each.sources if source in names)}
+    part = {*tensors, *(source for tensor in tensors for source in tensor.sources if source in names)}
     drawn = Drawn(tensors, Wishes(values=False, grads=False, fold=False, most=MOST), False, names, part)
     described = drawn.scene()
     described.scope_names = {}
     for box in described.boxes:
         box.scope, box.grid = (), None
-    ids = {f"tensor-{place}": number_of[node] for place, node in enumerate(drawn.nodes)}
+    ids = {f"tensor-{index}": number_of[node] for index, node in enumerate(drawn.nodes)}
     return {**packed_scene(described), "ids": ids}
 
 

@@ -52,8 +52,8 @@ def subject_of(model: Any, data: Any = None, labels: Any = None) -> Subject:
     if labels is not None:
         raise DrawingError("altitudes: labels are of a Sequential, which has a loss. Leave labels out.")
     output = _output(model)
-    leaves = [each for each in ancestors([output]) if isinstance(each, LeafNode)]
-    fed = [each for each in leaves if each.leaf_type == LeafType.INPUT]
+    leaves = [ancestor for ancestor in ancestors([output]) if isinstance(ancestor, LeafNode)]
+    fed = [leaf for leaf in leaves if leaf.leaf_type == LeafType.INPUT]
     if len(fed) > 1:
         raise DrawingError(f"altitudes: there are {len(fed)} inputs, and one sample is shown. Give the others values.")
     sample = fed[0] if fed else None
@@ -75,13 +75,13 @@ def _of_sequential(model: Any, data: Any, labels: Any) -> Subject:
     wanted = _one_hot(len(rows), model.output_shape) if labels is None else labels
     if np.shape(wanted) == () and len(rows) == 1:
         wanted = [wanted]
-    targets = model.labelled(rows.reshape(len(rows), *model.input_shape), np.asarray(wanted)[: len(rows)])
+    targets = model.encode_labels(rows.reshape(len(rows), *model.input_shape), np.asarray(wanted)[: len(rows)])
     flow = model.expand()
     expanded = cache(lambda grain: model.expand(True, grain))
-    flows = {f"{each.number} {each.layer!r}": _workers(expanded, each.number) for each in flow.layers}
-    own = model.streams.result
+    flows = {f"{layer.number} {layer.layer!r}": _workers(expanded, layer.number) for layer in flow.layers}
+    result_name = model.streams.result
     count = "one layer" if len(flow.layers) == 1 else f"{len(flow.layers)} layers"
-    title = visible(f"A network of {count}" if own == "res" else own, 60)
+    title = visible(f"A network of {count}" if result_name == "res" else result_name, 60)
     flat = targets.reshape(len(rows), -1)
     return Subject(title, _layers(loss, flows), sample, label, output, loss, rows, flat, flow)
 
@@ -94,8 +94,8 @@ def _output(model: Any) -> TensorNode:
             raise DrawingError("altitudes: the network has several outputs. Give one: altitudes(network.outputs[...]).")
         model = first
     if not isinstance(model, TensorNode):
-        given = f"{type(model).__name__} {shortened(model)}"
-        raise DrawingError(f"altitudes takes a Sequential, an imported network or a tensor, not {given}.")
+        description = f"{type(model).__name__} {shortened(model)}"
+        raise DrawingError(f"altitudes takes a Sequential, an imported network or a tensor, not {description}.")
     return model
 
 
@@ -120,12 +120,12 @@ def _one_hot(count: int, shape: tuple[int, ...]) -> Any:
 
 def _layers(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
     """The tensors by their outermost scope, in the order of computing."""
-    found: dict[str, list[TensorNode]] = {}
+    nodes_by_scope: dict[str, list[TensorNode]] = {}
     for node in ancestors([output]):
         if not isinstance(node, SelectionNode):
-            found.setdefault(_outermost(node) or (INPUT if _is_before(node) else END), []).append(node)
-    ends = [found.pop(END)] if END in found else []
-    layers = [TensorLayer(name, nodes, flows.get(name)) for name, nodes in found.items()]
+            nodes_by_scope.setdefault(_outermost(node) or (INPUT if _is_before(node) else END), []).append(node)
+    ends = [nodes_by_scope.pop(END)] if END in nodes_by_scope else []
+    layers = [TensorLayer(name, nodes, flows.get(name)) for name, nodes in nodes_by_scope.items()]
     return layers + [TensorLayer(END, nodes, None) for nodes in ends]
 
 
@@ -143,7 +143,7 @@ def _workers(expanded: Callable[[int], Any], number: int) -> Any:
     grain = 1
     while True:
         flow = expanded(grain)
-        names = {name for name, each in flow.operators.items() if each.layer == number}
+        names = {name for name, operator in flow.operators.items() if operator.layer == number}
         if len(names) <= FEW_PARTS:
             return _part(flow, names)
         grain *= 2
@@ -152,9 +152,9 @@ def _workers(expanded: Callable[[int], Any], number: int) -> Any:
 def _part(flow: Any, names: set[str]) -> Any:
     """These operators of a dataflow; streams to and from the others come from outside."""
     streams = {
-        name: each._replace(**{end: "" for end in ("writer", "reader") if getattr(each, end) not in names})
-        for name, each in flow.streams.items()
-        if each.writer in names or each.reader in names
+        name: stream._replace(**{end: "" for end in ("writer", "reader") if getattr(stream, end) not in names})
+        for name, stream in flow.streams.items()
+        if stream.writer in names or stream.reader in names
     }
-    operators = {name: each for name, each in flow.operators.items() if name in names}
+    operators = {name: operator for name, operator in flow.operators.items() if name in names}
     return SimpleNamespace(operators=operators, streams=streams, layers=flow.layers)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..theme import LIGHT, LINE, SMALL, TEXT, TITLE
-from .folding import by_scope, shared
+from .folding import by_scope, count_common_scopes
 from .scene import KIND_NAMES, Arrow, Box, Scene
 from .shapes import box_size
 from .text_metrics import text_width
@@ -75,9 +75,9 @@ def _dress(scene: Scene) -> Iterator[str]:
     yield f'node [fixedsize=false margin="0.1,0.05" fontname="{MEASURED}" fontsize={TEXT}]'
     yield f'edge [color="{LIGHT["soft"]}"]'
     if lines := heading(scene):
-        place, size = ("t", TITLE) if scene.title else ("b", SMALL)
+        location, size = ("t", TITLE) if scene.title else ("b", SMALL)
         # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.
-        yield f"graph [label={quoted(lines, chr(92) + 'l')} labelloc={place} labeljust=l fontsize={size}]"
+        yield f"graph [label={quote_label(lines, chr(92) + 'l')} labelloc={location} labeljust=l fontsize={size}]"
 
 
 def _nodes(scene: Scene, ports: Mapping[str, list[int]], direction: str, flat: bool, dressed: bool) -> Iterator[str]:
@@ -87,14 +87,14 @@ def _nodes(scene: Scene, ports: Mapping[str, list[int]], direction: str, flat: b
     for arrow in scene.arrows:
         if arrow.label:
             one, other = scopes[arrow.source], scopes[arrow.target]
-            every.append((one[: shared(one, other)], _label(arrow, dressed)))
-    place = by_scope(scope for scope, _ in every)
+            every.append((one[: count_common_scopes(one, other)], _label(arrow, dressed)))
+    position = by_scope(scope for scope, _ in every)
     open_now: tuple[str, ...] = ()
-    for scope, line in sorted(every, key=lambda each: place[each[0]]):
-        common = shared(open_now, scope)
+    for scope, line in sorted(every, key=lambda entry: position[entry[0]]):
+        common = count_common_scopes(open_now, scope)
         yield from ["}"] * (len(open_now) - common)
         for name in scope[common:]:
-            yield f"subgraph {quoted([f'cluster_{name}'])} {{"
+            yield f"subgraph {quote_label([f'cluster_{name}'])} {{"
             yield _frame(scene.scope_names[name], direction, dressed)
         open_now = scope
         yield line
@@ -106,7 +106,7 @@ def _frame(title: str, direction: str, dressed: bool) -> str:
     top = "b" if direction == "BT" else "t"  # dot turns it as well
     if dressed:
         look = f'fontname="{MEASURED}" color="{LIGHT["scope"]}" style=rounded'
-        return f"graph [label={quoted([title])} fontsize={SMALL} labelloc={top} labeljust=l {look}]"
+        return f"graph [label={quote_label([title])} fontsize={SMALL} labelloc={top} labeljust=l {look}]"
     letters = "x" * round(text_width(title, SMALL) / (0.6 * SMALL))
     return f'graph [label="{letters}" fontname=Courier fontsize={SMALL} labelloc={top} labeljust=l margin=6]'
 
@@ -119,12 +119,12 @@ def _box(box: Box, ports: int, flat: bool, dressed: bool) -> str:
         facts += f" {_look(box, '  ' if flat else None, fields)}"
     elif ports:  # records turn with the direction: fields are in written order, left to right or top to bottom
         facts += f' shape=record label="{fields}"'
-    return f"{quoted([box.id])} [{facts}]"
+    return f"{quote_label([box.id])} [{facts}]"
 
 
 def _look(box: Box, between: str | None, fields: str) -> str:
     look, lines = box.look, [*box.lines, *_rows(box)]
-    label = quoted([between.join(lines)] if between else lines)
+    label = quote_label([between.join(lines)] if between else lines)
     if fields:
         label = f'"{{{{{fields}}}|{re.sub(r"([{}|<>])", chr(92) * 2 + "1", label[1:-1])}}}"'
     if look.shape == "plaintext":
@@ -134,7 +134,7 @@ def _look(box: Box, between: str | None, fields: str) -> str:
     shape = ("Mrecord" if rounded else "record") if fields else NAMED.get(look.shape, look.shape)
     line, thick = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
     ink = f'style="{style}" fillcolor="{look.fill}" color="{line}" fontcolor="{LIGHT[look.ink]}" penwidth={thick}'
-    return f"id={quoted([box.id])} shape={shape} label={label} {ink}"
+    return f"id={quote_label([box.id])} shape={shape} label={label} {ink}"
 
 
 def _rows(box: Box) -> list[str]:
@@ -148,17 +148,17 @@ def _rows(box: Box) -> list[str]:
 def _label(arrow: Arrow, dressed: bool) -> str:
     facts = f"width={(text_width(arrow.label) + 6) / INCH:.3f} height={LINE / INCH:.3f}"
     if dressed:
-        facts += f' shape=plaintext label={quoted([arrow.label])} fontcolor="{LIGHT[arrow.ink]}"'
-    return f"{quoted([ON + arrow.id])} [{facts}]"
+        facts += f' shape=plaintext label={quote_label([arrow.label])} fontcolor="{LIGHT[arrow.ink]}"'
+    return f"{quote_label([ON + arrow.id])} [{facts}]"
 
 
 def _arrow(arrow: Arrow, ports: list[int], pull: str) -> Iterator[str]:
-    source, target, name = (quoted([each]) for each in (arrow.source, arrow.target, arrow.id))
+    source, target, name = (quote_label([identifier]) for identifier in (arrow.source, arrow.target, arrow.id))
     port = f":{ports.index(arrow.place)}" if arrow.place is not None else ""
     if arrow.label:
-        on = quoted([ON + arrow.id])
-        yield f"{source} -> {on} [id={name} arrowhead=none{pull}]"
-        source = on
+        label_node = quote_label([ON + arrow.id])
+        yield f"{source} -> {label_node} [id={name} arrowhead=none{pull}]"
+        source = label_node
     yield f"{source} -> {target}{port} [id={name}{pull}]"
 
 
@@ -166,13 +166,13 @@ def _layers(scene: Scene) -> Iterator[str]:
     """The boxes of one layer in one rank, and the layers one behind the other."""
     layers: dict[int, list[str]] = defaultdict(list)
     for box in scene.boxes:
-        layers[box.layer or 0].append(quoted([box.id]))
+        layers[box.layer or 0].append(quote_label([box.id]))
     for layer in sorted(layers):
         yield f'{{ rank=same "layer {layer}" [style=invis width=0 height=0] {" ".join(layers[layer])} }}'
     yield " -> ".join(f'"layer {layer}"' for layer in sorted(layers)) + " [style=invis]"
 
 
-def quoted(lines: Iterable[str], end: str = "") -> str:
+def quote_label(lines: Iterable[str], end: str = "") -> str:
     """Lines as one label; `end` after each sets it to one side, else they are centred.
 
     >>> print(quoted(['a "b"', "c"]))

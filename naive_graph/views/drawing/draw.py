@@ -131,14 +131,14 @@ def draw(
         describe, count, results = _describer(what, absorbed, most, open)
         # What a merged node took over is not computed, so a picture of that stays still.
         living = alive(tables, results, values=values, grads=grads) if results and not absorbed else None
-        described, whole, name = describe(wishes), None, _name(what, count)
+        described, unfolded, name = describe(wishes), None, _name(what, count)
         if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
             with suppress(DrawingError):  # where even a page cannot show it all
-                whole = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
+                unfolded = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
     less = ({"fold": True}, {"most": None, "fold": None}, {"most": NEAREST})
-    fewer = [partial(describe, replace(wishes, **each)) for each in less]
-    return Picture(described, direction, whole, name, fewer, living)
+    fewer = [partial(describe, replace(wishes, **changes)) for changes in less]
+    return Picture(described, direction, unfolded, name, fewer, living)
 
 
 def _expression(what: Any, fold: object) -> Any:
@@ -152,7 +152,7 @@ def _expression(what: Any, fold: object) -> Any:
     if hasattr(type(what), "add_parameters"):
         from ...training.model import parameter  # brings NumPy
 
-        return [parameter(each) for each in what.parameters]
+        return [parameter(weight) for weight in what.parameters]
     return what
 
 
@@ -167,7 +167,7 @@ def _name(what: Any, count: int) -> str:
         return "Everything in the graph"
     some = list(what) if isinstance(what, (list, tuple)) else [what]
     if len(some) > 1:
-        return visible(", ".join(_name(each, count) for each in some), MOST_LETTERS_OF_A_NAME)
+        return visible(", ".join(_name(node, count) for node in some), MOST_LETTERS_OF_A_NAME)
     one = some[0] if some else what
     if hasattr(one, "streams"):
         return layers_of(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
@@ -198,7 +198,7 @@ def _describer(
         return lambda wishes: layer_scene(what, wishes), len(what.layers), []
     if hasattr(what, "streams"):  # of a dataflow
         return lambda wishes: flow_scene(what, wishes), len(what.operators), []
-    rows, results = _chosen(what, absorbed, most)
+    rows, results = _choose_rows(what, absorbed, most)
     return lambda wishes: readable_scene(rows, results, wishes), len(rows), results
 
 
@@ -211,10 +211,10 @@ def readable_scene(rows: Sequence[int], results: Sequence[int], wishes: Wishes) 
     for depth in range(deepest, -1, -1):
         folder = Folder(tables, depth)
         if len({folder.box(row) for row in rows}) <= MOST_TRIED:  # leaves may share a box
-            found = scene(tables, rows, results, replace(wishes, fold=depth, most=MOST_TRIED))
-            if len(found.boxes) <= SCREENFUL:
-                folded = any(box.kind == "scope" for box in found.boxes)
-                return replace(found, caption=folded_caption(len(rows)) if folded else "")
+            candidate = scene(tables, rows, results, replace(wishes, fold=depth, most=MOST_TRIED))
+            if len(candidate.boxes) <= SCREENFUL:
+                folded = any(box.kind == "scope" for box in candidate.boxes)
+                return replace(candidate, caption=folded_caption(len(rows)) if folded else "")
     summary = summary_scene(tables, rows, wishes)
     if summary is not None:
         return summary
@@ -235,7 +235,7 @@ def _is_tensor(what: Any) -> bool:
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
 
 
-def _chosen(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], list[int]]:
+def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], list[int]]:
     """The rows to draw, and those among them that are results."""
     tables = CURRENT.tables
     if what is Graph:

@@ -47,8 +47,8 @@ def places(text: str) -> dict[str, Any]:
         import wasmtime
     except ImportError:
         return _by_the_system(text)
-    found: dict[str, Any] = json.loads(_by_wasm(wasmtime, text))
-    return found
+    layout: dict[str, Any] = json.loads(_by_wasm(wasmtime, text))
+    return layout
 
 
 def _by_the_page(text: str) -> dict[str, Any]:
@@ -57,10 +57,10 @@ def _by_the_page(text: str) -> dict[str, Any]:
     if not js.ngDot:
         raise MissingToolError(MISSING)
     try:
-        found: dict[str, Any] = json.loads(js.ngDot(text))
+        layout: dict[str, Any] = json.loads(js.ngDot(text))
     except Exception as error:  # whatever JavaScript threw
         raise TooMuch(f"dot did not lay this graph out: {error}.") from None
-    return found
+    return layout
 
 
 def _by_the_system(text: str) -> dict[str, Any]:
@@ -70,12 +70,12 @@ def _by_the_system(text: str) -> dict[str, Any]:
     command = [program, "-Tjson0"]
     try:
         done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=True)
-        found: dict[str, Any] = json.loads(done.stdout)
+        layout: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         raise TooMuch("dot takes too long for this graph.") from None
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise DrawingError(f"{program} did not lay this graph out: {error}.") from None
-    return found
+    return layout
 
 
 def _by_wasm(wasmtime: Any, text: str) -> bytes:
@@ -86,28 +86,28 @@ def _by_wasm(wasmtime: Any, text: str) -> bytes:
     store.set_wasi(wasmtime.WasiConfig())
     store.set_fuel(FUEL)
     try:
-        return _asked(linker.instantiate(store, module).exports(store), store, text)
+        return _run_dot(linker.instantiate(store, module).exports(store), store, text)
     except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
         raise TooMuch("dot takes too long for this graph.") from None
 
 
-def _asked(dot: Any, store: Any, text: str) -> bytes:
+def _run_dot(dot: Any, store: Any, text: str) -> bytes:
     def put(words: str) -> int:
         data = words.encode() + b"\0"
-        at: int = dot["malloc"](store, len(data))
-        dot["memory"].write(store, data, at)
-        return at
+        pointer: int = dot["malloc"](store, len(data))
+        dot["memory"].write(store, data, pointer)
+        return pointer
 
     def read(start: int, end: int) -> bytes:
         return bytes(dot["memory"].read(store, start, end))
 
     size = dot["malloc"](store, 4)
-    at = dot["graphviz_render"](store, put(text), put("json0"), put("dot"), size)
-    if not at:
+    address = dot["graphviz_render"](store, put(text), put("json0"), put("dot"), size)
+    if not address:
         start = dot["graphviz_last_error"](store)
-        said = read(start, start + 400).split(b"\0")[0].decode(errors="replace")
-        raise DrawingError(f"dot did not lay this graph out: {said}.")
-    return read(at, at + struct.unpack("<I", read(size, size + 4))[0])
+        message = read(start, start + 400).split(b"\0")[0].decode(errors="replace")
+        raise DrawingError(f"dot did not lay this graph out: {message}.")
+    return read(address, address + struct.unpack("<I", read(size, size + 4))[0])
 
 
 @cache

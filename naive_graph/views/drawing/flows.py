@@ -29,8 +29,8 @@ def layer_scene(network: Any, wishes: Wishes) -> Scene:
         lines = [visible(repr(placed.layer).removesuffix("()")), _shape(placed.output_shape)]
         held = [f"{name} {_shape(shape)}" for name, shape in placed.weight_shapes.items()]
         lines += [f"{placed.size:,} weights: {', '.join(held)}"] if held else []
-        own = [each for each, _ in zip(weights, held)]
-        grid = _weights_grid(own[0]) if own else None
+        layer_weights = [weight for weight, _ in zip(weights, held)]
+        grid = _weights_grid(layer_weights[0]) if layer_weights else None
         described.boxes.append(Box(f"layer-{placed.number}", "variable" if held else "operator", lines, grid=grid))
     ids = [box.id for box in described.boxes]
     described.arrows = [Arrow(f"into-{target}", source, target) for source, target in pairwise(ids)]
@@ -55,7 +55,7 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
 
     fold: True folds every splitjoin (of a whole program every network), names (or one) fold those, False none.
     """
-    folded = _folded(flow, wishes.fold)
+    folded = _find_folded(flow, wishes.fold)
     box_of = {name: _whole(name) if _whole(name) in folded else name for name in flow.operators}
     shown = dict.fromkeys(box_of.values())
     described = Scene(title="")
@@ -64,12 +64,14 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
             f"The dataflow has {len(shown):,} boxes, and up to {wishes.most or READABLE} are drawn. Fold splitjoins "
             "with fold=True, take a larger grain, or ask for more with most=..."
         )
-    open_ones = {whole for name in flow.operators if (whole := _whole(name)) != name and whole not in folded}
+    open_ones = {
+        splitjoin for name in flow.operators if (splitjoin := _whole(name)) != name and splitjoin not in folded
+    }
     for name in shown:
         scope = (f"scope-{_whole(name)}",) if _whole(name) in open_ones else ()
         members = [part for part, box in box_of.items() if box == name]
         described.boxes.append(_box(flow, name, members, scope))
-    described.scope_names = {f"scope-{whole}": visible(whole) for whole in open_ones}
+    described.scope_names = {f"scope-{open_one}": visible(open_one) for open_one in open_ones}
     bundles = Counter[tuple[str, str]]()
     for stream in flow.streams.values():
         source, target = (box_of.get(end, "") for end in (stream.writer, stream.reader))
@@ -98,24 +100,24 @@ def _whole(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _folded(flow: Any, fold: object) -> set[str]:
+def _find_folded(flow: Any, fold: object) -> set[str]:
     splitjoins = {_whole(name) for name in flow.operators if "." in name}
     if fold is None:
         return splitjoins if len(flow.operators) > FEW else set()
     if isinstance(fold, bool):
         return splitjoins if fold else set()
-    asked: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
-    if not asked <= splitjoins:
-        wrong = next(iter(asked - splitjoins))
+    wanted: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
+    if not wanted <= splitjoins:
+        wrong = next(iter(wanted - splitjoins))
         raise DrawingError(
             f"fold={wrong!r}: no splitjoin has that name. There are {', '.join(sorted(splitjoins)) or 'none'}."
         )
-    return asked
+    return wanted
 
 
 def _box(flow: Any, name: str, members: Sequence[str], scope: tuple[str, ...]) -> Box:
     operator = flow.operators.get(name)
-    workers = sorted({flow.workers[each] for each in members}) if hasattr(flow, "workers") else []
+    workers = sorted({flow.workers[member] for member in members}) if hasattr(flow, "workers") else []
     tint = TINTS[workers[0] % len(TINTS)] if len(workers) == 1 else ""
     owner = [f"worker {workers[0]}" if tint else f"{len(workers)} workers"] if workers else []
     if operator is None:
@@ -131,10 +133,10 @@ def _box(flow: Any, name: str, members: Sequence[str], scope: tuple[str, ...]) -
 
 def layers_of(flow: Any, most: int) -> str:
     """Its layers, as many as are whole within so many letters, and how many more there are."""
-    texts = [visible(repr(each.layer)) for each in getattr(flow, "layers", ())]
-    for kept in range(len(texts), 0, -1):
-        rest = len(texts) - kept
-        said = ", ".join(texts[:kept]) + (f" and {rest} more layer{'s' * (rest > 1)}" if rest else "")
-        if len(said) <= most:
-            return said
+    texts = [visible(repr(layer.layer)) for layer in getattr(flow, "layers", ())]
+    for count in range(len(texts), 0, -1):
+        rest = len(texts) - count
+        text = ", ".join(texts[:count]) + (f" and {rest} more layer{'s' * (rest > 1)}" if rest else "")
+        if len(text) <= most:
+            return text
     return f"{len(texts)} layer{'s' * (len(texts) > 1)}" if texts else ""

@@ -57,7 +57,7 @@ class Folder:
     def closed(self, scope: Scope | None) -> Scope | None:
         """The outermost folded scope around; None if all are open."""
         if scope not in self._closed:
-            folded = (each for depth, each in enumerate(around(scope)) if self._is_folded(each, depth))
+            folded = (enclosing for depth, enclosing in enumerate(around(scope)) if self._is_folded(enclosing, depth))
             self._closed[scope] = next(folded, None)
         return self._closed[scope]
 
@@ -87,11 +87,11 @@ class Folder:
         """Refuse a path that leads nowhere, and say which there are."""
         if not isinstance(self.fold, tuple):
             return
-        there = dict.fromkeys(each.path for _, scope in self.tables.scopes for each in around(scope))
+        paths = dict.fromkeys(enclosing.path for _, scope in self.tables.scopes for enclosing in around(scope))
         for wanted in self.fold:
-            if wanted not in there:
-                known = ", ".join(repr(each) for each in list(there)[:5]) or "none: make one with scope(...)"
-                raise DrawingError(f"fold={wanted!r}: there is no such scope. There are: {known}.")
+            if wanted not in paths:
+                existing = ", ".join(repr(path) for path in list(paths)[:5]) or "none: make one with scope(...)"
+                raise DrawingError(f"fold={wanted!r}: there is no such scope. There are: {existing}.")
 
 
 def short(name: str, scope: Scope | None) -> str:
@@ -101,14 +101,14 @@ def short(name: str, scope: Scope | None) -> str:
     ('MatMul', 'b')
     """
     plain = name.removeprefix("/")
-    paths = [f"{each.path}/" for each in around(scope)] if re.search("[./]", plain) else []
-    known = [len(each) for each in paths if plain.startswith((each, each.replace("/", ".")))]
-    return plain[max(known, default=0) :] or name
+    paths = [f"{enclosing.path}/" for enclosing in around(scope)] if re.search("[./]", plain) else []
+    prefix_lengths = [len(each) for each in paths if plain.startswith((each, each.replace("/", ".")))]
+    return plain[max(prefix_lengths, default=0) :] or name
 
 
 def _paths(fold: object) -> tuple[str, ...]:
     paths = (fold,) if isinstance(fold, str) else tuple(fold) if isinstance(fold, Iterable) else ()
-    if not paths or not all(isinstance(each, str) for each in paths):
+    if not paths or not all(isinstance(path, str) for path in paths):
         raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {shortened(fold)}.")
     return tuple(sorted(paths))
 
@@ -121,13 +121,13 @@ def by_scope(paths: Iterable[Sequence[str]]) -> dict[tuple[str, ...], int]:
     """
     rank: dict[str, int] = {}
     distinct = list(dict.fromkeys(map(tuple, paths)))
-    for each in distinct:
-        for name in each:
+    for scope_path in distinct:
+        for name in scope_path:
             rank.setdefault(name, len(rank))
-    distinct.sort(key=lambda each: [rank[name] for name in each])
-    return {each: place for place, each in enumerate(distinct)}
+    distinct.sort(key=lambda path: [rank[name] for name in path])
+    return {path: position for position, path in enumerate(distinct)}
 
 
-def shared(a: Sequence[str], b: Sequence[str]) -> int:
+def count_common_scopes(a: Sequence[str], b: Sequence[str]) -> int:
     """How many outer scopes two paths have in common."""
-    return next((place for place, pair in enumerate(zip(a, b)) if pair[0] != pair[1]), min(len(a), len(b)))
+    return next((depth for depth, pair in enumerate(zip(a, b)) if pair[0] != pair[1]), min(len(a), len(b)))

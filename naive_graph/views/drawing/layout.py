@@ -63,55 +63,62 @@ def lay_out_one_way(scene: Scene, direction: str, flat: bool = False) -> Page:
     text = dot_text(scene, direction, flat)
     if scene.scope_names:
         page = _page(scene, direction, flat, places(without_frames(text)))
-        if _framed(page):
+        if _draw_frames(page):
             return page
     return _page(scene, direction, flat, places(text))
 
 
-def _framed(page: Page) -> bool:
+def _draw_frames(page: Page) -> bool:
     """Draw the frames around their boxes; False if one would touch what is not in it."""
     inside: dict[str, list[Frame]] = {}
-    boxes = [(box.scope, _around(page.boxes[box.id], box_size(box, page.flat))) for box in page.scene.boxes]
-    scopes = {name: box.scope[:at] for box in page.scene.boxes for at, name in enumerate(box.scope)}
+    boxes = [(box.scope, _frame_around(page.boxes[box.id], box_size(box, page.flat))) for box in page.scene.boxes]
+    scopes = {name: box.scope[:depth] for box in page.scene.boxes for depth, name in enumerate(box.scope)}
     for path, (left, top, wide, high) in boxes:
         for name in path:
             inside.setdefault(name, []).append((left, top, wide, high))
-    for name in sorted(scopes, key=lambda each: len(scopes[each]), reverse=True):
-        left, top = (min(each[side] for each in inside[name]) for side in (0, 1))
-        right, end = (max(each[side] + each[side + 2] for each in inside[name]) for side in (0, 1))
+    for name in sorted(scopes, key=lambda scope_name: len(scopes[scope_name]), reverse=True):
+        left, top = (min(inner[side] for inner in inside[name]) for side in (0, 1))
+        right, end = (max(inner[side] + inner[side + 2] for inner in inside[name]) for side in (0, 1))
         title = text_width(page.scene.scope_names[name], SMALL) + 16
         frame = left - PAD, top - HEAD, max(right - left + 2 * PAD, title), end - top + HEAD + PAD
         page.frames[name], page.wide = frame, max(page.wide, left - PAD + frame[2] + MARGIN)
         for outer in scopes[name]:
             inside[outer].append(frame)
-    labels = [_around(at, (30.0, LINE)) for at in page.labels.values()]
+    labels = [_frame_around(middle, (30.0, LINE)) for middle in page.labels.values()]
     for name, frame in page.frames.items():
-        apart = [each for other, each in page.frames.items() if name not in (*scopes[other], other)]
-        apart = [each for each in apart if not _holds(each, frame)] + [box for path, box in boxes if name not in path]
-        if any(_touch(frame, each) for each in apart + [label for label in labels if not _holds(frame, label)]):
+        apart = [other_frame for other, other_frame in page.frames.items() if name not in (*scopes[other], other)]
+        apart = [other_frame for other_frame in apart if not _holds(other_frame, frame)] + [
+            box for path, box in boxes if name not in path
+        ]
+        if any(
+            _touch(frame, other_frame)
+            for other_frame in apart + [label for label in labels if not _holds(frame, label)]
+        ):
             return False
     return True
 
 
-def _around(at: Point, size: Point) -> Frame:
-    return at[0] - size[0] / 2, at[1] - size[1] / 2, size[0], size[1]
+def _frame_around(middle: Point, size: Point) -> Frame:
+    return middle[0] - size[0] / 2, middle[1] - size[1] / 2, size[0], size[1]
 
 
 def _touch(one: Frame, other: Frame) -> bool:
-    return all(one[at] < other[at] + other[at + 2] and other[at] < one[at] + one[at + 2] for at in (0, 1))
+    return all(one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2] for side in (0, 1))
 
 
 def _holds(one: Frame, other: Frame) -> bool:
-    return all(one[at] <= other[at] and other[at] + other[at + 2] <= one[at] + one[at + 2] for at in (0, 1))
+    return all(
+        one[side] <= other[side] and other[side] + other[side + 2] <= one[side] + one[side + 2] for side in (0, 1)
+    )
 
 
-def _page(scene: Scene, direction: str, flat: bool, told: dict[str, Any]) -> Page:
+def _page(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> Page:
     """The places that dot told."""
-    _, _, across, down = map(float, told["bb"].split(","))
+    _, _, across, down = map(float, dot_output["bb"].split(","))
     depth = max((len(box.scope) for box in scene.boxes), default=0)
     beside, above = MARGIN + PAD * depth, MARGIN + HEAD * depth + 1.6 * LINE * bool(scene.title)
     title, lines = bool(scene.title), heading(scene)
-    widths = [text_width(line, SMALL if at or not title else TITLE) for at, line in enumerate(lines)]
+    widths = [text_width(line, SMALL if index or not title else TITLE) for index, line in enumerate(lines)]
     below = LINE * (len(lines) - title) + beside
     page = Page(scene, direction, flat, max([across, *widths]) + 2 * beside, above + down + below)
 
@@ -119,30 +126,30 @@ def _page(scene: Scene, direction: str, flat: bool, told: dict[str, Any]) -> Pag
         x, y = text.split(",")
         return beside + float(x), above + down - float(y)
 
-    for each in told.get("objects", ()):
-        name = each["name"]
+    for entry in dot_output.get("objects", ()):
+        name = entry["name"]
         if name.startswith("cluster_"):
-            left, low, right, high = map(float, each["bb"].split(","))
+            left, low, right, high = map(float, entry["bb"].split(","))
             page.frames[name[8:]] = beside + left, above + down - high, right - left, high - low
         elif name.startswith(ON):
-            page.labels[name[len(ON) :]] = at(each["pos"])
-        elif "pos" in each:
-            page.boxes[name] = at(each["pos"])
-    for each in told.get("edges", ()):
-        if "id" in each:
-            _add_arrow(page, each, at)
+            page.labels[name[len(ON) :]] = at(entry["pos"])
+        elif "pos" in entry:
+            page.boxes[name] = at(entry["pos"])
+    for edge in dot_output.get("edges", ()):
+        if "id" in edge:
+            _add_arrow(page, edge, at)
     return page
 
 
-def _add_arrow(page: Page, each: dict[str, Any], at: Any) -> None:
+def _add_arrow(page: Page, edge: dict[str, Any], to_point: Any) -> None:
     """Its curve, or the half of it before or behind its label."""
-    name = each["id"]
-    for spline in each["pos"].split(";"):
+    name = edge["id"]
+    for spline in edge["pos"].split(";"):
         tip, points = None, spline.split()
         while points[0][:2] in ("e,", "s,"):
             mark = points.pop(0)
-            tip = at(mark[2:]) if mark[0] == "e" else tip
-        spots = [at(point) for point in points]
+            tip = to_point(mark[2:]) if mark[0] == "e" else tip
+        spots = [to_point(point) for point in points]
         (x, y), *rest = spots
         drawn = f"M{x:.1f},{y:.1f} C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in rest)
         page.curves[name] = " ".join(filter(None, [page.curves.get(name, ""), drawn]))

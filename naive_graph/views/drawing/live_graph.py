@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from math import isfinite
 from typing import Any
 
-from ...core.arithmetics.code import traced
+from ...core.arithmetics.code import trace_to_javascript
 from ...core.plan import Plan, plan_for, taken_over
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
@@ -41,7 +41,7 @@ def step_of(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
 
 # Each trainer's formula, how many numbers it remembers of a weight, and the rate that a page begins with.
 TRAINERS = {
-    name: (step_of(each.trainer), each.trainer.memories, each.page_rate) for name, each in trainers.TRAINERS.items()
+    name: (step_of(entry.trainer), entry.trainer.memories, entry.page_rate) for name, entry in trainers.TRAINERS.items()
 }
 
 
@@ -56,7 +56,9 @@ class Alive:
     def code(self) -> str:
         """An expression of JavaScript, the rules and the trainers; empty where a page cannot compute."""
         plan = self.plan
-        more = [(plan.rules[by], 1 + len(plan.operands(by)) - count) for by, _, count in _taken_over(plan)]
+        more = [
+            (plan.rules[absorber], 1 + len(plan.operands(absorber)) - count) for absorber, _, count in _taken_over(plan)
+        ]
         code = rules_code(plan, more)
         return f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()" if code else ""
 
@@ -84,10 +86,10 @@ def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | Non
     differentiated = [row for row in results if not tables.grads_are_blank and tables.grad(row) == 1.0]
     step_of = {row: step for step, row in enumerate(plan.rows)}
     targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
-    said = names_of(tables, plan.rows)
-    told = [step for step, rule in enumerate(plan.rules) if rule is None] + targets
+    names = names_of(tables, plan.rows)
+    named_steps = [step for step, rule in enumerate(plan.rules) if rule is None] + targets
     types = list(dict.fromkeys(_types(tables, plan)))
-    backs = [step - each for step in range(len(plan)) for each in plan.operands(step)]
+    backs = [step - operand for step in range(len(plan)) for operand in plan.operands(step)]
     facts = {
         "gaps": [row - before for before, row in pairwise([0, *plan.rows])],
         "counts": [end - start for start, end in pairwise(plan.starts)],
@@ -98,7 +100,7 @@ def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | Non
         "targets": targets,
         "absorbed": _taken_over(plan),  # they are drawn if somebody else uses them, and feed what took them over, too
         "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
-        "called": {step: said[plan.rows[step]] for step in told},
+        "called": {step: names[plan.rows[step]] for step in named_steps},
     }
     return Alive(plan, facts | wishes)
 
@@ -106,7 +108,7 @@ def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | Non
 def _taken_over(plan: Plan) -> list[tuple[int, int, int]]:
     """The steps that a merged step took over: by which, itself, and how many of its operands it had."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
-    return [(step_of[by], step_of[row], count) for by, row, count in taken_over(plan.absorbed, step_of)]
+    return [(step_of[absorber], step_of[row], count) for absorber, row, count in taken_over(plan.absorbed, step_of)]
 
 
 def _types(tables: Tables, plan: Plan) -> Iterator[str]:
@@ -148,13 +150,15 @@ def _rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str
             continue
         if count > MOST_OPERANDS and rule.name != "add":  # a sum's partials name nobody
             raise NodeError(f"{rule.name} of {count} operands is not written down.")
-        yield f"{_quoted(f'{rule.name}/{count}')}: {_of_rule(rule, count, needed)}"
+        yield f"{_quote_script(f'{rule.name}/{count}')}: {_of_rule(rule, count, needed)}"
 
 
 def _of_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
-    operands = [f"x[{place}]" for place in range(count)]
-    value = traced(operands, lambda *given: [rule(*given)], needed)
-    partials = traced([*operands, "y"], lambda *given: rule.partials_at(given[:-1], given[-1], [True] * count), needed)
+    operands = [f"x[{index}]" for index in range(count)]
+    value = trace_to_javascript(operands, lambda *arguments: [rule(*arguments)], needed)
+    partials = trace_to_javascript(
+        [*operands, "y"], lambda *arguments: rule.partials_at(arguments[:-1], arguments[-1], [True] * count), needed
+    )
     selects = str(rule.selects).lower()
     return f"{{ value(x) {{ {value} }}, partials(x, y) {{ {partials} }}, selects: {selects} }}"
 
@@ -164,19 +168,19 @@ def _written_trainers() -> tuple[list[str], dict[str, str]]:
     """The trainers' formulas, which are the same in every page, and the functions that they need."""
     needed: dict[str, str] = {}
     cycle = [formulas.cyclical_rate(it, low=0.01, high=0.1, step_size=CYCLE / 2) for it in range(CYCLE)]
-    found = []
+    updates = []
     for name, (formula, memory, rate) in TRAINERS.items():
-        parameters = ["w", "g", "rate", "t", *(f"m{place}" for place in range(memory))]
-        body = traced(parameters, formula, needed)
+        parameters = ["w", "g", "rate", "t", *(f"m{index}" for index in range(memory))]
+        body = trace_to_javascript(parameters, formula, needed)
         is_cyclical = issubclass(trainers.TRAINERS[name].trainer, trainers.CyclicalSGDTrainer)
         cycles = f", cycle: {json.dumps(cycle)}" if is_cyclical else ""
-        found.append(
-            f"{_quoted(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "
+        updates.append(
+            f"{_quote_script(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "
             f"rate: {json.dumps(rate)}{cycles} }}"
         )
-    return found, needed
+    return updates, needed
 
 
-def _quoted(name: str) -> str:
+def _quote_script(name: str) -> str:
     """A text of JavaScript, also inside a page."""
     return json.dumps(name).replace("<", "\\u003c")

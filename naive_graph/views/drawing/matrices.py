@@ -49,14 +49,14 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not is_kernel(node)
     largest = 0.0 if numbers is None else float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     cells = []
-    for place, at in enumerate(np.argsort(np.arange(node.size).reshape(node.shape).transpose(order), axis=None)):
-        block, row = divmod(int(at) // wide, high)
-        spot = block // beside * (high + APART) + row, block % beside * (wide + APART) + int(at) % wide
-        number = None if numbers is None else float(numbers[place])
-        said = entry_name(name, node.shape, place) + ("" if number is None else f" = {format_number(number, 6)}")
+    for entry, position in enumerate(np.argsort(np.arange(node.size).reshape(node.shape).transpose(order), axis=None)):
+        block, row = divmod(int(position) // wide, high)
+        spot = block // beside * (high + APART) + row, block % beside * (wide + APART) + int(position) % wide
+        number = None if numbers is None else float(numbers[entry])
+        caption = entry_name(name, node.shape, entry) + ("" if number is None else f" = {format_number(number, 6)}")
         text = _short(number) if written and number is not None else ""
         share = None if number is None or not np.isfinite(number) else number / largest if largest else 0.0
-        cells.append(Cell(*spot, text, said, share, number is not None))
+        cells.append(Cell(*spot, text, caption, share, number is not None))
     return Grid(columns, rows, cells)
 
 
@@ -110,44 +110,46 @@ def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
     if not node.sources or node.size > MOST_CELLS:
         return ""
     if isinstance(node, NonlinearNode):
-        own = [[place] for place in range(node.size)]
-        return json.dumps({boxes[each]: own for each in node.sources if each in boxes})
+        own_entries = [[entry] for entry in range(node.size)]
+        return json.dumps({boxes[source]: own_entries for source in node.sources if source in boxes})
     pairs = _met(node) if hasattr(node, "index") else None
-    found: dict[str, list[list[int]]] = {}
+    entries_of: dict[str, list[list[int]]] = {}
     for source, (to, fro) in zip(node.sources, pairs or ()):
         if source in boxes and source.size <= MOST_CELLS:
-            lists = found.setdefault(boxes[source], [[] for _ in range(node.size)])
+            lists = entries_of.setdefault(boxes[source], [[] for _ in range(node.size)])
             for one, other in sorted({*zip(to.tolist(), fro.tolist())}):
                 lists[one].append(other)
-    return json.dumps(found, separators=(",", ":")) if found else ""
+    return json.dumps(entries_of, separators=(",", ":")) if entries_of else ""
 
 
 def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
     """For each source the flat places of the node, and those of the source that they meet."""
     dst, *sources = _apart(node.index)
     extents: dict[object, int] = {}
-    for ids, shape in zip((dst, *sources), (node.shape, *(each.shape for each in node.sources))):
+    for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources))):
         extents |= dict(zip(ids, shape))
     terms = prod(extents.values())
     if terms > MOST_TERMS:
         return None
     places = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), terms)))
-    kept = np.ones(terms, dtype=bool)
+    is_met = np.ones(terms, dtype=bool)
     for ids, source in zip(sources, node.sources):
         if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
-            kept &= source.dense()[tuple(places[each] for each in ids)] != 0
+            is_met &= source.dense()[tuple(places[axis_id] for axis_id in ids)] != 0
     flat = [
-        _flat([places[each][kept] for each in ids], shape, int(kept.sum()))
-        for ids, shape in zip((dst, *sources), (node.shape, *(each.shape for each in node.sources)))
+        _flat([places[axis_id][is_met] for axis_id in ids], shape, int(is_met.sum()))
+        for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources)))
     ]
-    return [(flat[0], each) for each in flat[1:]]
+    return [(flat[0], source_places) for source_places in flat[1:]]
 
 
 def _apart(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
     """The ids of the result and of each source; a negative one of a transform belongs to its side alone."""
     arrays = list(index)
     local = len(arrays) == 2
-    return [[(side, each) if local and each < 0 else each for each in ids] for side, ids in enumerate(arrays)]
+    return [
+        [(side, axis_id) if local and axis_id < 0 else axis_id for axis_id in ids] for side, ids in enumerate(arrays)
+    ]
 
 
 def _flat(places: list[np.ndarray], shape: tuple[int, ...], count: int) -> np.ndarray:

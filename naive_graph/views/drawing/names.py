@@ -12,7 +12,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ...graph.nodes import Node
 from ..theme import format_number
-from .text_metrics import rounded, visible
+from .text_metrics import round_numbers, visible
 
 SHORT = 24  # letters of a formula that serves as a name
 NOUNS = {"add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power"}
@@ -24,16 +24,16 @@ def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
     rows = list(rows)
     formulas = _formulas(tables, rows)
     counts, alike = Counter(formulas.values()), alike_of(tables, rows)
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for row in rows:
-        own, formula = tables.name(row), formulas.get(row, "")
-        if own:
-            found[row] = visible(own)
+        given_name, formula = tables.name(row), formulas.get(row, "")
+        if given_name:
+            names[row] = visible(given_name)
         elif tables.operators[row] == CONSTANT:
-            found[row] = format_number(tables.values[row])
+            names[row] = format_number(tables.values[row])
         else:
-            found[row] = formula if counts[formula] == 1 and formula else by_line(tables, row, alike)
-    return found
+            names[row] = formula if counts[formula] == 1 and formula else by_line(tables, row, alike)
+    return names
 
 
 def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
@@ -44,10 +44,10 @@ def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
         if name or kind == CONSTANT:
             texts[row] = Text(name, ATOM, PLAIN) if name else plain_number(tables.values[row], PLAIN)
         elif kind >= 0:
-            operands = [texts.get(each) for each in tables.operands(row)]
-            if operands and None not in operands and sum(len(str(each)) for each in operands) < SHORT:
+            operands = [texts.get(operand) for operand in tables.operands(row)]
+            if operands and None not in operands and sum(len(str(operand)) for operand in operands) < SHORT:
                 texts[row] = BY_NUMBER[kind](*operands)
-    written = {row: rounded(str(text)) for row, text in texts.items()}
+    written = {row: round_numbers(str(text)) for row, text in texts.items()}
     return {row: visible(text) for row, text in written.items() if len(text) <= SHORT}
 
 
@@ -60,22 +60,22 @@ def formula_line(node: Node, most: int) -> str:
 def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:
     """The rows by what they are and where they were written."""
     lines: dict[Any, int] = {}
-    found: dict[tuple[str, int], list[int]] = defaultdict(list)
+    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in sorted(rows):
         origin = tables.origin(row)
         key = id(origin.code), origin.instruction
         if key not in lines:
             lines[key] = origin.line
-        found[tables.kind(row), lines[key]].append(row)
-    return found
+        groups[tables.kind(row), lines[key]].append(row)
+    return groups
 
 
 def by_line(tables: Tables, row: int, alike: Alike) -> str:
     """`the product in line 4`, `the 2nd product in line 4`."""
     kind, line = tables.kind(row), tables.origin(row).line
     rows = alike[kind, line]
-    place = f"{ordinal(bisect_left(rows, row))} " if len(rows) > 1 else ""
-    return f"the {place}{NOUNS.get(kind, kind)} in line {line}"
+    prefix = f"{ordinal(bisect_left(rows, row))} " if len(rows) > 1 else ""
+    return f"the {prefix}{NOUNS.get(kind, kind)} in line {line}"
 
 
 def ordinal(place: int) -> str:

@@ -56,7 +56,7 @@ class Picture(Suggesting):
         self.living = living if living and living.code else None  # what a page computes
 
     @cached_property
-    def laid(self) -> Page:
+    def laid_out_page(self) -> Page:
         """The picture with its places; folded further, which is said, if dot would take too long."""
         try:
             return lay_out(self.scene, self.wished)
@@ -65,8 +65,8 @@ class Picture(Suggesting):
         for make in self.fewer:
             with suppress(DrawingError):  # of these, too, some may be too many
                 if (scene := make()) is not None and len(scene.boxes) < full:
-                    said = f"{full:,} boxes would take dot more than some seconds: here are fewer."
-                    scene = replace(scene, title=self.scene.title, caption=f"{said} {scene.caption}".strip())
+                    notice = f"{full:,} boxes would take dot more than some seconds: here are fewer."
+                    scene = replace(scene, title=self.scene.title, caption=f"{notice} {scene.caption}".strip())
                     page = lay_out(scene, self.wished)
                     self.scene = scene
                     return page
@@ -75,7 +75,7 @@ class Picture(Suggesting):
     @property
     def direction(self) -> str:
         """Where its arrows lead: "LR", "RL", "TB" or "BT"."""
-        return self.wished or self.laid.direction
+        return self.wished or self.laid_out_page.direction
 
     @cached_property
     def svg(self) -> str:
@@ -83,7 +83,7 @@ class Picture(Suggesting):
 
         Raises MissingToolError where no Graphviz is at hand.
         """
-        page = self.laid  # it may be of another scene
+        page = self.laid_out_page  # it may be of another scene
         return render_svg(page, self.alt())
 
     @cached_property
@@ -118,7 +118,7 @@ class Picture(Suggesting):
     def _html(self, code: str) -> str:
         # An <img> survives where scripts and bare SVG are dropped; GitHub shows the PNG.
         data = base64.b64encode(self.svg.encode()).decode()
-        wide = self.laid.wide
+        wide = self.laid_out_page.wide
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
         looks = [f"drawing/{name}.css" for name in ("viewport", "picture", *["controls"] * bool(self.living))]
@@ -138,19 +138,20 @@ class Picture(Suggesting):
         facts = f' data-code="{self.living.key}" data-graph="{escape(json.dumps(self.living.facts))}"'
         if code:
             return facts
-        kept = ("name", "id", "bb", "pos")
-        laid = places(dot_text(with_room(self.scene), self.laid.direction))
-        found = {name: [{fact: each[fact] for fact in kept if fact in each} for each in laid.get(name, ())]
+        keys = ("name", "id", "bb", "pos")
+        laid = places(dot_text(with_room(self.scene), self.laid_out_page.direction))
+        positions = {name: [{fact: element[fact] for fact in keys if fact in element} for element in laid.get(name, ())]
                  for name in ("objects", "edges")}  # fmt: skip
-        return f'{facts} data-places="{escape(json.dumps({"bb": laid["bb"], "way": self.laid.direction, **found}))}"'
+        layout = json.dumps({"bb": laid["bb"], "way": self.laid_out_page.direction, **positions})
+        return f'{facts} data-places="{escape(layout)}"'
 
     def _whole(self) -> str:
         """The whole graph, for a page to lay out."""
         if self.whole is None:
             return ""
-        whole = replace(self.whole, title=self.scene.title, caption="")
-        drawn = render_unplaced_svg(whole, Picture(whole).alt())
-        return f'<template data-dot="{escape(dot_text(whole, "LR"))}">{drawn}</template>'
+        full_scene = replace(self.whole, title=self.scene.title, caption="")
+        drawn = render_unplaced_svg(full_scene, Picture(full_scene).alt())
+        return f'<template data-dot="{escape(dot_text(full_scene, "LR"))}">{drawn}</template>'
 
     @property
     def page(self) -> str:
@@ -175,7 +176,7 @@ class Picture(Suggesting):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # What is small and has no scopes is laid out once and for all.
-        is_fixed = self.whole is None and not self.scene.scope_names and self.laid.wide < NARROW
+        is_fixed = self.whole is None and not self.scene.scope_names and self.laid_out_page.wide < NARROW
         code = "" if is_fixed else copy_for_this_cell()
         bundle: dict[str, Any] = {"text/html": self._html(code), "text/plain": repr(self)}
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
@@ -185,8 +186,8 @@ class Picture(Suggesting):
 
 def script(living: Alive | None = None) -> str:
     """What brings the pictures of a page to life that compute as this one does, in a block of its own."""
-    own = f'"{living.key}", {living.code}' if living else ""
-    return f"{{{_files(living is not None)}enliven({own});}}"
+    arguments = f'"{living.key}", {living.code}' if living else ""
+    return f"{{{_files(living is not None)}enliven({arguments});}}"
 
 
 @cache

@@ -26,7 +26,7 @@ def draw_plan(
 ) -> Picture:
     """The plan of a question as a picture, as it is after that pass. The others: as `draw` takes them."""
     check_wishes(direction, title, most)
-    stage = [each for each in answers.stages() if each.name == after][-1]
+    stage = [stage for stage in answers.stages() if stage.name == after][-1]
     described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
     described.title = visible(title, most=120)
     return Picture(described, direction, name=f"The plan after {after}")
@@ -39,7 +39,7 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
     """
     ir = stage.ir
     assert ir is not None  # `CompiledBackend.stages` makes it again where it was not kept
-    needed = list(nearest_first(stage.results, lambda row: (each for each in ir.of(row) if each != NONE)))
+    needed = list(nearest_first(stage.results, lambda row: (operand for operand in ir.of(row) if operand != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
     names = {row: labels.get(row) or _leaf_name(ir, tables, row) or f"r{row}" for row in needed}
     described = Scene(caption=_caption(len(ir), len(needed), len(rows), most))
@@ -52,13 +52,13 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
 
 
 def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
-    said = []
+    sentences = []
     if needed < rows:
-        said.append(f"{rows - needed:,} of {rows:,} rows are left out: no result depends on them.")
+        sentences.append(f"{rows - needed:,} of {rows:,} rows are left out: no result depends on them.")
     if drawn < needed:
         more = max(1000, 2 * (most or READABLE))
-        said.append(f"The {drawn:,} of {needed:,} rows nearest the results are shown. See more with most={more}.")
-    return " ".join(said)
+        sentences.append(f"The {drawn:,} of {needed:,} rows nearest the results are shown. See more with most={more}.")
+    return " ".join(sentences)
 
 
 def _samples(count: int) -> str:
@@ -72,7 +72,7 @@ def _samples(count: int) -> str:
 def _labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str]:
     """What the results of a pass are: the outputs, then each one's derivatives. A row may be several of them."""
     names = [_node_name(answers.tables, row) for row in answers.rows]
-    slopes = [f"d{of}/d{_node_name(answers.tables, leaf)}" for of in names for leaf in answers.wrt]
+    slopes = [f"d{output}/d{_node_name(answers.tables, leaf)}" for output in names for leaf in answers.wrt]
     labels: dict[int, str] = {}
     for row, label in zip(stage.results, [*(name or "result" for name in names), *slopes], strict=False):
         labels[row] = f"{labels[row]}, {label}" if row in labels else label
@@ -140,7 +140,7 @@ def _lines(ir: IR, row: int, names: dict[int, str]) -> list[str]:
     kind = int(ir.kinds[row])
     if kind not in BOX_KINDS:
         return [f"{names[row]}: {NAMES.get(kind) or sign(BY_NUMBER[kind])}"]
-    below = ir.samples[max(int(ir.groups[each]) for each in ir.of(row) if each != NONE)]
+    below = ir.samples[max(int(ir.groups[operand]) for operand in ir.of(row) if operand != NONE)]
     over = [] if kind == DOT else [f"over {_samples(below)}"]
     return [f"{names[row]}: {NAMES[kind]}", _terms(ir.of(row), names.__getitem__), *over]
 
@@ -169,13 +169,13 @@ def _factor(name: str) -> str:
 def _arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
     """One for each operand position; those from rows that are not shown in one bundle."""
     operands = ir.of(row)
-    there = [(place, each) for place, each in enumerate(operands) if each in shown_rows]
-    hidden = sum(each != NONE for each in operands) - len(there)
+    shown = [(position, operand) for position, operand in enumerate(operands) if operand in shown_rows]
+    hidden = sum(operand != NONE for operand in operands) - len(shown)
     kind = int(ir.kinds[row])
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1
     arrows = [
-        Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", place if ordered else None)
-        for place, each in there
+        Arrow(f"edge-{operand}-{row}-{position}", f"row-{operand}", f"row-{row}", "", position if ordered else None)
+        for position, operand in shown
     ]
     rest = Arrow(f"bundle-{row}", f"rest-row-{row}", f"row-{row}", f"{hidden}×" if hidden > 1 else "")
     return [*arrows, rest] if hidden else arrows

@@ -23,7 +23,7 @@ UNKNOWN_LETTER = "\U0010fffd"  # that no font has
 
 def png_of(svg: str) -> bytes:
     """The picture as PNG. Raises MissingToolError without resvg-py, DrawingError for letters that no font here has."""
-    return _rendered(svg, ZOOM, borrow=_check_letters(svg, "PNG"))
+    return _render_png(svg, ZOOM, borrow=_check_letters(svg, "PNG"))
 
 
 def pdf_of(svg: str) -> bytes:
@@ -36,7 +36,7 @@ def pdf_of(svg: str) -> bytes:
         ) from None
     plain = _light(svg)
     if _check_letters(svg, "PDF"):  # no font lends letters to another there
-        other = next((each for each in OTHER_FONTS if _is_here(each)), OWN_FONT)
+        other = next((font for font in OTHER_FONTS if _is_here(font)), OWN_FONT)
         plain = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', plain)
     if not _lend_to_cairo():
         plain = plain.replace(OWN_FONT, "Arial")  # which is there where cairo does without fontconfig
@@ -48,10 +48,10 @@ def pdf_of(svg: str) -> bytes:
 def _lend_to_cairo() -> bool:
     """Whether cairo knows our face from now on: it asks fontconfig, which takes files for this process."""
     try:
-        found = ctypes.CDLL(find_library("fontconfig") or "").FcConfigAppFontAddFile(None, str(FONT_FILE).encode())
+        is_added = ctypes.CDLL(find_library("fontconfig") or "").FcConfigAppFontAddFile(None, str(FONT_FILE).encode())
     except (OSError, AttributeError):
         return False
-    return bool(found)
+    return bool(is_added)
 
 
 def _check_letters(svg: str, form: str) -> bool:
@@ -71,7 +71,7 @@ def _light(svg: str) -> str:
     return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
-def _rendered(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
+def _render_png(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
     """The SVG as PNG. borrow: letters from the machine's fonts."""
     try:
         import resvg_py
@@ -91,8 +91,8 @@ def _rendered(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
 
 def _letters(svg: str) -> list[str]:
     """The letters of the picture that are in few fonts."""
-    said = re.sub(r"<title>.*?</title>|<[^>]*>", "", _light(svg), flags=re.DOTALL)
-    return sorted({letter for letter in said if letter > "\u024f" and not letter.isspace()})
+    plain_text = re.sub(r"<title>.*?</title>|<[^>]*>", "", _light(svg), flags=re.DOTALL)
+    return sorted({letter for letter in plain_text if letter > "\u024f" and not letter.isspace()})
 
 
 @cache
@@ -111,4 +111,4 @@ def _has(letter: str, borrow: bool = False) -> bool:
 @cache
 def _sample(text: str, family: str, borrow: bool) -> bytes:
     page = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" font-family="{family}">'
-    return _rendered(f'{page}<text x="5" y="20">{text}</text></svg>', borrow=borrow)
+    return _render_png(f'{page}<text x="5" y="20">{text}</text></svg>', borrow=borrow)

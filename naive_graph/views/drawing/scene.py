@@ -137,11 +137,11 @@ def check_wishes(direction: str | None, title: str, most: int | None) -> None:
 
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
     """Describe these rows. Scopes are folded as wished, and far parts left out if there are too many."""
-    folder, said = _folder(tables, rows, wishes)
+    folder, caption = _folder(tables, rows, wishes)
     folder.hidden = _first_zeros(tables, rows) if wishes.bundle else set()
     rows = [row for row in rows if row not in folder.hidden] if folder.hidden else rows
-    boxes, more = _kept(tables, folder, rows, results, wishes)
-    described = Scene(caption=" ".join(part for part in (said, more) if part))
+    boxes, more = _choose_boxes(tables, folder, rows, results, wishes)
+    described = Scene(caption=" ".join(part for part in (caption, more) if part))
     if wishes.bundle and folder.folds:
         boxes = _leaves_bundled(tables, folder, boxes)
     names = names_of(tables, rows) if len(rows) <= FOLLOWED else {}
@@ -159,15 +159,15 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
 
 def _taken_over(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
     """For the box of each merged node: those that took it over, with their partials. No arrow leads there."""
-    absorbed, found = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
-    operands = {absorber: of for absorber, _, of, _ in absorbed}
-    for by, row, count in taken_over(absorbed, {*rows}):
-        if named_part(tables, by, {*rows}) == row:  # an arrow leads there
+    absorbed, absorbers = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
+    operands = {absorber: operand_rows for absorber, _, operand_rows, _ in absorbed}
+    for merged_row, row, count in taken_over(absorbed, {*rows}):
+        if named_part(tables, merged_row, {*rows}) == row:  # an arrow leads there
             continue
-        partial = _partials(tables, by, [row, *operands[by][count:]])[0]
+        partial = _partials(tables, merged_row, [row, *operands[merged_row][count:]])[0]
         if partial is not None:
-            found[f"row-{row}"].append(f"row-{by} {partial!r}")
-    return {box: {"into": ",".join(into)} for box, into in found.items()}
+            absorbers[f"row-{row}"].append(f"row-{merged_row} {partial!r}")
+    return {box: {"into": ",".join(into)} for box, into in absorbers.items()}
 
 
 def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
@@ -181,9 +181,9 @@ def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
 
 def _folder(tables: Tables, rows: Sequence[int], wishes: Wishes) -> tuple[Folder, str]:
     """Who folds, and what to say if nobody asked for it."""
-    asked = Folder(tables, wishes.fold)
+    folder = Folder(tables, wishes.fold)
     if wishes.fold is not None or len(rows) <= (wishes.most or READABLE) or not any(map(tables.scope, rows)):
-        return asked, ""
+        return folder, ""
     return Folder(tables, True), folded_caption(len(rows))
 
 
@@ -191,7 +191,7 @@ def folded_caption(count: int) -> str:
     return f"{count:,} nodes: scopes are folded. Open them with fold=False, or fold some with fold='their/path'."
 
 
-def _kept(
+def _choose_boxes(
     tables: Tables, folder: Folder, rows: Sequence[int], results: Sequence[int], wishes: Wishes
 ) -> tuple[Mapping[str, list[int]], str]:
     """The boxes to show with their rows, and how to see more if some are left out."""
@@ -209,13 +209,13 @@ def _kept(
         near.setdefault(folder.box(row), row)
         if len(near) == (wishes.most or NEAREST):
             break
-    said = (
+    notice = (
         f"The {len(near):,} of {total:,} {what} nearest the result are shown. See more with "
         f"draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
     )
     if folder.folds:
-        return {name: members for name, members in boxes.items() if name in near}, said
-    return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, said
+        return {name: members for name, members in boxes.items() if name in near}, notice
+    return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, notice
 
 
 def _leaves_bundled(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
@@ -251,10 +251,10 @@ def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[I
     seen: set[Item] = set()
     for start in range(0, len(results), TOGETHER):
         wave = list(dict.fromkeys(results[start : start + TOGETHER]))
-        while wave := [each for each in wave if each not in seen]:
+        while wave := [node for node in wave if node not in seen]:
             seen.update(wave)
             yield from wave
-            wave = list(dict.fromkeys(operand for each in wave for operand in operands(each)))
+            wave = list(dict.fromkeys(operand for node in wave for operand in operands(node)))
 
 
 def with_room(described: Scene) -> Scene:
@@ -293,8 +293,8 @@ def _titles(box: Box) -> list[str]:
 def stubs(described: Scene) -> list[Box]:
     """A box for each place where something is left out."""
     around = {box.id: box.scope for box in described.boxes}
-    begun = [each for each in described.arrows if each.source not in around]
-    return [Box(each.source, "rest", ["..."], around[each.target]) for each in begun]
+    begun = [arrow for arrow in described.arrows if arrow.source not in around]
+    return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in begun]
 
 
 def bundle_arrows(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
@@ -326,8 +326,8 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     grad = grad if wishes.grads and not tables.grads_are_blank else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
-    said = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
-    said += [
+    descriptions = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
+    descriptions += [
         f"{what} {format_number(number)}"
         for what, number in (("value", value), ("gradient", grad))
         if number is not None
@@ -338,7 +338,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     called = (names or {}).get(row) or visible(name or "")
     facts = {"name": called} if called else {}
     scope = folder.open_path(tables.scope(row))
-    words = ", ".join(said)
+    words = ", ".join(descriptions)
     return Box(f"row-{row}", kind, [*lines, *numbers] or ["?"], scope, wrong, words, facts=facts, numbers=len(numbers))
 
 
@@ -368,12 +368,12 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
                     arrows.append(Arrow(f"taken-{taken}-{row}", source, target, label, None, partial))
                 elif source and source != target:
                     bundles[source, target] += 1
-            many = {source for source, count in Counter(sources).items() if count > SIDE_BY_SIDE}
+            crowded = {source for source, count in Counter(sources).items() if count > SIDE_BY_SIDE}
             if target.startswith("row-"):
-                alone = ["" if source in many else source for source in sources]
+                alone = ["" if source in crowded else source for source in sources]
                 arrows += node_arrows(tables, row, operands, alone, wishes)
             for source in filter(None, sources):
-                if source in many or (
+                if source in crowded or (
                     source != target and not (source.startswith("row-") and target.startswith("row-"))
                 ):
                     bundles[source, target] += 1
@@ -382,12 +382,12 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
 
 def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:
     """The longest beginning of a merged sum or product that a learner gave a name and that is drawn."""
-    own = tables.own_sources(row)
-    while own and own[0] < 0:
-        taken = ~own[0]
+    own_sources = tables.own_sources(row)
+    while own_sources and own_sources[0] < 0:
+        taken = ~own_sources[0]
         if taken in drawn and tables.name(taken):
             return taken
-        own = tables.own_sources(taken)
+        own_sources = tables.own_sources(taken)
     return None
 
 
@@ -411,12 +411,12 @@ def node_arrows(
             raise
         partials = [None] * len(operands)
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
-    for place, (operand, source) in enumerate(zip(operands, sources)):
+    for position, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
-            partial = partials[place]
+            partial = partials[position]
             label = format_number(partial) if wishes.partials and partial is not None else ""
-            at = place if ordered else None
-            yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", label, at, partial)
+            shown_position = position if ordered else None
+            yield Arrow(f"edge-{operand}-{row}-{position}", source, f"row-{row}", label, shown_position, partial)
 
 
 def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[float | None]:

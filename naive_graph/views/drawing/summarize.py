@@ -54,17 +54,17 @@ class Summary:
 
     def groups(self) -> list[list[SummaryPart]]:
         """The parts of each class."""
-        found: dict[int, list[SummaryPart]] = defaultdict(list)
+        members: dict[int, list[SummaryPart]] = defaultdict(list)
         for part, number in zip(self.parts, self.classes):
-            found[number].append(part)
-        return [found[number] for number in range(len(found))]
+            members[number].append(part)
+        return [members[number] for number in range(len(members))]
 
     def arrows(self) -> Counter[tuple[int, int]]:
         """How many arrows lead from class to class in one pass."""
         arrows = Counter[tuple[int, int]]()
         for part, target in zip(self.parts, self.classes):
-            own = Counter((self.classes[source], target) for source in part.sources)
-            arrows.update({pair: count for pair, count in own.items() if pair[0] != target})
+            counts = Counter((self.classes[source], target) for source in part.sources)
+            arrows.update({pair: count for pair, count in counts.items() if pair[0] != target})
             for source in part.also:  # which the last pass has none of
                 arrows.setdefault((self.classes[source], target), 1)
         return arrows
@@ -91,26 +91,26 @@ def alike(parts: Sequence[SummaryPart], most: int) -> Classes | None:
     If those are too many, the finest that are few enough and have no arrow in a circle.
     """
     consumers: list[list[int]] = [[] for _ in parts]
-    for at, part in enumerate(parts):
+    for index, part in enumerate(parts):
         for source in {*part.sources, *part.also}:
-            consumers[source].append(at)
-    classes = _numbered([(part.key, part.name, part.frames, part.lag, part.hands_on) for part in parts])
+            consumers[source].append(index)
+    classes = _number_keys([(part.key, part.name, part.frames, part.lag, part.hands_on) for part in parts])
     best: Classes | None = None
     count = 0
     while count < (count := len(set(classes))) <= most:
         best = classes
         keys = list[Hashable]()
-        for at, part in enumerate(parts):
-            around = part.sources or consumers[at]  # a leaf is told apart by what it feeds
-            others = {classes[each] for each in (*around, *part.also)}
-            keys.append((classes[at], bool(part.sources), tuple(sorted(others))))
-        classes = _numbered(keys)
+        for index, part in enumerate(parts):
+            around = part.sources or consumers[index]  # a leaf is told apart by what it feeds
+            others = {classes[source] for source in (*around, *part.also)}
+            keys.append((classes[index], bool(part.sources), tuple(sorted(others))))
+        classes = _number_keys(keys)
     if count <= most:
         return classes
     return None if best is None or _goes_round(parts, best) else best
 
 
-def _numbered(keys: Iterable[Hashable]) -> Classes:
+def _number_keys(keys: Iterable[Hashable]) -> Classes:
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
@@ -146,57 +146,57 @@ def _longest_loop(parts: Sequence[SummaryPart]) -> tuple[int, int, int] | None:
 def _stretches(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
     """The parts that stand in the same frames, one after the other."""
     start = 0
-    for at in range(len(parts) + 1):
-        here = None if at == len(parts) or parts[at].lag else parts[at].frames
-        if at == start or here != parts[start].frames or parts[start].lag:
-            if at > start:
-                yield start, at
-            start = at
+    for end in range(len(parts) + 1):
+        frames = None if end == len(parts) or parts[end].lag else parts[end].frames
+        if end == start or frames != parts[start].frames or parts[start].lag:
+            if end > start:
+                yield start, end
+            start = end
 
 
 def _distances(keys: Sequence[Hashable]) -> list[int]:
     """How far apart equal keys stand, those distances first that cover most."""
     last: dict[Hashable, int] = {}
-    found = Counter[int]()
-    for at, key in enumerate(keys):
+    counts = Counter[int]()
+    for index, key in enumerate(keys):
         if key in last:
-            found[at - last[key]] += 1
-        last[key] = at
-    return sorted(found, key=lambda distance: (-distance * found[distance], distance))[:CANDIDATES]
+            counts[index - last[key]] += 1
+        last[key] = index
+    return sorted(counts, key=lambda distance: (-distance * counts[distance], distance))[:CANDIDATES]
 
 
 def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
     """Where each stretch begins that repeats itself after so many keys, and how long it is."""
     begin = 0
-    for at in range(period, len(keys) + 1):
-        if at == len(keys) or keys[at] != keys[at - period]:
-            if at - begin >= 2 * period:
-                yield begin, at - begin
-            begin = at - period + 1
+    for end in range(period, len(keys) + 1):
+        if end == len(keys) or keys[end] != keys[end - period]:
+            if end - begin >= 2 * period:
+                yield begin, end - begin
+            begin = end - period + 1
 
 
 def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length: int) -> tuple[int, int, int]:
     """The body begins where a pass takes least from the one before."""
     turns = range(min(period, length % period + 1 if length // period < 3 else period))
     ways = [(start + turn, period, (length - turn) // period) for turn in turns if period <= MOST_ROTATIONS or not turn]
-    return min(ways, key=lambda way: len(_carried(parts, *way)))
+    return min(ways, key=lambda way: len(_find_carried(parts, *way)))
 
 
-def _carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
+def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
     """What the last pass takes from earlier ones: the place in the body, and from how many passes before."""
     last = start + period * (count - 1)
-    found: dict[tuple[int, int], None] = {}
+    slots: dict[tuple[int, int], None] = {}
     for part in parts[last : last + period]:
         for source in part.sources:
             if start <= source < last:
-                found[(source - start) % period, count - 1 - (source - start) // period] = None
-    return found
+                slots[(source - start) % period, count - 1 - (source - start) // period] = None
+    return slots
 
 
 def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
     """The parts with a loop drawn once: its last pass stands for all, in a frame of this number."""
     last, end = start + period * (count - 1), start + period * count
-    carried = list(_carried(parts, start, period, count))
+    carried = list(_find_carried(parts, start, period, count))
     around = (*parts[start].frames, frame)
 
     def slot_of(source: int) -> tuple[int, int] | None:
@@ -212,9 +212,9 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
 
     firsts: dict[tuple[int, int], list[int]] = {slot: [] for slot in carried}
     body = []
-    for place in range(period):
-        final, also = parts[last + place], list[int]()
-        for part in parts[start + place : last : period]:
+    for offset in range(period):
+        final, also = parts[last + offset], list[int]()
+        for part in parts[start + offset : last : period]:
             also += [source for source in part.also if source < start]
             for position, source in enumerate(part.sources):
                 if source < start:
@@ -227,14 +227,14 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
                 final,
                 sources=[moved(source) if slot is None else start + carried.index(slot) for source, slot in slots],
                 also=[*dict.fromkeys([*map(moved, final.also), *also])],
-                members=[member for part in parts[start + place : end : period] for member in part.members],
+                members=[member for part in parts[start + offset : end : period] for member in part.members],
                 frames=around,
-                hands_on=final.hands_on or any(place == of for of, _ in carried),
+                hands_on=final.hands_on or any(offset == carried_offset for carried_offset, _ in carried),
             )
         )
     slots_of_loop = [
-        replace(body[place], sources=[*dict.fromkeys(firsts[place, lag])], also=[], lag=lag, hands_on=False)
-        for place, lag in carried
+        replace(body[slot_offset], sources=[*dict.fromkeys(firsts[slot_offset, lag])], also=[], lag=lag, hands_on=False)
+        for slot_offset, lag in carried
     ]
     after = [replace(part, sources=[*map(moved, part.sources)], also=[*map(moved, part.also)]) for part in parts[end:]]
     return [*parts[:start], *slots_of_loop, *body, *after]

@@ -28,16 +28,23 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     drawn = {*rows}
     places: dict[Hashable, Hashable] = {}
     parts = []
-    for at, name in enumerate(names):
-        feeds = (unit_of[each] for row in boxes[name] for each in written_operands(tables, row, drawn) if each in drawn)
+    for unit, name in enumerate(names):
+        feeds = (
+            unit_of[operand]
+            for row in boxes[name]
+            for operand in written_operands(tables, row, drawn)
+            if operand in drawn
+        )
         parts.append(
-            SummaryPart(*_kind(tables, folder, name, boxes[name], places), [each for each in feeds if each != at], [at])
+            SummaryPart(
+                *_kind(tables, folder, name, boxes[name], places), [feed for feed in feeds if feed != unit], [unit]
+            )
         )
     summary = summarize(parts, most)
     if summary is None:
         return None
     groups = summary.groups()
-    units = [[boxes[names[at]] for part in group for at in part.members] for group in groups]
+    units = [[boxes[names[member]] for part in group for member in part.members] for group in groups]
     described = _scene(
         summary,
         [_box(tables, folder, wishes, group, of_group, summary.counts) for group, of_group in zip(groups, units)],
@@ -46,7 +53,10 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
     )
     ids = [box.id for box in described.boxes]
     box_of_unit = {
-        at: ids[number] for part, number in zip(summary.parts, summary.classes) if not part.lag for at in part.members
+        member: ids[number]
+        for part, number in zip(summary.parts, summary.classes)
+        if not part.lag
+        for member in part.members
     }
     described.box_of = lambda row: box_of_unit[unit_of[row]] if row in unit_of else ""
     return described
@@ -57,24 +67,26 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
 
     Boxes come after those that feed them.
     """
-    place = {box.id: at for at, box in enumerate(whole.boxes)}
+    index_of = {box.id: index for index, box in enumerate(whole.boxes)}
     feeds: dict[int, list[int]] = defaultdict(list)
     for arrow in whole.arrows:
-        feeds[place[arrow.target]].append(place[arrow.source])
-    parts = [SummaryPart((key(box), box.scope), "", feeds[at], [at]) for at, box in enumerate(whole.boxes)]
+        feeds[index_of[arrow.target]].append(index_of[arrow.source])
+    parts = [SummaryPart((key(box), box.scope), "", feeds[index], [index]) for index, box in enumerate(whole.boxes)]
     summary = summarize(parts, most)
     if summary is None:
         return None
     boxes = []
     for group in summary.groups():
-        members = [whole.boxes[at] for part in group for at in part.members]
+        members = [whole.boxes[member] for part in group for member in part.members]
         part, last = group[0], members[len(members) // len(group) - 1]
         scope = tuple(f"loop-{frame}" for frame in part.frames)
         count = len(group) if part.frames else len(members)
         if part.lag:
             box = Box(f"carried-{part.lag}-{last.id}", "carried", [last.lines[0], _before(part.lag)], scope)
         else:
-            title = last.lines[0] if count == 1 else common_name([each.lines[0] for each in members]) or last.lines[0]
+            title = (
+                last.lines[0] if count == 1 else common_name([member.lines[0] for member in members]) or last.lines[0]
+            )
             lines = [title + NEXT * part.hands_on, *(last.lines[1:] if count == 1 else [f"{count:,} alike"])]
             box = replace(last, lines=lines, said=", ".join(lines), scope=scope, facts={"first": members[0].id})
             box.grid = last.grid if count == 1 else None
@@ -85,14 +97,14 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
 def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
     """The operands as they were written: a longer sum begins with the one that it took over, if that is drawn."""
     tails: list[list[int]] = []
-    own = tables.own_sources(row)
-    while own and own[0] < 0:
-        tails.append(own[1:])
-        taken = ~own[0]
-        own = [taken] if taken in drawn else tables.own_sources(taken)
+    operands = tables.own_sources(row)
+    while operands and operands[0] < 0:
+        tails.append(operands[1:])
+        taken = ~operands[0]
+        operands = [taken] if taken in drawn else tables.own_sources(taken)
     for tail in reversed(tails):
-        own.extend(tail)
-    return own
+        operands.extend(tail)
+    return operands
 
 
 def _scene(summary: Summary, boxes: list[Box], total: int, what: str) -> Scene:
@@ -148,7 +160,7 @@ def _box(
     shown_row = rows[len(rows) // len(group) - 1]  # in the last pass of a loop
     one = len(group) == 1 and folder.box(shown_row).startswith("row-")
     if part.lag:
-        called = _called(tables, folder, [shown_row] if one else rows)
+        called = _find_common_name(tables, folder, [shown_row] if one else rows)
         lines = [called.partition(": ")[0], _before(part.lag)]
         return Box(f"carried-{part.lag}-{folder.box(shown_row)}", "carried", lines, scope)
     if one and (len(rows) == 1 or part.frames):
@@ -157,7 +169,7 @@ def _box(
         lines = [f"{box.lines[0]}{NEXT}", *box.lines[1:]] if part.hands_on else box.lines
         return replace(box, lines=lines, scope=scope, facts=facts)
     count = len(group) if part.frames else len(rows)
-    lines = [_called(tables, folder, rows) + NEXT * part.hands_on]
+    lines = [_find_common_name(tables, folder, rows) + NEXT * part.hands_on]
     lines += [f"{count:,} alike"] * (count > 1)
     kind = KIND_NAMES.get(tables.operators[rows[0]], "operator")
     if not folder.box(shown_row).startswith("row-"):
@@ -184,11 +196,11 @@ def _ids(rows: Sequence[int]) -> str:
     return " ".join(f"row-{row}" for row in rows[:FOLLOWED])
 
 
-def _called(tables: Tables, folder: Folder, rows: Sequence[int]) -> str:
+def _find_common_name(tables: Tables, folder: Folder, rows: Sequence[int]) -> str:
     """What several nodes or scopes have in common: a value, a name but for its numbers, an operator."""
     scope = folder.closed(tables.scope(rows[0]))
     if scope is not None:
-        return visible(common_name([each.name for row in rows if (each := folder.closed(tables.scope(row)))]))
+        return visible(common_name([folded.name for row in rows if (folded := folder.closed(tables.scope(row)))]))
     number = tables.operators[rows[0]]
     name = visible(common_name([tables.name(row) or "" for row in rows]))
     if number >= 0:
@@ -217,5 +229,5 @@ def common_name(names: Iterable[str]) -> str:
     for other in others:
         if len(other) != len(first) or other[::2] != first[::2]:
             return ""
-        first = [one if one == each else "…" for one, each in zip(first, other)]
+        first = [one if one == part else "…" for one, part in zip(first, other)]
     return "".join(first)

@@ -41,23 +41,23 @@ def _heading(page: Page) -> Iterator[str]:
     if title:
         yield _text(MARGIN, MARGIN + LINE, lines.pop(0), "ink", TITLE, "start")
     foot = page.high - MARGIN - LINE * (len(lines) - 1)
-    for at, line in enumerate(lines):
-        yield _text(MARGIN, foot + LINE * at, line, "ink", SMALL, "start")
+    for index, line in enumerate(lines):
+        yield _text(MARGIN, foot + LINE * index, line, "ink", SMALL, "start")
 
 
 def _box(box: Box, page: Page) -> str:
     look, (wide, high) = box.look, box_size(box, page.flat)
     stroke, thick = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
     ink = f'fill="{look.fill}" stroke="{stroke}" stroke-width="{thick}"{DASHES[look.outline]}/>'
-    said = box.said or ", ".join(box.lines)
-    facts = {"tabindex": "0", "role": "graphics-symbol", "aria-label": said, "data-scope": " ".join(box.scope)}
+    label = box.said or ", ".join(box.lines)
+    facts = {"tabindex": "0", "role": "graphics-symbol", "aria-label": label, "data-scope": " ".join(box.scope)}
     facts |= {"data-shape": look.shape} | {f"data-{name}": fact for name, fact in box.facts.items()}
     x, y = page.boxes.get(box.id, (0.0, 0.0))
     texts = (_text(*line, TEXT) for line in place_lines(box, page.flat))
     written = " ".join(f"{name}={quoteattr(fact)}" for name, fact in facts.items())
     return (
         f'<g id={quoteattr(box.id)} class="node" transform="translate({x:.1f} {y:.1f})" {written}>'
-        f"{_title(said)}{outline(look.shape, wide, high).replace('/>', f' {ink}')}{''.join(texts)}"
+        f"{_title(label)}{outline(look.shape, wide, high).replace('/>', f' {ink}')}{''.join(texts)}"
         f"{''.join(_cells(box, high))}</g>\n"
     )
 
@@ -75,14 +75,14 @@ def _cells(box: Box, high: float) -> Iterator[str]:
         return
     across, tall = box.grid.size
     left, top = -across * box.grid.columns / 2, high / 2 - 5 - tall * box.grid.rows
-    for place, cell in enumerate(box.grid.cells):
+    for index, cell in enumerate(box.grid.cells):
         x, y = left + cell.column * across, top + cell.row * tall
         ink = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
         if not cell.known:  # and no zero, which has a ground
             ink = f'fill="none" stroke="{LIGHT["soft"]}" stroke-dasharray="2"'
         text = _text(x + across / 2, y + tall / 2 + 4, cell.text, "ink", SMALL) if cell.text else ""
         yield (
-            f'<g id={quoteattr(f"{box.id}-cell-{place}")} class="cell" data-box={quoteattr(box.id)} data-at="{place}">'
+            f'<g id={quoteattr(f"{box.id}-cell-{index}")} class="cell" data-box={quoteattr(box.id)} data-at="{index}">'
             f'{_title(cell.said)}<rect x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{tall:.1f}" {ink}/>'
             f"{text}</g>"
         )
@@ -126,8 +126,8 @@ def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "mid
     return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text, quote=False)}</text>'
 
 
-def _title(said: str) -> str:
-    return f"<title>{escape(said, quote=False)}</title>"
+def _title(text: str) -> str:
+    return f"<title>{escape(text, quote=False)}</title>"
 
 
 def render_unplaced_svg(scene: Scene, said: str) -> str:

@@ -41,7 +41,7 @@ from .scene import (
     scope_box,
 )
 from .summary import stem, summarize_scene
-from .text_metrics import rounded, visible
+from .text_metrics import round_numbers, visible
 
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
 MOST_LETTERS = 60  # of an equation in a box
@@ -66,44 +66,48 @@ class Drawn:
         everything = ancestors(results)
         refresh(results)
         self.names = printed_names(everything) if names is None else {**names}
-        there = [node for node in everything if (part is None or node in part) and not isinstance(node, SelectionNode)]
+        nodes = [node for node in everything if (part is None or node in part) and not isinstance(node, SelectionNode)]
         self.passed_on: dict[TensorNode, TensorNode] = {}  # what an identity passes on
         if wishes.bundle:
-            there = self._without_identities(there, results)
-        self.reached = _reached(there)
+            nodes = self._without_identities(nodes, results)
+        self.reached = _find_computed(nodes)
         self.owner: dict[TensorNode, Scope] = {}  # of parameters that are told in the box of the scope that they feed
         self.left_out = 0
         self.is_brief = False  # whether scopes were folded to show layers: then equations and empty cells are left out
-        is_fixed = wishes.fold is not None or wishes.most is not None or len(there) <= FEW
-        self._hold(there, wishes.fold) if is_fixed else self._fold_to_read(there)
+        is_fixed = wishes.fold is not None or wishes.most is not None or len(nodes) <= FEW
+        self._hold(nodes, wishes.fold) if is_fixed else self._fold_to_read(nodes)
         if len(self.folder.grouped(range(len(self.nodes)))) > self.most:
             near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
             self._hold(sorted(near, key=lambda node: node.serial), wishes.fold)
-            self.left_out = len(there) - len(self.nodes)
-        self.rows, self.said = self._open_rows(self._opened(opened))
+            self.left_out = len(nodes) - len(self.nodes)
+        self.rows, self.said = self._open_rows(self._choose_opened(opened))
         self.box_of = {row: f"row-{row}" for rows in self.rows.values() for row in rows}
 
-    def _without_identities(self, there: list[TensorNode], results: Sequence[TensorNode]) -> list[TensorNode]:
+    def _without_identities(self, nodes: list[TensorNode], results: Sequence[TensorNode]) -> list[TensorNode]:
         """The tensors but those that are another over again, which stands for them; of many, without constants."""
-        for node in there:
+        for node in nodes:
             if node not in results and _is_identity(node):
                 source = node.sources[0]
                 self.passed_on[node] = self.passed_on.get(source, source)
                 self.names[node] = self.names[self.passed_on[node]]
-        kept = [node for node in there if node not in self.passed_on]
-        constants = {node for node in kept if isinstance(node, LeafNode) and node.leaf_type == LeafType.CONSTANT}
-        return [node for node in kept if node not in constants or node in results] if len(kept) > FEW else kept
+        remaining = [node for node in nodes if node not in self.passed_on]
+        constants = {node for node in remaining if isinstance(node, LeafNode) and node.leaf_type == LeafType.CONSTANT}
+        return (
+            [node for node in remaining if node not in constants or node in results]
+            if len(remaining) > FEW
+            else remaining
+        )
 
-    def _fold_to_read(self, there: list[TensorNode]) -> None:
+    def _fold_to_read(self, nodes: list[TensorNode]) -> None:
         """Fold scopes from within until few boxes are left; parameters that feed one folded scope alone are its own."""
-        for depth in range(max(len(around(node.scope)) for node in there), -1, -1):
-            self._hold(there, depth)
+        for depth in range(max(len(around(node.scope)) for node in nodes), -1, -1):
+            self._hold(nodes, depth)
             self.owner = self._owners()
-            boxes = {self.folder.box(place) for node, place in self.place.items() if node not in self.owner}
+            boxes = {self.folder.box(number) for node, number in self.place.items() if node not in self.owner}
             if len(boxes) <= FEW:
                 break
         owner = self.owner
-        self._hold([node for node in there if node not in owner], depth)
+        self._hold([node for node in nodes if node not in owner], depth)
         self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
 
     def _owners(self) -> dict[TensorNode, Scope]:
@@ -114,25 +118,25 @@ class Drawn:
             is_parameter = isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER
             source = self.sources(node)[0] if isinstance(node, TransformNode) else node
             learned[node] = is_parameter or learned.get(source, False)
-        found: dict[TensorNode, Scope] = {}
+        owners: dict[TensorNode, Scope] = {}
         for node in reversed(self.nodes):
             scopes, scope = fed[node], self.folder.closed(node.scope)
             only = next(iter(scopes)) if len(scopes) == 1 else None
             if scope is None and learned[node] and only is not None:
-                found[node] = scope = only
+                owners[node] = scope = only
             for source in self.sources(node):
                 fed[source].add(scope)
         # A scope that nothing else feeds is drawn with what feeds it.
-        others = {scope for node, scopes in fed.items() if node not in found for scope in scopes}
-        return {node: scope for node, scope in found.items() if scope in others}
+        others = {scope for node, scopes in fed.items() if node not in owners for scope in scopes}
+        return {node: scope for node, scope in owners.items() if scope in others}
 
     def sources(self, node: TensorNode) -> list[TensorNode]:
         """What feeds a tensor, identities passed by."""
         return [self.passed_on.get(source, source) for source in node.sources]
 
     def _hold(self, nodes: list[TensorNode], fold: object) -> None:
-        self.nodes, self.place = nodes, {node: place for place, node in enumerate(nodes)}
-        self.scopes: list[tuple[int, Scope | None]] = [(place, node.scope) for place, node in enumerate(nodes)]
+        self.nodes, self.place = nodes, {node: number for number, node in enumerate(nodes)}
+        self.scopes: list[tuple[int, Scope | None]] = [(number, node.scope) for number, node in enumerate(nodes)]
         self.folder = Folder(self, fold, "tensor")
 
     def scope(self, row: int) -> Scope | None:
@@ -178,29 +182,29 @@ class Drawn:
             lines.append(format_number(float(value)))
         elif value is not None and grid is None:
             lines.append(f"from {format_number(float(value.min()))} to {format_number(float(value.max()))}")
-        known = {each: f"tensor-{place}" for each, place in self.place.items()}
-        known |= {each: known[source] for each, source in self.passed_on.items() if source in known}
+        id_of = {tensor: f"tensor-{number}" for tensor, number in self.place.items()}
+        id_of |= {tensor: id_of[source] for tensor, source in self.passed_on.items() if source in id_of}
         facts = {
-            "feeds": feeds(node, known) if grid or not crowded else "",
+            "feeds": feeds(node, id_of) if grid or not crowded else "",
             "formula": formula,
             "through": "" if node.given_name else "yes",
         }
         wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
         facts = {what: fact for what, fact in facts.items() if fact}
-        told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
-        return [Box(name, kind, lines, around, wrong, told, grid, facts)]
+        description = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
+        return [Box(name, kind, lines, around, wrong, description, grid, facts)]
 
     def _layer(self, box: Box, name: str, members: Sequence[int]) -> Box:
         """A folded scope with its result's shape and its number of weights; without a name, with what it computes."""
-        scope, nodes = self.folder.scopes()[name], [self.nodes[place] for place in members]
+        scope, nodes = self.folder.scopes()[name], [self.nodes[member] for member in members]
         title, size = box.lines
         names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.given_name and node.sources)
         calls = list(dict.fromkeys(names))
         if calls and calls != [title]:
             title = visible(f"{title}: {', '.join(calls)}")
-        parameters = [each for each in nodes if isinstance(each, LeafNode) and each.leaf_type == LeafType.PARAMETER]
+        parameters = [node for node in nodes if isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER]
         parameters += [node for node, owner in self.owner.items() if owner is scope and isinstance(node, LeafNode)]
-        weights = sum(each.size for each in parameters)
+        weights = sum(parameter.size for parameter in parameters)
         lines = [title, _shape(nodes[-1]), f"{weights:,} weights" if weights else size]
         return replace(box, lines=lines, said=", ".join([*lines, size] if weights else lines))
 
@@ -210,7 +214,7 @@ class Drawn:
 
     # --- opened tensors ---
 
-    def _opened(self, opened: Any) -> list[TensorNode]:
+    def _choose_opened(self, opened: Any) -> list[TensorNode]:
         """The tensors to show as scalars, all of them lowered."""
         if opened is False or opened is None:
             return []
@@ -231,43 +235,47 @@ class Drawn:
     def _open_rows(self, chosen: Sequence[TensorNode]) -> tuple[dict[TensorNode, list[int]], list[str]]:
         """The rows to show of each opened tensor, element by element, with the steps on the way; what is said of it."""
         tables, taken = CURRENT.tables, set[int]()
-        found, said = dict[TensorNode, list[int]](), list[str]()
+        rows_of, notes = dict[TensorNode, list[int]](), list[str]()
         for node in chosen:
-            unfolding, own, elements = tables.unfolded[node], set[int](), 0
+            unfolding, own_rows, elements = tables.unfolded[node], set[int](), 0
             for row in map(int, unfolding.rows.reshape(-1)):
                 if len(taken) >= self.most or row < 0:
                     break
                 elements += 1
-                own |= _steps(tables, row, unfolding.first, unfolding.end) - taken
-                taken |= own
-            found[node] = sorted(own)
+                own_rows |= _steps(tables, row, unfolding.first, unfolding.end) - taken
+                taken |= own_rows
+            rows_of[node] = sorted(own_rows)
             if elements < node.size:
-                said.append(f"{elements:,} of the {node.size:,} elements of {node.given_name or 'a tensor'} are shown.")
-        return {node: rows for node, rows in found.items() if rows}, said
+                notes.append(
+                    f"{elements:,} of the {node.size:,} elements of {node.given_name or 'a tensor'} are shown."
+                )
+        return {node: rows for node, rows in rows_of.items() if rows}, notes
 
     # --- arrows ---
 
     def arrows(self) -> list[Arrow]:
         """An arrow for each source of each tensor, and for each operand of each scalar; several alike are bundled."""
         arrows, bundles = list[Arrow](), Counter[tuple[str, str]]()
-        for node, place in self.place.items():
+        for node, number in self.place.items():
             if node in self.rows:
                 for row in self.rows[node]:
                     arrows += self._into_scalar(row, bundles)
                 continue
-            target = self.folder.box(place)
+            target = self.folder.box(number)
             for position, source in enumerate(self.sources(node)):
                 if source in self.rows:
                     place_of = CURRENT.tables.unfolded[source].place_of
                     elements = (row for row in self.rows[source] if place_of(row) is not None)
                     bundles.update((self.box_of[row], target) for row in elements)
                 elif source in self.place and self.folder.box(self.place[source]) != target:
-                    at = position if _ordered(node) else None
+                    shown_position = position if _is_ordered(node) else None
                     start = self.folder.box(self.place[source])
                     if not {start, target}.isdisjoint(self.folder.scopes()):
                         bundles[start, target] += 1
                         continue
-                    arrows.append(Arrow(f"edge-{start}-{target}-{place}-{position}", start, target, "", at))
+                    arrows.append(
+                        Arrow(f"edge-{start}-{target}-{number}-{position}", start, target, "", shown_position)
+                    )
         return arrows + bundle_arrows(bundles)
 
     def _into_scalar(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
@@ -275,7 +283,7 @@ class Drawn:
         tables = CURRENT.tables
         operands = tables.operands(row)
         sources = [self.box_of.get(operand, "") for operand in operands]
-        for operand in (each for each, source in zip(operands, sources) if not source):
+        for operand in (operand for operand, source in zip(operands, sources) if not source):
             block = tables.block(operand)
             if block is not None and block.owner.tensor in self.place:
                 bundles[self.folder.box(self.place[block.owner.tensor]), self.box_of[row]] += 1
@@ -286,13 +294,13 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     """Describe these tensors and all that they are made of; many of them in few boxes, if nobody asks for more."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("draw", results)
-    found = Drawn(results, wishes, opened).scene()
-    if len(found.boxes) <= FEW or wishes.fold is not None or wishes.most is not None or opened:
-        return found
+    full_scene = Drawn(results, wishes, opened).scene()
+    if len(full_scene.boxes) <= FEW or wishes.fold is not None or wishes.most is not None or opened:
+        return full_scene
     for most in (FEW, SCREENFUL):
-        if len(found.boxes) <= most:
-            return found
-        summary = summarize_scene(found, _made_by, most)
+        if len(full_scene.boxes) <= most:
+            return full_scene
+        summary = summarize_scene(full_scene, _made_by, most)
         if summary is not None:
             return summary
     return Drawn(results, replace(wishes, most=SCREENFUL), opened).scene()
@@ -316,19 +324,19 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
     if not node.sources:
         return ""
     written = EquationWriter(names, TEXT)
-    return rounded(re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}"))
+    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}"))
 
 
 def described(node: TensorNode, most: int) -> str:
     """A tensor without a name, by what it is made of: its equation if that speaks of named tensors, or their names."""
-    named = [each.name for each in ancestors([node]) if each.given_name]
-    equation = node.equation() if any(each.given_name for each in node.sources) else ""
+    named = [ancestor.name for ancestor in ancestors([node]) if ancestor.given_name]
+    equation = node.equation() if any(source.given_name for source in node.sources) else ""
     if equation and len(equation) <= most:
         return visible(equation)
     return visible(f"a tensor {_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)
 
 
-def _reached(nodes: Sequence[TensorNode]) -> set[TensorNode]:
+def _find_computed(nodes: Sequence[TensorNode]) -> set[TensorNode]:
     """What was computed, though its entries may not have been kept: something that has a value stands on it."""
     tables, reached = CURRENT.tables, {node for node in nodes if node._value is not None and node.sources}
     for node in reversed(nodes):
@@ -347,9 +355,9 @@ def _is_identity(node: TensorNode) -> bool:
     return isinstance(node, NonlinearNode) and node.function.formula(["x"]) == "x"
 
 
-def _over(found: re.Match[str]) -> str:
+def _over(match: re.Match[str]) -> str:
     """`sum_{a} ` and `max_{a} ` as pictures write them."""
-    return f"{'Σ' if found[1] == 'sum' else found[1]}[{found[2]}] "
+    return f"{'Σ' if match[1] == 'sum' else match[1]}[{match[2]}] "
 
 
 def _shape(node: TensorNode) -> str:
@@ -358,16 +366,16 @@ def _shape(node: TensorNode) -> str:
 
 def _steps(tables: Tables, row: int, first: int, end: int) -> set[int]:
     """A row and those that it is computed from, as far as they were appended for the same tensor."""
-    found, waiting = {row}, [row]
+    reached, waiting = {row}, [row]
     while waiting:
-        for each in tables.operands(waiting.pop()):
-            if first <= each < end and each not in found:
-                found.add(each)
-                waiting.append(each)
-    return found
+        for operand in tables.operands(waiting.pop()):
+            if first <= operand < end and operand not in reached:
+                reached.add(operand)
+                waiting.append(operand)
+    return reached
 
 
-def _ordered(node: TensorNode) -> bool:
+def _is_ordered(node: TensorNode) -> bool:
     """Whether it matters which source comes first."""
     if isinstance(node, LinearNode):
         return node.op == OpType.sub

@@ -34,12 +34,12 @@ def write_playground(folder: Path, given: Path | None = None, title: str = "naiv
     title: of the page, as HTML, so that it can lead somewhere.
     Raises FolderError where nothing can be written, and MissingToolError where a part cannot be had.
     """
-    found = {**parts(given), **dict(_own(title))}
-    for name, data in found.items():
+    files = {**parts(given), **dict(_collect_own_files(title))}
+    for name, data in files.items():
         write_into(folder, name, data)
 
 
-def _own(title: str) -> Iterator[tuple[str, bytes]]:
+def _collect_own_files(title: str) -> Iterator[tuple[str, bytes]]:
     archive = packed_package()
     for name in OWN:
         yield name, (HERE / name).read_bytes()
@@ -48,11 +48,11 @@ def _own(title: str) -> Iterator[tuple[str, bytes]]:
     yield "dot.txt", packed_code().encode()
     yield "package.zip", archive
     yield "examples.json", json.dumps(examples()).encode()
-    page = piece("playground/index.html").replace("{package}", known(archive)).replace("{title}", title)
+    page = piece("playground/index.html").replace("{package}", fingerprint(archive)).replace("{title}", title)
     yield "index.html", page.encode()
 
 
-def known(archive: bytes) -> str:
+def fingerprint(archive: bytes) -> str:
     """By what a page tells whether it has compiled this package before."""
     return sha256(archive).hexdigest()[:16]
 
@@ -60,18 +60,20 @@ def known(archive: bytes) -> str:
 def makers_host(folder: Path) -> str:
     """Where Pyodide's makers keep NumPy and the like, as the Pyodide of a playground says; empty if it does not."""
     with suppress(OSError):
-        said = re.search(r"cdnUrl=.{,60}?`(https://[^`]*)`", (folder / "pyodide" / "pyodide.mjs").read_text("utf-8"))
+        version_match = re.search(
+            r"cdnUrl=.{,60}?`(https://[^`]*)`", (folder / "pyodide" / "pyodide.mjs").read_text("utf-8")
+        )
         version = next(iter(PARTS)).partition("@")[2]
-        return re.sub(r"\$\{\w+\}", version, said[1]) if said else ""
+        return re.sub(r"\$\{\w+\}", version, version_match[1]) if version_match else ""
     return ""
 
 
 def packed_package() -> bytes:
     """This package as an archive, the same for the same files."""
-    found = io.BytesIO()
-    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(PACKAGE.rglob("*")):
             inside = path.relative_to(PACKAGE.parent)
             if path.is_file() and path.suffix not in (".pyc", ".pyi"):
                 archive.writestr(zipfile.ZipInfo(inside.as_posix()), path.read_bytes(), zipfile.ZIP_DEFLATED)
-    return found.getvalue()
+    return buffer.getvalue()

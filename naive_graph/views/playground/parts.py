@@ -29,17 +29,17 @@ def parts(given: Path | None = None) -> dict[str, bytes]:
     """
     if given is not None:
         return _read(given)
-    kept = users_folder("cache") / "playground"
+    cache_folder = users_folder("cache") / "playground"
     with suppress(FolderError):
-        return _read(kept)
+        return _read(cache_folder)
     with tempfile.TemporaryDirectory() as folder:
         _fetch(Path(folder))
-        found = _read(Path(folder))
+        files = _read(Path(folder))
         with suppress(OSError, FolderError):  # another time it is fetched anew
-            kept.mkdir(parents=True, exist_ok=True)
+            cache_folder.mkdir(parents=True, exist_ok=True)
             for archive in Path(folder).glob("*.tgz"):
-                write_whole(kept / archive.name, archive.read_bytes(), FolderError)
-    return found
+                write_whole(cache_folder / archive.name, archive.read_bytes(), FolderError)
+    return files
 
 
 def _fetch(folder: Path) -> None:
@@ -55,18 +55,18 @@ def _fetch(folder: Path) -> None:
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    return {name: data for package in PARTS for name, data in _unpacked(folder, package)}
+    return {name: data for package in PARTS for name, data in _unpack(folder, package)}
 
 
-def _unpacked(folder: Path, package: str) -> Iterator[tuple[str, bytes]]:
+def _unpack(folder: Path, package: str) -> Iterator[tuple[str, bytes]]:
     archive = folder / f"{package.replace('@', '-')}.tgz"
     try:
         with tarfile.open(archive) as opened:
             members = {name: opened.extractfile(f"package/{name}") for name in PARTS[package]}
-            found = {name: member.read() if member else b"" for name, member in members.items()}
+            contents = {name: member.read() if member else b"" for name, member in members.items()}
     except (OSError, tarfile.TarError, KeyError, EOFError):
         raise FolderError(f"There is no {archive}, or it cannot be read. {HOW}") from None
-    for name, data in found.items():
+    for name, data in contents.items():
         if sha256(data).hexdigest() != PARTS[package][name]:
             raise FolderError(f"{name} in {archive} is not the one that is known. {HOW}")
         yield f"{package.split('@')[0]}/{Path(name).name}", data

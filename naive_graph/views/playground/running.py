@@ -44,7 +44,7 @@ def run(source: str, show: Show) -> bool:
             _run(source, NAME, {"__name__": "__main__"}, show, display)
         return True
     except BaseException as error:  # whatever a program may do, also sys.exit
-        show("error", "error", told(error))
+        show("error", "error", format_error(error))
         return False
 
 
@@ -60,7 +60,7 @@ def run_cell(source: str, name: str, show: Show) -> bool:
         _run(source, name, _cells, show, as_in_a_notebook)
         return True
     except BaseException as error:
-        show("error", "error", told(error, name))
+        show("error", "error", format_error(error, name))
         if isinstance(error, (ModuleNotFoundError, MissingToolError)):
             show(_missing(error), "missing", "")
         return False
@@ -75,8 +75,8 @@ def _run(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Ca
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
 
     def several(*things: Any) -> None:
-        for each in things:
-            shown_as(each, show)
+        for thing in things:
+            shown_as(thing, show)
 
     names["display"] = several
     exec(compile(tree, name, "exec"), names)
@@ -88,9 +88,9 @@ def as_in_a_notebook(thing: Any, show: Show) -> None:
     """Show a thing as a notebook does: its HTML, a page of its own if it is one to walk through, or its text."""
     body = html(thing)
     if _has_page(thing) and (hasattr(thing, "_ipython_display_") or "<iframe" in body):
-        show(type(thing).__name__.lower(), "page", _saved(thing))
+        show(type(thing).__name__.lower(), "page", _save_page(thing))
     elif body:
-        show(type(thing).__name__.lower(), "html", _framed(body, _scripts(thing, body)))
+        show(type(thing).__name__.lower(), "html", _wrap_page(body, _scripts(thing, body)))
     elif thing is not None:
         show("result", "text", repr(thing))
 
@@ -110,8 +110,8 @@ def html(thing: Any) -> str:
 def _scripts(thing: Any, body: str) -> list[str]:
     """Those of our own scripts that a picture brings along; no other may run."""
     trail = getattr(thing, "trail", None)
-    known = [script(), script(getattr(thing, "living", None)), *([trail.script()] if trail else [])]
-    return [each for each in dict.fromkeys(known) if each in body]
+    own_scripts = [script(), script(getattr(thing, "living", None)), *([trail.script()] if trail else [])]
+    return [own_script for own_script in dict.fromkeys(own_scripts) if own_script in body]
 
 
 def _missing(error: BaseException | None) -> str:
@@ -125,53 +125,55 @@ def _figures(show: Show) -> None:
     """What pyplot was told to draw, as a notebook shows it below the cell."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
-        found = io.BytesIO()
-        pyplot.figure(number).savefig(found, format="png")
-        show("figure", "image", base64.b64encode(found.getvalue()).decode())
+        buffer = io.BytesIO()
+        pyplot.figure(number).savefig(buffer, format="png")
+        show("figure", "image", base64.b64encode(buffer.getvalue()).decode())
         pyplot.close(number)
 
 
 def _stand_in_for_ipython() -> None:
     """Where there is no IPython, a formula of the lessons shows as its text."""
     if find_spec("IPython") is None:
-        found: Any = ModuleType("IPython.display")
-        found.Math = type("Math", (str,), {"__repr__": str.__str__})
-        sys.modules.update({"IPython": ModuleType("IPython"), found.__name__: found})
+        module: Any = ModuleType("IPython.display")
+        module.Math = type("Math", (str,), {"__repr__": str.__str__})
+        sys.modules.update({"IPython": ModuleType("IPython"), module.__name__: module})
 
 
 def display(thing: Any, show: Show, whose: str = "") -> None:
     """Show a node as a picture and a walk, what has a page as that page, anything else as a notebook would."""
     if isinstance(thing, Node):
         show(f"graph{whose}", "page", draw(thing).page)
-        show(f"steps{whose}", "page", _saved(step(thing, mode="both" if thing.last else "forward")))
+        show(f"steps{whose}", "page", _save_page(step(thing, mode="both" if thing.last else "forward")))
         show(f"formula{whose}", "text", formula(thing))
     elif isinstance(thing, (tuple, list)) and any(isinstance(each, Node) or _has_page(each) for each in thing):
-        for each in thing:
-            display(each, show, f" of {each.name}" if isinstance(each, Node) and each.name else "")
+        for part in thing:
+            display(part, show, f" of {part.name}" if isinstance(part, Node) and part.name else "")
     elif _has_page(thing):
-        show(type(thing).__name__.lower(), "page", _saved(thing))
+        show(type(thing).__name__.lower(), "page", _save_page(thing))
     elif hasattr(thing, "_repr_html_"):
-        show(type(thing).__name__.lower(), "page", _framed(thing._repr_html_()))
+        show(type(thing).__name__.lower(), "page", _wrap_page(thing._repr_html_()))
     elif thing is not None:
         show("result", "text", repr(thing))
 
 
 def formula(node: Node) -> str:
     """A node's formula and value, and its derivatives as far as they are known."""
-    own, value = node.name or "f", node.value
-    lines = [f"{own} = {node.formula()}", *([f"{own} = {format_number(value)}"] if value is not None else [])]
-    leaves = [each for each in Graph.node_list if is_leaf_variable(each) and each.grad is not None]
-    return "\n".join([*lines, *(f"d{own}/d{each.name or '?'} = {format_number(each.grad)}" for each in leaves)])
+    name, value = node.name or "f", node.value
+    lines = [f"{name} = {node.formula()}", *([f"{name} = {format_number(value)}"] if value is not None else [])]
+    leaves = [leaf for leaf in Graph.node_list if is_leaf_variable(leaf) and leaf.grad is not None]
+    return "\n".join([*lines, *(f"d{name}/d{leaf.name or '?'} = {format_number(leaf.grad)}" for leaf in leaves)])
 
 
-def told(error: BaseException, cell: str = "") -> str:
+def format_error(error: BaseException, cell: str = "") -> str:
     """An error as Python tells it, with the lines alone of the program, or of a cell and those before it."""
     report = traceback.TracebackException.from_exception(error)
-    each: traceback.TracebackException | None = report
-    while each is not None:
-        own = [frame for frame in each.stack if frame.filename == NAME or (cell and frame.filename.startswith("cell "))]
-        each.stack = traceback.StackSummary.from_list(own)
-        each = each.__cause__
+    current: traceback.TracebackException | None = report
+    while current is not None:
+        own_frames = [
+            frame for frame in current.stack if frame.filename == NAME or (cell and frame.filename.startswith("cell "))
+        ]
+        current.stack = traceback.StackSummary.from_list(own_frames)
+        current = current.__cause__
     lacks = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
     strange = ("invalid character", "invalid non-printable")
     curved = isinstance(error, SyntaxError) and str(error.msg).startswith(strange)
@@ -186,17 +188,17 @@ def compiled() -> bytes:
     from py_compile import PycInvalidationMode
 
     room = Path(__file__).parents[2]
-    found = io.BytesIO()
-    with zipfile.ZipFile(found, "w") as archive:
-        for path in _imported(room):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in _list_imported(room):
             compileall.compile_file(path, quiet=2, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
             for made in (path.parent / "__pycache__").glob(f"{path.stem}.{sys.implementation.cache_tag}.pyc"):
                 archive.write(made, made.relative_to(room))
-    return found.getvalue()
+    return buffer.getvalue()
 
 
-def _imported(room: Path) -> Iterator[Path]:
-    files = {Path(found) for module in [*sys.modules.values()] if (found := getattr(module, "__file__", None))}
+def _list_imported(room: Path) -> Iterator[Path]:
+    files = {Path(file_name) for module in [*sys.modules.values()] if (file_name := getattr(module, "__file__", None))}
     return (path for path in sorted(files) if path.is_relative_to(room))
 
 
@@ -204,7 +206,7 @@ def _has_page(thing: Any) -> bool:
     return not isinstance(thing, type) and hasattr(thing, "save") and hasattr(thing, "_repr_mimebundle_")
 
 
-def _saved(thing: Any) -> str:
+def _save_page(thing: Any) -> str:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -212,7 +214,7 @@ def _saved(thing: Any) -> str:
         return page.read_text(encoding="utf-8")
 
 
-def _framed(body: str, scripts: Iterable[str] = ()) -> str:
+def _wrap_page(body: str, scripts: Iterable[str] = ()) -> str:
     looks = "body { margin: 1em; background: var(--ng-ground); color: var(--ng-ink) }"
     style = f"{page_style()}{looks} td, th {{ padding: 0 0.6em; text-align: right }}"
     may = policy(*scripts, dot="ng-dot" in body)

@@ -47,7 +47,7 @@ def choose_frames(steps: int, frames: int) -> list[int]:
     """So many of the steps at most, evenly spaced, with the first and the last."""
     if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
         raise HistoryError(f"A film has at least 1 frame, not {shortened(frames)}.")
-    return sorted({round((steps - 1) * place / max(1, frames - 1)) for place in range(frames)})
+    return sorted({round((steps - 1) * index / max(1, frames - 1)) for index in range(frames)})
 
 
 def _gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
@@ -57,14 +57,14 @@ def _gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
         texts = {place: fill(_caption(stage, name, place), room) for place in places}
         title = stage.panel.set_title(max(texts.values(), key=lambda text: text.count("\n")), parse_math=False)
         (way,) = stage.panel.plot([], [], color=WALK, linewidth=1.6, zorder=5)
-        (here,) = stage.panel.plot([], [], "o", color=WALK, markeredgecolor=LIGHT["ink"], markersize=10, zorder=6)
+        (point_mark,) = stage.panel.plot([], [], "o", color=WALK, markeredgecolor=LIGHT["ink"], markersize=10, zorder=6)
 
         def show(place: int) -> None:
             way.set_data(*zip(*stage.spots[: place + 1]))
-            here.set_data(*zip(stage.spots[place]))
+            point_mark.set_data(*zip(stage.spots[place]))
             title.set_text(texts[place])
 
-        return film(stage, [way, here, title], places, show)
+        return film(stage, [way, point_mark, title], places, show)
 
 
 def _caption(stage: Stage, name: str, place: int) -> str:

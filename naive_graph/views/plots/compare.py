@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from ...core.number import listed, shortened
+from ...core.number import as_list, shortened
 from ...errors import HistoryError, TrainingError
 from ...graph.graph import Graph
 from ...graph.nodes import Variable
-from ...graph.printed import aligned
+from ...graph.printed import align_columns
 from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
 from ..drawing.picture import file_of, write_whole
@@ -29,7 +29,7 @@ from .figure import (
     explain,
     finish_axes,
     finish_figure,
-    fitted,
+    fit_text,
     label_axes,
     look_of,
     new_plot,
@@ -63,7 +63,7 @@ def compare(
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise TrainingError(f"compare walks at least 1 step, not {shortened(steps)}.")
     name, ground, begin = ground_of(f, start)
-    begin = listed(begin, "compare", "a start of two numbers")
+    begin = as_list(begin, "compare", "a start of two numbers")
     if len(begin) != 2:
         raise TrainingError(f"A start is two numbers, not {shortened(begin)}.")
     return Comparison(name, ground, race(_makers(trainers), ground, begin, steps))
@@ -73,12 +73,15 @@ def _makers(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str
     if trainers is None:
         return seven()
     makers = trainers.values() if isinstance(trainers, Mapping) else trainers
-    makers = listed(makers, "compare", "trainer classes")
+    makers = as_list(makers, "compare", "trainer classes")
     if not makers or not all(map(callable, makers)):
         raise TrainingError("compare takes trainer classes, or {label: function of [x, y] that makes a trainer}.")
     if isinstance(trainers, Mapping):
         return trainers
-    return {getattr(each, "__name__", f"trainer {at}").removesuffix("Trainer"): each for at, each in enumerate(makers)}
+    return {
+        getattr(maker, "__name__", f"trainer {index}").removesuffix("Trainer"): maker
+        for index, maker in enumerate(makers)
+    }
 
 
 @dataclass
@@ -96,12 +99,12 @@ class Comparison:
     def table(self) -> str:
         """Where each walk ended, lowest first."""
         head = ["trainer", "rate", "steps", "x", "y", self.name, "to minimum"]
-        return "\n".join(aligned([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
+        return "\n".join(align_columns([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
 
     def _line(self, path: Path) -> list[str]:
         distance, ends = path.distance(self.ground), [*path.points[-1], path.heights[-1]]
         far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
-        return [path.name, _rate(path), str(len(path.points) - 1), *(f"{each:.5g}" for each in ends), far]
+        return [path.name, _rate(path), str(len(path.points) - 1), *(f"{end:.5g}" for end in ends), far]
 
     def plot(
         self, title: str = "", save: Save = None, *, ax: Any = None, figsize: tuple[float, float] | None = None
@@ -124,8 +127,8 @@ class Comparison:
 
     def _plot_into(self, ax: Any, title: str) -> Any:
         stage = self._stage(ax.figure, [ax])
-        for place, each in enumerate(self.paths):
-            stage.explain(ax.plot(*zip(*each.points), **_look(place, each), zorder=4)[0], each.name)
+        for index, path in enumerate(self.paths):
+            stage.explain(ax.plot(*zip(*path.points), **_look(index, path), zorder=4)[0], path.name)
         _mark_ends(stage, self, [ax])
         return finish_axes(ax, (stage.handles, stage.texts), title)
 
@@ -134,15 +137,15 @@ class Comparison:
         if (path is None) == (save is None):
             raise HistoryError('A film is saved in one file: animate(save="walks.gif").')
         target = file_of(save if path is None else path, "This film", [".gif"], HistoryError)
-        longest = max(len(each.points) for each in self.paths)
+        longest = max(len(walked_path.points) for walked_path in self.paths)
         with our_style():
             stage, walks, heights = self._drawn()
             title = heights[0].axes._left_title
 
             def show(moment: int) -> None:
-                for walk, height, each in zip(walks, heights, self.paths):
-                    walk.set_data(*zip(*each.points[: moment + 1]))
-                    height.set_data(*zip(*enumerate(each.heights[: moment + 1])))
+                for walk, height, path in zip(walks, heights, self.paths):
+                    walk.set_data(*zip(*path.points[: moment + 1]))
+                    height.set_data(*zip(*enumerate(path.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
             write_whole(target, film(stage, [*walks, *heights, title], choose_frames(longest, frames), show))
@@ -154,22 +157,22 @@ class Comparison:
         rows = -(-len(self.paths) // columns)
         figure = new_plot((max(WIDE, ACROSS * columns), 1.0), figsize)
         grid = figure.add_gridspec(rows + 1, columns)
-        panels = [figure.add_subplot(grid[divmod(place, columns)]) for place in range(len(self.paths))]
+        panels = [figure.add_subplot(grid[divmod(number, columns)]) for number in range(len(self.paths))]
         stage, walks = self._stage(figure, panels), []
-        for place, (panel, each) in enumerate(zip(panels, self.paths)):
-            walks += panel.plot(*zip(*each.points), **_look(place, each), zorder=4)
-            if place % columns:
+        for index, (panel, path) in enumerate(zip(panels, self.paths)):
+            walks += panel.plot(*zip(*path.points), **_look(index, path), zorder=4)
+            if index % columns:
                 panel.set_ylabel("")
                 panel.yaxis.set_tick_params(labelleft=False)
-            if place < columns * (rows - 1):
+            if index < columns * (rows - 1):
                 panel.set_xlabel("")
                 panel.xaxis.set_tick_params(labelbottom=False)
         (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
         slant = (high - low) / (right - left)
         column = figure.get_figwidth() / columns
         high = min(3.6 / rows, max(1.2, (column - 0.4) * slant))
-        for panel, each in zip(panels, self.paths):  # a panel stands in the middle of its column, its name at its left
-            _name(panel, each, 100 * (column + min(column - 0.4, high / slant)) / 2 - 20)
+        for panel, path in zip(panels, self.paths):  # a panel stands in the middle of its column, its name at its left
+            _name(panel, path, 100 * (column + min(column - 0.4, high / slant)) / 2 - 20)
         up = 0.5 + high
         grid.set_height_ratios([up] * rows + [LOSS])
         figure.set_figheight(rows * up + LOSS + 0.4)
@@ -182,7 +185,7 @@ class Comparison:
         """The height at each step, on a logarithmic axis where it spans several tens, as far as the walks are shown."""
         near = [height for path in self.paths for _, height in _near(path, self.paths)]
         every = [height for height in near if abs(height) < LARGEST]
-        lines = [panel.plot(each.heights, **self._apart(place, each))[0] for place, each in enumerate(self.paths)]
+        lines = [panel.plot(path.heights, **self._apart(index, path))[0] for index, path in enumerate(self.paths)]
         low, high = min(every, default=0.0), max(every, default=0.0)
         ran_away = any(path.left for path in self.paths)
         if 0 <= low < high / 100:
@@ -193,27 +196,27 @@ class Comparison:
         elif ran_away and low < high:
             panel.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
         label_axes(panel, "step", "")
-        panel.set_title(fitted(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
+        panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
         if len(lines) > 1:
             self._tell_apart(panel, lines)
         return lines
 
-    def _apart(self, place: int, path: Path) -> dict[str, Any]:
+    def _apart(self, index: int, path: Path) -> dict[str, Any]:
         """A line of heights: unbroken while colours last, since many cross; its marks stand beside those of others."""
-        look, style = _look(place, path), STYLES[place // len(SERIES) % len(STYLES)]
+        look, style = _look(index, path), STYLES[index // len(SERIES) % len(STYLES)]
         _, every = look["markevery"]
-        first = every * (2 * place + 1) // (2 * len(self.paths))
+        first = every * (2 * index + 1) // (2 * len(self.paths))
         return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
 
     def _tell_apart(self, panel: Any, lines: list[Any]) -> None:
         """Whose height is which, between the title and the lines; the figure grows by it, up to a screen."""
         figure = panel.figure
         wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
-        texts = [fitted(path.name, wide / min(4, len(lines)) - KEY) for path in self.paths]
+        texts = [fit_text(path.name, wide / min(4, len(lines)) - KEY) for path in self.paths]
         columns = columns_of(texts, wide)
         high = -(-len(texts) // columns) * LINE * 1.2
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
-        explain(panel, lines, texts, columns, **place)
+        placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
+        explain(panel, lines, texts, columns, **placement)
         panel.set_title(panel.get_title("left"), pad=POINT * (high + 6)).set_parse_math(False)
         figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
@@ -250,14 +253,14 @@ def _name(panel: Any, path: Path, wide: float) -> None:
     """Above a panel: the trainer, and in a second line its rate, unless the name says it."""
     rate = f"rate {_rate(path)}" if path.rates else "without a rate"
     lines = [path.name] if path.rates and _rate(path) in path.name else [path.name, rate]
-    panel.set_title("\n".join(fitted(line, wide) for line in lines)).set_parse_math(False)
+    panel.set_title("\n".join(fit_text(line, wide) for line in lines)).set_parse_math(False)
 
 
 def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
     """The points of a path and their heights, without its last ones if it ran away."""
     start = paths[0].points[0]
     reach = max(
-        [10.0, *(3 * abs(value - begin) for each in paths if not each.left for point in each.points
+        [10.0, *(3 * abs(value - begin) for other_path in paths if not other_path.left for point in other_path.points
                  for value, begin in zip(point, start))]
     )  # fmt: skip
     return [
@@ -266,10 +269,10 @@ def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], floa
     ]  # fmt: skip
 
 
-def _look(place: int, path: Path) -> dict[str, Any]:
+def _look(index: int, path: Path) -> dict[str, Any]:
     """A walk's line, with some marks that tell it from others."""
     every = max(1, len(path.points) // 8)
-    return {**look_of(place), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
+    return {**look_of(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
 
 
 def _mark_ends(stage: Stage, comparison: Comparison, panels: list[Any]) -> None:

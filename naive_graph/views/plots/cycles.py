@@ -63,15 +63,15 @@ def cycles(
         for cycle, (row, name) in product(range(1, count + 1), enumerate(names)):
             if (iteration := schedule.iteration(name, cycle, iterations)) is None:
                 continue
-            conflict, version, said, colour, hatch = met.get(f"{name}({iteration})"), 0, "", NONE, ""
+            conflict, version, version_text, colour, hatch = met.get(f"{name}({iteration})"), 0, "", NONE, ""
             if name in schedule.users:
                 version = (iteration - 1) // group_size if group_size else max(0, iteration - late.get(name, 0) - 1)
-                said, colour, hatch = _read(version, conflict, group_size)
+                version_text, colour, hatch = _read(version, conflict, group_size)
             if schedule.writes(name, iteration, iterations, group_size or 1):
-                said = f"▼{LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
-                writes.append(f"{said[1:]} by {name} in cycle {cycle}")
+                version_text = f"▼{LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
+                writes.append(f"{version_text[1:]} by {name} in cycle {cycle}")
             used[colour] = None
-            _draw_cell(panel, (cycle, row), iteration, said, colour, hatch, str(iteration) not in dirty)
+            _draw_cell(panel, (cycle, row), iteration, version_text, colour, hatch, str(iteration) not in dirty)
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
@@ -82,15 +82,15 @@ def cycles(
         panel.grid(visible=False)
         label_axes(panel, "cycle", "")
         if isinstance(panel.figure, Plot):
-            told = f"Writes: {_listed(writes)}. Conflicts: {_listed(list(map(str, conflicts)))}."
-            panel.figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {told}"
+            summary = f"Writes: {_list_texts(writes)}. Conflicts: {_list_texts(list(map(str, conflicts)))}."
+            panel.figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {summary}"
         return _legend(used, group_size)
 
     size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
     return draw_panel(draw, size, title, save, ax, figsize)
 
 
-def _listed(texts: list[str]) -> str:
+def _list_texts(texts: list[str]) -> str:
     more = [f"and {len(texts) - MOST_TOLD} more"] * (len(texts) > MOST_TOLD)
     return "; ".join([*texts[:MOST_TOLD], *more]) or "none"
 
@@ -101,25 +101,25 @@ def _read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str
     if conflict is None:
         buffer = ODD if group_size and version % 2 else EVEN
         return f"{letter}{version}", buffer, TEXTURES[version % len(TEXTURES)]
-    said = f"{letter}{conflict.found}"
+    text = f"{letter}{conflict.found}"
     if conflict.at_once:
         wrote = int(conflict.writer.partition("(")[2][:-1])
-        said += f"/{(wrote - 1) // group_size + 2 if group_size else wrote}"
-    return said, MIXED, "xx"
+        text += f"/{(wrote - 1) // group_size + 2 if group_size else wrote}"
+    return text, MIXED, "xx"
 
 
-def _draw_cell(panel: Any, at: Any, iteration: int, said: str, colour: str, hatch: str, clean: bool) -> None:
-    across, down = at
-    place = (across - 0.46, down - 0.44), 0.92, 0.88
-    panel.add_patch(Rectangle(*place, **fill_style(colour, hatch), linewidth=0.5))
+def _draw_cell(panel: Any, cell: Any, iteration: int, version_text: str, colour: str, hatch: str, clean: bool) -> None:
+    across, down = cell
+    rectangle = (across - 0.46, down - 0.44), 0.92, 0.88
+    panel.add_patch(Rectangle(*rectangle, **fill_style(colour, hatch), linewidth=0.5))
     if clean:
-        panel.add_patch(Rectangle(*place, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
+        panel.add_patch(Rectangle(*rectangle, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
     # No hatching behind digits.
     ground = {"boxstyle": "round,pad=0.1", "facecolor": LIGHT[f"{colour}-ground"], "edgecolor": "none"}
     looks = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground, "zorder": 4}
-    panel.text(across, down - (0.2 if said else 0.0), str(iteration), **looks)
-    if said:
-        panel.text(across, down + 0.23, said, **looks)
+    panel.text(across, down - (0.2 if version_text else 0.0), str(iteration), **looks)
+    if version_text:
+        panel.text(across, down + 0.23, version_text, **looks)
 
 
 def _legend(used: Any, group_size: int | None) -> Legend:
@@ -130,8 +130,8 @@ def _legend(used: Any, group_size: int | None) -> Legend:
         MIXED: ("xx", "reads two versions" + ", or another group's" * bool(group_size)),
         NONE: ("", "no weights"),
     }
-    kinds = {each: look for each, look in words.items() if each in used}
+    kinds = {colour: look for colour, look in words.items() if colour in used}
     frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
     triangle = Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle="")
-    handles = [*(legend_patch(each, hatch) for each, (hatch, _) in kinds.items()), frame, triangle]
-    return handles, [*(said for _, said in kinds.values()), "clean iteration", "writes that version"]
+    handles = [*(legend_patch(colour, hatch) for colour, (hatch, _) in kinds.items()), frame, triangle]
+    return handles, [*(word for _, word in kinds.values()), "clean iteration", "writes that version"]

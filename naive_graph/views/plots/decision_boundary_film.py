@@ -6,7 +6,7 @@ A page moves through its moments; where there is none, some of them stand side b
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, finish_axes, finish_figure, fitted, label_axes, new_plot, our_style
+from .figure import WIDE, Plot, Recorded, Save, finish_axes, finish_figure, fit_text, label_axes, new_plot, our_style
 
 # isort: split
 import base64
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.number import listed, number
+from ...core.number import as_list, number
 from ...core.progress import progress
 from ...errors import HistoryError
 from ..assets import in_words, packed
@@ -61,7 +61,7 @@ class Plane:
     def colours(self, answers: Any, most: float) -> Any:
         """Red, green, blue and how much of it, for each answer: they lie on any ground, light or dark."""
         share = np.nan_to_num(np.clip(answers / most, -1, 1))
-        tones = [[int(tone[at : at + 2], 16) for at in (1, 3, 5)] for tone in (COLD[0], WARM[0])]
+        tones = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for tone in (COLD[0], WARM[0])]
         opaque = np.rint(255 * TINT * abs(share))[..., None]
         return np.concatenate([np.where(share[..., None] > 0, tones[1], tones[0]), opaque], axis=2).astype(np.uint8)
 
@@ -75,9 +75,11 @@ class Plane:
         if _has_zero_line(moment.answers):
             panel.contour(*grid, moment.answers, levels=[0], colors=LIGHT["ink"], linewidths=1.2)
         for above, mark, colour in KINDS:
-            own = [(x, y) for x, y, label in self.points if (label > 0) == above]
-            panel.plot(*zip(*own), mark, color=LIGHT[colour], markersize=4, linestyle="none") if own else None
-        wrong = [self.points[place][:2] for place in moment.wrong]
+            side_points = [(x, y) for x, y, label in self.points if (label > 0) == above]
+            panel.plot(
+                *zip(*side_points), mark, color=LIGHT[colour], markersize=4, linestyle="none"
+            ) if side_points else None
+        wrong = [self.points[index][:2] for index in moment.wrong]
         style = {"markerfacecolor": "none", "markeredgecolor": LIGHT["now"], "markersize": 8, "linestyle": "none"}
         panel.plot(*zip(*wrong), "o", **style) if wrong else None
         panel.set(xlim=self.sides[0], ylim=self.sides[1])
@@ -98,8 +100,8 @@ class Film:
     def html(self, image: str) -> str:
         """The four pictures, and the film that takes their place where scripts are run."""
         ground = self.ground._image()  # first: it lays the panels out
-        facts = {"moments": [self._frame_data(each) for each in self.moments], "points": self._marker_places()}
-        wide, high = (100 * each for each in self.ground.get_size_inches())
+        facts = {"moments": [self._frame_data(moment) for moment in self.moments], "points": self._marker_places()}
+        wide, high = (100 * inch for inch in self.ground.get_size_inches())
         left, top, across, tall = self._box()
         inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
         dx, dy = across / (ACROSS - 1), tall / (UP - 1)  # a place is the middle of a cell of the image
@@ -173,8 +175,8 @@ def film_of(
     recorded = history[name]  # refuses a name that is not there
     places = choose_frames(len(recorded), frames) if ax is None else [len(recorded) - 1]
     steps = progress(places, label="frames")
-    moments = [_answers_at(history, answer, plane, name, at) for at in steps]
-    most = max((float(np.nanmax(abs(each.answers), initial=0.0)) for each in moments), default=0.0) or 1.0
+    moments = [_answers_at(history, answer, plane, name, step) for step in steps]
+    most = max((float(np.nanmax(abs(moment.answers), initial=0.0)) for moment in moments), default=0.0) or 1.0
     if ax is not None:
         plane.draw(ax, moments[-1], most)
         return finish_axes(ax, ((), ()), title)
@@ -195,14 +197,17 @@ def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
     names = _parameter_names(answer)
     if len(names) != 3:
         raise HistoryError("A film asks a function of what was recorded at a step and two numbers: answer(step, x, y).")
-    found = [tuple(number(each, "A point of a film") for each in listed(point, "film", "points (x, y, label)"))
-             for point in listed(points, "film", "points (x, y, label)")]  # fmt: skip
-    if not found or any(len(point) != 3 for point in found):
+    asked = "points (x, y, label)"
+    samples = [
+        tuple(number(coordinate, "A point of a film") for coordinate in as_list(point, "film", asked))
+        for point in as_list(points, "film", asked)
+    ]
+    if not samples or any(len(point) != 3 for point in samples):
         raise HistoryError("A film takes points (x, y, label), at least one; a label is above or below 0.")
-    low, high = np.min(found, axis=0), np.max(found, axis=0)
+    low, high = np.min(samples, axis=0), np.max(samples, axis=0)
     room = 0.15 * (high - low) + 0.5 * (high == low)
     across, up, _ = zip((low - room).tolist(), (high + room).tolist())
-    return Plane((names[1], names[2]), (across, up), found)  # type: ignore[arg-type]
+    return Plane((names[1], names[2]), (across, up), samples)  # type: ignore[arg-type]
 
 
 def _parameter_names(answer: Answer) -> list[str]:
@@ -239,7 +244,7 @@ def _draw_stills(plane: Plane, moments: list[Moment], most: float, figsize: tupl
     for place, panel in zip(places, panels.flat):
         plane.draw(panel, moments[place], most)
         panel.label_outer()
-        panel.set_title(fitted(moments[place].text, 76 * WIDE)).set_parse_math(False)
+        panel.set_title(fit_text(moments[place].text, 76 * WIDE)).set_parse_math(False)
     for empty in panels.flatten()[len(places) :]:
         empty.remove()
     figure.told = f"The answer over {' and '.join(plane.names)}, from {moments[0].text}, to {moments[-1].text}."
@@ -256,7 +261,7 @@ def _draw_series(panel: Any, values: Sequence[float | None], name: str) -> None:
     kept = [(at, value) for at, value in enumerate(values) if value is not None and abs(value) < LARGEST]
     panel.plot(*zip(*kept), color=SERIES[0][0]) if kept else None
     label_axes(panel, "step", "")
-    panel.set_title(fitted(name, 90 * WIDE)).set_parse_math(False)
+    panel.set_title(fit_text(name, 90 * WIDE)).set_parse_math(False)
     panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
 
 

@@ -120,7 +120,7 @@ class Plot(Figure):
         buffer = io.BytesIO()
         with our_style(), quiet_about_glyphs():
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
-        return _themed(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
+        return _apply_theme(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
     def show(self, *_: object, **__: object) -> NoReturn:
         """A plot has no window, unlike matplotlib's."""
@@ -137,7 +137,7 @@ class Plot(Figure):
         """The plot in a sentence, for those who do not see it."""
         if self.told:
             return self.told
-        named = [each for axes in self.axes for each in (axes.get_title(loc="left"), axes.get_ylabel()) if each]
+        named = [title for axes in self.axes for title in (axes.get_title(loc="left"), axes.get_ylabel()) if title]
         across = next((axes.get_xlabel() for axes in reversed(self.axes) if axes.get_xlabel()), "steps")
         return f"Plot of {', '.join(named) or 'numbers'} against {across}."
 
@@ -163,17 +163,21 @@ def least_width(width: float) -> int:
     return math.ceil(width * LEAST / TEXT)
 
 
-def _themed(svg: str) -> str:
+def _apply_theme(svg: str) -> str:
     """The SVG with its colours as attributes, which a style turns into the dark ones, and without idle digits."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' style="([^"]*)"', lambda found: _attributes(found[1]), svg)
+    svg = re.sub(r' style="([^"]*)"', lambda attribute: _attributes(attribute[1]), svg)
     svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a mark takes that of where it is used
-    svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"\s+([LMQCz]) ?|(\.\d)\d+", r"\1\2", found[0]), svg)
+    svg = re.sub(r' (d|x|y)="[^"]*"', lambda attribute: re.sub(r"\s+([LMQCz]) ?|(\.\d)\d+", r"\1\2", attribute[0]), svg)
     return svg.replace("<svg ", '<svg class="naive-graph" ', 1).replace("</style>", f"\n{svg_style(svg)}</style>", 1)
 
 
 def _attributes(style: str) -> str:
-    return "".join(' {}="{}"'.format(*map(str.strip, each.split(":", 1))) for each in style.split(";") if each.strip())
+    return "".join(
+        ' {}="{}"'.format(*map(str.strip, declaration.split(":", 1)))
+        for declaration in style.split(";")
+        if declaration.strip()
+    )
 
 
 @contextmanager
@@ -181,17 +185,17 @@ def our_style() -> Iterator[None]:
     """Our style where the user has none: settings that were changed stay, and with one colour of theirs all of them."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     fonts = ["DejaVu Sans", *(name for name in OTHER_FONTS if name in installed)]
-    asked = {name: value for name, value in {**LOOK, "font.family": fonts}.items() if not _is_changed(name)}
-    if any(name.endswith("color") for name in LOOK.keys() - asked.keys()):
-        asked = {name: value for name, value in asked.items() if not name.endswith("color")}
-    with matplotlib.style.context(asked):
+    settings = {name: value for name, value in {**LOOK, "font.family": fonts}.items() if not _is_changed(name)}
+    if any(name.endswith("color") for name in LOOK.keys() - settings.keys()):
+        settings = {name: value for name, value in settings.items() if not name.endswith("color")}
+    with matplotlib.style.context(settings):
         yield
 
 
 def _is_changed(setting: str) -> bool:
     """Whether a user, or a style of theirs, has set it; what our own context set does not count."""
     settings: tuple[Any, Any] = matplotlib.rcParams, matplotlib.rcParamsDefault
-    now, usual = (each[setting] for each in settings)
+    now, usual = (source[setting] for source in settings)
     return bool(now != usual and now != LOOK.get(setting))
 
 
@@ -210,9 +214,9 @@ def quiet_about_glyphs() -> Iterator[None]:
 def label_axes(panel: Any, across: str, up: str) -> None:
     """Name both axes, as far as they have room; a short name stands upright beside its axis."""
     wide, high = panel.figure.bbox.size / panel.figure.dpi * 100 * 0.7
-    panel.set_xlabel(fitted(across, wide)).set_parse_math(False)
+    panel.set_xlabel(fit_text(across, wide)).set_parse_math(False)
     upright = {"rotation": 0, "ha": "right", "va": "center"} if len(up) <= 3 else {}
-    panel.set_ylabel(fitted(up, high), **upright).set_parse_math(False)
+    panel.set_ylabel(fit_text(up, high), **upright).set_parse_math(False)
     for axis in (panel.xaxis, panel.yaxis):
         if axis.isDefault_majfmt:  # and no names of rows
             axis.set_major_formatter(Ticks())
@@ -227,9 +231,9 @@ class Ticks(Formatter):
         """A text for each number."""
         near = 1e-3 * min((abs(b - a) for a, b in pairwise(values)), default=0.0)
         plain = [0.0 if abs(value) < near else value for value in values]
-        true = (n for n in range(5, 17) if all(abs(float(f"{each:.{n}g}") - each) <= near for each in plain))
+        true = (n for n in range(5, 17) if all(abs(float(f"{value:.{n}g}") - value) <= near for value in plain))
         digits = next(true, 17)
-        return [format_number(each, digits) for each in plain]
+        return [format_number(value, digits) for value in plain]
 
     def __call__(self, value: float, place: int | None = None) -> str:
         return format_number(value)
@@ -245,7 +249,7 @@ class Between(LogFormatter):
 def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:
     """A legend above the panels, where it covers nothing; the figure grows by its lines."""
     wide, high = figure.get_size_inches()
-    texts = [fitted(text, 100 * wide - KEY) for text in texts]
+    texts = [fit_text(text, 100 * wide - KEY) for text in texts]
     columns = columns_of(texts, 100 * wide)
     figure.set_size_inches(wide, high + -(-len(texts) // columns) * LINE * 1.2 / 100)
     explain(figure, handles, texts, columns, loc="outside upper left", borderaxespad=0.3)
@@ -260,7 +264,7 @@ def columns_of(texts: Sequence[str], wide: float) -> int:
 def explain(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: int, **where: Any) -> None:
     """A legend of a figure or of one of its panels."""
     legend = owner.legend(
-        handles, [str(place) for place in range(len(texts))],  # matplotlib would drop a text that begins with _
+        handles, [str(index) for index in range(len(texts))],  # matplotlib would drop a text that begins with _
         alignment="left", ncols=columns, handletextpad=0.5, columnspacing=1.3, **where,
     )  # fmt: skip
     for handle, text_shown, text in zip(handles, legend.get_texts(), texts):
@@ -279,17 +283,17 @@ def legend_patch(colour: str, hatch: str) -> Patch:
     return Patch(**fill_style(colour, hatch))
 
 
-def fitted(text: str, wide: float, size: float = TEXT) -> str:
+def fit_text(text: str, wide: float, size: float = TEXT) -> str:
     """The text, without its middle where it has more than so many pixels.
 
     >>> fitted("the loss of the first half of the sentences", 150)
     'the loss …sentences'
     """
-    kept = len(text)
+    length = len(text)
     short = text
-    while kept > 2 and text_width(short, size) > wide:
-        kept -= 1
-        short = f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+    while length > 2 and text_width(short, size) > wide:
+        length -= 1
+        short = f"{text[: (length + 1) // 2]}…{text[len(text) - length // 2 :]}"
     return short
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import DrawingError
 from ...graph.report import Report
 from ..theme import LIGHT, SERIES, format_number
-from .figure import Legend, draw_panel, fitted, label_axes
+from .figure import Legend, draw_panel, fit_text, label_axes
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 
@@ -21,15 +21,15 @@ def plot_check(
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
     failed = set(report.failures)
     labels = [
-        f"{fitted(each.leaf, 120)}, {each.mode}: {format_number(each.derivative)}, "
-        f"{'not' if each in failed else 'equal to'} {format_number(each.difference)}"
-        for each in entries
+        f"{fit_text(entry.leaf, 120)}, {entry.mode}: {format_number(entry.derivative)}, "
+        f"{'not' if entry in failed else 'equal to'} {format_number(entry.difference)}"
+        for entry in entries
     ]
 
     def draw(panel: Any) -> Legend:
-        lengths = [max(each.relative_error, LEAST) for each in entries]
-        colours = [LIGHT["wrong"] if each in failed else SERIES[0][0] for each in entries]
-        hatches = ["///" if each in failed else "" for each in entries]
+        lengths = [max(entry.relative_error, LEAST) for entry in entries]
+        colours = [LIGHT["wrong"] if entry in failed else SERIES[0][0] for entry in entries]
+        hatches = ["///" if entry in failed else "" for entry in entries]
         panel.barh(range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor=LIGHT["ground"], left=LEAST)
         panel.axvline(report.tolerance, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
         panel.set_xscale("log")
@@ -40,5 +40,5 @@ def plot_check(
         label_axes(panel, "relative error (dashed: the tolerance)", "")
         return (), ()
 
-    said = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
-    return draw_panel(draw, (7.6, 1.2 + 0.27 * len(entries)), title or said, None, ax, figsize)
+    summary = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
+    return draw_panel(draw, (7.6, 1.2 + 0.27 * len(entries)), title or summary, None, ax, figsize)

@@ -22,7 +22,7 @@ from ...core.number import number, shortened
 from ...core.origin import learners_level
 from ...errors import HistoryError, StaleValueWarning
 from ...graph.nodes import Node
-from ...graph.printed import aligned, html_table
+from ...graph.printed import align_columns, html_table
 from ...graph.run_checks import why_stale
 from ..drawing.picture import write_whole
 
@@ -66,7 +66,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
         if unnamed or not series:
             what = "A series has a name" if unnamed else "There is nothing to record"
             raise HistoryError(f"{what}. Name what to keep: history.record(f=f.value, x=x.value).")
-        self.steps.append({each: found for name, value in series.items() for each, found in _taken(name, value)})
+        self.steps.append(
+            {label: entry for name, value in series.items() for label, entry in _read_entries(name, value)}
+        )
         for name, value in series.items():
             if isinstance(value, Node):
                 self._nodes[name] = weakref.ref(value)
@@ -77,8 +79,8 @@ class History(Suggesting, Sequence[dict[str, float]]):
                         StaleValueWarning,
                         stacklevel=learners_level(),
                     )
-        for each in self._followers.values():
-            each.follow(self.steps)
+        for follower in self._followers.values():
+            follower.follow(self.steps)
 
     @property
     def names(self) -> list[str]:
@@ -92,8 +94,8 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """A step by its number, a slice as a History, or a series by its name (None where it was not recorded)."""
         if isinstance(place, str):
             if place not in self.names:
-                known = ", ".join(self.names) or "nothing yet"
-                raise HistoryError(f"There is no series {place!r} in this history. Recorded: {known}.")
+                recorded_names = ", ".join(self.names) or "nothing yet"
+                raise HistoryError(f"There is no series {place!r} in this history. Recorded: {recorded_names}.")
             return [step.get(place) for step in self.steps]
         if isinstance(place, slice):
             part = History()
@@ -118,9 +120,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """The heading, and a row of cells for each step; of a long history the first 8 and the last 4."""
         names, size = self.names, len(self)
         places = list(range(size)) if size <= 12 else [*range(8), *range(size - 4, size)]
-        shown = [[self.steps[at].get(name) for name in names] for at in places]
+        shown = [[self.steps[index].get(name) for name in names] for index in places]
         cells = [["" if value is None else f"{value:.6g}" for value in values] for values in shown]
-        return [["step", *names], *([str(at), *row] for at, row in zip(places, cells))]
+        return [["step", *names], *([str(index), *row] for index, row in zip(places, cells))]
 
     def __str__(self) -> str:
         if not self.steps:
@@ -128,7 +130,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         lines: list[list[str] | str] = [*self._table()]
         if len(self) > 12:
             lines.insert(9, f"... {len(self) - 12:,} more")
-        return "\n".join(aligned(lines))
+        return "\n".join(align_columns(lines))
 
     __repr__ = __str__
 
@@ -147,7 +149,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         text, names = io.StringIO(), self.names
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", *(f"'{name}" if name.startswith(COMPUTED) else name for name in names)])
-        writer.writerows([at, *(step.get(name) for name in names)] for at, step in enumerate(self.steps))
+        writer.writerows([index, *(step.get(name) for name in names)] for index, step in enumerate(self.steps))
         write_whole(path_of(path, HistoryError), text.getvalue().encode())
         return path_of(path, HistoryError)
 
@@ -164,10 +166,16 @@ class History(Suggesting, Sequence[dict[str, float]]):
         history = cls()
         if len(set(names)) < len(names) or "" in names:
             raise HistoryError(f"{path}: each column needs a name of its own. The first line has: {', '.join(names)}.")
-        for at, cells in enumerate(lines, 2):
+        for row_number, cells in enumerate(lines, 2):
             if len(cells) != len(heading):
-                raise HistoryError(f"{path}, row {at}: {len(cells)} cells where the heading has {len(heading)}.")
-            step = {name: _read(cell, f"{path}, row {at}: {name}") for name, cell in zip(names, cells[first:]) if cell}
+                raise HistoryError(
+                    f"{path}, row {row_number}: {len(cells)} cells where the heading has {len(heading)}."
+                )
+            step = {
+                name: _read(cell, f"{path}, row {row_number}: {name}")
+                for name, cell in zip(names, cells[first:])
+                if cell
+            }
             history.steps.append(step)
         return history
 
@@ -184,11 +192,11 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """
         from ..tensorboard.events import EventFile  # brings tensorboard
 
-        place = path_of(folder, HistoryError)
-        if place not in self._followers or graph is not None:
-            self._followers[place] = EventFile(place, graph)
-        self._followers[place].follow(self.steps)
-        return self._followers[place].path
+        directory = path_of(folder, HistoryError)
+        if directory not in self._followers or graph is not None:
+            self._followers[directory] = EventFile(directory, graph)
+        self._followers[directory].follow(self.steps)
+        return self._followers[directory].path
 
     def spread(self, model: Iterable[Any]) -> None:
         """Show in TensorBoard how a model's weights and gradients are spread now: once an epoch, say.
@@ -197,9 +205,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """
         if not self._followers:
             raise HistoryError("A history shows weights in TensorBoard. Say where: history.to_tensorboard(folder).")
-        weights = {each.name: each for each in model}
-        arrays = {f"weights/{name}": each.values for name, each in weights.items()}
-        arrays |= {f"gradients/{name}": each.g for name, each in weights.items()}
+        weights = {parameter.name: parameter for parameter in model}
+        arrays = {f"weights/{name}": parameter.values for name, parameter in weights.items()}
+        arrays |= {f"gradients/{name}": parameter.g for name, parameter in weights.items()}
         for follower in self._followers.values():
             follower.spread(max(len(self.steps) - 1, 0), arrays)
 
@@ -301,14 +309,14 @@ class History(Suggesting, Sequence[dict[str, float]]):
         for name in [*taken_from, wanted]:
             if name in self.names:
                 return name, self[name]
-        known = ", ".join(self.names) or "nothing yet"
+        recorded_names = ", ".join(self.names) or "nothing yet"
         raise HistoryError(
             f"This history has no series for {wanted!r}. Record it: history.record({wanted}={wanted}.value). "
-            f"Recorded: {known}."
+            f"Recorded: {recorded_names}."
         )
 
 
-def _taken(name: str, value: Any) -> Iterator[tuple[str, float]]:
+def _read_entries(name: str, value: Any) -> Iterator[tuple[str, float]]:
     """The numbers of one series, or of one for each entry."""
     if isinstance(value, Node) and value.value is None:
         raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
@@ -325,8 +333,8 @@ def _taken(name: str, value: Any) -> Iterator[tuple[str, float]]:
         )
     array = value.eval() if hasattr(value, "eval") else value  # of a tensor
     places = product(*map(range, array.shape))
-    for place, entry in zip(places, array.reshape(-1).tolist()):
-        label = f"{name}[{','.join(map(str, place))}]" if math.prod(array.shape) > 1 else name
+    for index, entry in zip(places, array.reshape(-1).tolist()):
+        label = f"{name}[{','.join(map(str, index))}]" if math.prod(array.shape) > 1 else name
         yield label, number(entry, f"Series {label!r}")
 
 

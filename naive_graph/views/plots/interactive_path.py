@@ -57,5 +57,5 @@ def trail_of(panel: Any, f: Node, moved: Sequence[Node], points: Sequence[tuple[
     living.facts["free"] = [step_of[node.row] for node in moved]
     living.facts["targets"] = [step_of[f.row]]
     every = -(-len(points) // MOST_POINTS)
-    kept = [*points[:-1:every], points[-1]]
-    return Trail(living, panel, kept)
+    shown_points = [*points[:-1:every], points[-1]]
+    return Trail(living, panel, shown_points)

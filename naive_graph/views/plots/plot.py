@@ -16,7 +16,7 @@ from .figure import (
     add_legend,
     finish_axes,
     finish_figure,
-    fitted,
+    fit_text,
     label_axes,
     look_of,
     new_plot,
@@ -33,7 +33,7 @@ def plot_histories(
     title: str, save: Save, ax: Any = None, figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.plot` returns, or the axes that it was given."""
-    names = _chosen(histories, series)
+    names = _choose_series(histories, series)
     titles = _titles(histories, labels)
     if ax is not None:
         return _plot_into(ax, histories, names, titles, log, title)
@@ -42,14 +42,14 @@ def plot_histories(
         drawn: dict[int, Any] = {}
         crosses: list[Any] = []
         for panel, name in zip(panels, names):
-            found = [(place, history[name]) for place, history in enumerate(histories) if name in history.names]
-            _check_log(name, found, log)
-            for place, values in found:
-                drawn[place] = _draw_line(panel, values, titles, place, log)
-                crosses += _draw_crosses(panel, values, place, log)
+            recorded = [(number, history[name]) for number, history in enumerate(histories) if name in history.names]
+            _check_log(name, recorded, log)
+            for index, values in recorded:
+                drawn[index] = _draw_line(panel, values, titles, index, log)
+                crosses += _draw_crosses(panel, values, index, log)
             panel.set_yscale("log" if log else "linear")
             label_axes(panel, "step" if panel in panels[-columns:] else "", "")
-            panel.set_title(fitted(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
+            panel.set_title(fit_text(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
         panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         _explain(figure, drawn, titles, crosses, log)
         return finish_figure(figure, title, save)
@@ -62,11 +62,11 @@ def _plot_into(
     if len(names) != 1:
         raise HistoryError(f"ax= takes one series, and there are {len(names)}. Say which: series={names[0]!r}.")
     (name,) = names
-    found = [(place, history[name]) for place, history in enumerate(histories) if name in history.names]
-    _check_log(name, found, log)
-    for place, values in found:
-        _draw_line(ax, values, titles, place, log)
-        _draw_crosses(ax, values, place, log)
+    recorded = [(number, history[name]) for number, history in enumerate(histories) if name in history.names]
+    _check_log(name, recorded, log)
+    for index, values in recorded:
+        _draw_line(ax, values, titles, index, log)
+        _draw_crosses(ax, values, index, log)
     ax.set(xlabel="step", yscale="log" if log else "linear")
     ax.set_ylabel(name).set_parse_math(False)
     if len(titles) > 1:
@@ -91,30 +91,30 @@ def _panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[
 # --- what is asked for --------------------------------------------------------
 
 
-def _chosen(histories: Sequence[Recorded], series: str | Sequence[str] | None) -> list[str]:
-    known = list(dict.fromkeys(name for history in histories for name in history.names))
-    if not known:
+def _choose_series(histories: Sequence[Recorded], series: str | Sequence[str] | None) -> list[str]:
+    recorded = list(dict.fromkeys(name for history in histories for name in history.names))
+    if not recorded:
         raise HistoryError("There is nothing to plot: no step was recorded.")
-    names = known if series is None else [series] if isinstance(series, str) else list(series)
+    names = recorded if series is None else [series] if isinstance(series, str) else list(series)
     for name in names:
-        if name not in known:
-            raise HistoryError(f"There is no series {name!r} in this history. Recorded: {', '.join(known)}.")
+        if name not in recorded:
+            raise HistoryError(f"There is no series {name!r} in this history. Recorded: {', '.join(recorded)}.")
     if not names:
-        raise HistoryError(f"There is nothing to plot: `series` is empty. Recorded: {', '.join(known)}.")
+        raise HistoryError(f"There is nothing to plot: `series` is empty. Recorded: {', '.join(recorded)}.")
     return names
 
 
 def _titles(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
-        return [f"history {place + 1}" for place in range(len(histories))]
+        return [f"history {index + 1}" for index in range(len(histories))]
     if isinstance(labels, str) or len(labels) != len(histories):
         count = f"{len(histories)} histories need {len(histories)} labels"
         raise HistoryError(f"{count}, not {shortened(labels)}. Write a list: labels=['slow', 'fast'].")
     return [str(label) for label in labels]
 
 
-def _check_log(name: str, found: Sequence[tuple[int, Sequence[float | None]]], log: bool) -> None:
-    if log and not any(_can_show(value, log) for _, values in found for value in values):
+def _check_log(name: str, recorded: Sequence[tuple[int, Sequence[float | None]]], log: bool) -> None:
+    if log and not any(_can_show(value, log) for _, values in recorded for value in values):
         raise HistoryError(
             f"Series {name!r} has no number above 0 that can be drawn, so it has no place on a logarithmic axis. "
             f"Leave log out, or choose other series: history.plot(series='f', log=True)."
@@ -128,29 +128,29 @@ def _can_show(value: float | None, log: bool) -> bool:
     return value is not None and abs(value) < LARGEST and (not log or value > 1 / LARGEST)
 
 
-def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str], place: int, log: bool) -> Any:
+def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str], index: int, log: bool) -> Any:
     """A line through the recorded numbers, with a gap where one cannot be shown."""
     steps = [step for step, value in enumerate(values) if value is not None]
     heights = [value if _can_show(value, log) else math.nan for value in values if value is not None]
-    marked = _marked(heights, place, len(titles))
-    return panel.plot(steps, heights, label=titles[place], **look_of(place), markersize=4.5, markevery=marked)[0]
+    marked = _choose_marks(heights, index, len(titles))
+    return panel.plot(steps, heights, label=titles[index], **look_of(index), markersize=4.5, markevery=marked)[0]
 
 
-def _marked(heights: Sequence[float], place: int, among: int) -> list[int]:
+def _choose_marks(heights: Sequence[float], index: int, among: int) -> list[int]:
     """Which numbers get a mark: all of a few, those alone between gaps, and some to tell a line from others."""
     size = len(heights)
     if size <= (FEW if among == 1 else FEW // 2):
         return list(range(size))
     gaps = [True, *map(math.isnan, heights), True]
-    alone = {at for at in range(size) if gaps[at] and gaps[at + 2]}
-    apart = set(range(size * (place + 1) // (8 * (among + 1)), size, max(1, size // 8))) if among > 1 else set()
+    alone = {position for position in range(size) if gaps[position] and gaps[position + 2]}
+    apart = set(range(size * (index + 1) // (8 * (among + 1)), size, max(1, size // 8))) if among > 1 else set()
     return sorted(alone | apart)
 
 
-def _draw_crosses(panel: Any, values: Sequence[float | None], place: int, log: bool) -> list[Any]:
+def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: bool) -> list[Any]:
     """A cross at the foot of the panel for each number that cannot be shown. Returns one for each, at most."""
     steps = [step for step, value in enumerate(values) if value is not None and not _can_show(value, log)]
-    colour, foot = look_of(place)["color"], panel.get_xaxis_transform()
+    colour, foot = look_of(index)["color"], panel.get_xaxis_transform()
     return panel.plot(steps, [0.03] * len(steps), "x", transform=foot, color=colour) if steps else []
 
 
@@ -158,7 +158,7 @@ def _explain(figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses
     """Above the panels: which line is whose, and what the crosses are."""
     handles, texts = [], []
     if len(titles) > 1:
-        handles, texts = [drawn[place] for place in sorted(drawn)], [titles[place] for place in sorted(drawn)]
+        handles, texts = [drawn[index] for index in sorted(drawn)], [titles[index] for index in sorted(drawn)]
     if crosses:
         count = sum(len(marks.get_xdata()) for marks in crosses)
         handles.append(crosses[0])

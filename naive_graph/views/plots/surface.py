@@ -42,8 +42,8 @@ class Surface:
         for step, value in zip(self.steps, point):
             values[step] = value
         evaluate(self.plan, values)
-        found: float = values[self.plan.targets[0]]
-        return found if abs(found) < LARGEST else math.nan
+        height: float = values[self.plan.targets[0]]
+        return height if abs(height) < LARGEST else math.nan
 
     def over(self, points: Sequence[Sequence[float]]) -> list[float]:
         """f at each point, with a progress bar if that takes a while."""
@@ -79,7 +79,7 @@ def spread(low: float, high: float, count: int) -> list[float]:
     >>> spread(0.0, 1.0, 5)
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    return [low + (high - low) * place / (count - 1) for place in range(count)]
+    return [low + (high - low) * index / (count - 1) for index in range(count)]
 
 
 def plain_range(heights: Sequence[float]) -> tuple[float, float]:
@@ -110,7 +110,7 @@ def contour_levels(heights: Sequence[float]) -> list[float]:
     ordered = sorted(height for height in heights if low <= height <= high)
     share = min(max((ordered[len(ordered) // 2] - low) / (high - low), 1e-3), 1 - 1e-3)
     power = math.log(min(share, 1 - share)) / math.log(0.5)
-    climbs = [(place / LEVELS) ** power for place in range(LEVELS + 1)]
+    climbs = [(index / LEVELS) ** power for index in range(LEVELS + 1)]
     if share > 0.5:  # crowded at the top: the same, seen from above
         climbs = [1 - climb for climb in reversed(climbs)]
     exact = [low + (high - low) * climb for climb in climbs]

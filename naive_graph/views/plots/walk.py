@@ -10,7 +10,7 @@ from .figure import (
     add_legend,
     finish_axes,
     finish_figure,
-    fitted,
+    fit_text,
     label_axes,
     new_plot,
     our_style,
@@ -48,7 +48,7 @@ class Walk:
     points: list[tuple[float, ...]]
     left_out: int
 
-    def thinned(self, most: int) -> Walk:
+    def thin_out(self, most: int) -> Walk:
         """At most about so many of its points. Every odd one, so that a zigzag stays one."""
         every = -(-len(self.points) // most) | 1
         return Walk(self.names, self.steps[::every], self.points[::every], self.left_out)
@@ -105,7 +105,7 @@ def set_stage(
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
     if y is None:
-        walk = walk.thinned(surface.affordable(len(walk.points), 200))
+        walk = walk.thin_out(surface.affordable(len(walk.points), 200))
     spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
     with nullcontext() if ax is not None else our_style():
         figure: Any = new_plot(SIZE, figsize) if ax is None else ax.figure
@@ -119,14 +119,14 @@ def set_stage(
 
 def read_walk(history: Recorded, x: Node, y: Node | None) -> Walk:
     """The walk of x, or of x and y, as it was recorded."""
-    found = [history.walked(x, "x")] + ([] if y is None else [history.walked(y, "y")])
-    rows = list(enumerate(zip(*(series for _, series in found))))
+    walks = [history.walked(x, "x")] + ([] if y is None else [history.walked(y, "y")])
+    rows = list(enumerate(zip(*(series for _, series in walks))))
     recorded = [(step, point) for step, point in rows if None not in point]
-    kept = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
-    if not kept:
+    shown = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
+    if not shown:
         raise HistoryError(f"This walk has no point that can be plotted: none is finite and below {LARGEST:g}.")
-    names = [name for name, _ in found]
-    return Walk(names, [step for step, _ in kept], [point for _, point in kept], len(recorded) - len(kept))
+    names = [name for name, _ in walks]
+    return Walk(names, [step for step, _ in shown], [point for _, point in shown], len(recorded) - len(shown))
 
 
 # --- the ground ---------------------------------------------------------------
@@ -134,7 +134,7 @@ def read_walk(history: Recorded, x: Node, y: Node | None) -> Walk:
 
 def _draw_curve(stage: Stage, name: str) -> None:
     grid = spread(*window([point[0] for point in stage.walk.points]), stage.surface.affordable(CURVE_POINTS, 60))
-    heights = stage.surface.over([(place,) for place in grid])
+    heights = stage.surface.over([(x,) for x in grid])
     low, high = plain_range(heights)
     numbers = [height for height in heights if not math.isnan(height)]
     if low > min(numbers) or high < max(numbers):  # a pole: show what is near the walk
@@ -166,7 +166,7 @@ def draw_contours(stage: Stage, name: str, panels: Sequence[Any] = ()) -> None:
             panel.set_aspect("equal")  # only then does the steepest way cross the lines at right angles
         if any(map(math.isnan, heights)):
             panel.patch.set(**nothing)
-        shades = _shade(panel, xs, ys, heights, levels) if len(levels) > 1 else None
+        shades = _draw_shades(panel, xs, ys, heights, levels) if len(levels) > 1 else None
     if not panels:
         stage.figure.set_figheight(min(4.6, max(2.6, 0.6 + 3.6 * slant)))
         _explain_shades(stage, shades, levels, name)
@@ -174,12 +174,12 @@ def draw_contours(stage: Stage, name: str, panels: Sequence[Any] = ()) -> None:
         stage.explain(Patch(**nothing), f"{name} has no value")
 
 
-def _shade(
+def _draw_shades(
     panel: Any, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float]
 ) -> Any:  # fmt: skip
     rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
     tones = [
-        surface_color(place / len(levels))[0] for place in range(len(levels) + 1)
+        surface_color(index / len(levels))[0] for index in range(len(levels) + 1)
     ]  # light at the foot, where walks end
     shades = panel.contourf(xs, ys, rows, levels=levels, colors=tones, extend="both", antialiased=True)
     shades.set(edgecolor=LIGHT["soft"], linewidth=0.4)
@@ -195,7 +195,7 @@ def _explain_shades(stage: Stage, shades: Any, levels: list[float], name: str) -
         format=FuncFormatter(lambda level, _: format_number(level, 6)), shrink=0.9,
     )  # fmt: skip
     bar.ax.tick_params(length=0)
-    bar.ax.set_title(fitted(name, 90), loc="right").set_parse_math(False)
+    bar.ax.set_title(fit_text(name, 90), loc="right").set_parse_math(False)
 
 
 # --- the walk -----------------------------------------------------------------
@@ -220,4 +220,4 @@ def _draw_walk(stage: Stage) -> None:
 def _round_up(count: int) -> int:
     """The next of 1, 2, 5, 10, 20, 50 and so on."""
     rounds = (int(digit * 10**zeros) for zeros in range(count) for digit in (1, 2, 5))
-    return next(each for each in rounds if each >= count)
+    return next(candidate for candidate in rounds if candidate >= count)

@@ -22,8 +22,8 @@ SCRIPTS = (
 @cache
 def script() -> str:
     """All that a browser runs, as one module: notebooks and pages share it."""
-    own = [piece(f"stepper/{name}.js") for name in SCRIPTS]
-    return "\n".join([*(packed(f"drawing/{name}.js") for name in DRAWN), *own])
+    stepper_scripts = [piece(f"stepper/{name}.js") for name in SCRIPTS]
+    return "\n".join([*(packed(f"drawing/{name}.js") for name in DRAWN), *stepper_scripts])
 
 
 @cache
@@ -36,13 +36,13 @@ def style() -> str:
 def page(walk: PackedWalk) -> str:
     """The page as text."""
     look = root_style() + style()
-    whole = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
+    full_script = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
     return piece("stepper/page.html").format(
         language=in_words("en"),  # a catalogue says which language it is
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
         dot=packed_code(),
-        script=whole,
+        script=full_script,
         style=look,
-        policy=policy(whole, style=look, dot=True),
+        policy=policy(full_script, style=look, dot=True),
     )

@@ -49,17 +49,17 @@ def still_key(walk: PackedWalk) -> str:
 
 def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
     """The graph half-way through the walk as an image, which also shows where scripts are dropped; and its PNG."""
-    said = f"<p>{escape(walk.title)}: {escape(in_words(COUNT).format(count=walk.count))} {escape(in_words(HOW))}</p>"
+    markup = f"<p>{escape(walk.title)}: {escape(in_words(COUNT).format(count=walk.count))} {escape(in_words(HOW))}</p>"
     png: dict[str, str] = {}
     if walk.picture is not None:
         with suppress(MissingToolError, DrawingError):  # each stands without the other
             data = base64.b64encode(walk.picture.svg.encode()).decode()
-            said = (
+            markup = (
                 f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph half-way" '
-                f'src="data:image/svg+xml;base64,{data}">{said}'
+                f'src="data:image/svg+xml;base64,{data}">{markup}'
             )
             png["image/png"] = base64.b64encode(walk.picture.png).decode()
-    return f'<div data-ng-still="{still_key(walk)}">{said}</div>', png
+    return f'<div data-ng-still="{still_key(walk)}">{markup}</div>', png
 
 
 def in_frame(walk: PackedWalk, still: str) -> str:

@@ -31,7 +31,7 @@ from .landscape import VALUED, surface_of
 from .live_bundle import live_script
 from .mathml import mathml
 from .naming import heading_of, title_of
-from .packing import Packed, PackedWalk, undressed
+from .packing import Packed, PackedWalk, strip_style
 from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Participants, Run
 from .steps import StepLog
 
@@ -41,13 +41,16 @@ MOST_LINES = 400  # of the learner's program
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
 
 
-def said() -> dict[str, dict[str, str]]:
+def collect_words() -> dict[str, dict[str, str]]:
     """The words of the sentences, and what the page's own texts are in another language."""
-    own = {
+    page_texts = {
         text: in_words(text) for text in texts_of("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
     }
     words = {name: in_words(text) for name, text in describe.WORDS.items()}
-    return {"words": words, "tongue": {text: there for text, there in own.items() if there != text}}
+    return {
+        "words": words,
+        "tongue": {text: translated for text, translated in page_texts.items() if translated != text},
+    }
 
 
 class Columns:
@@ -64,7 +67,7 @@ class Columns:
         self.title = title or log.title or title_of(self.casts)
 
     def walk(self) -> PackedWalk:
-        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **said()}
+        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **collect_words()}
         header["casts"] = list(map(self._cast, self.casts))
         header |= self._runs()
         header["signs"] = {name: sign(RULES[name]) for name in self.kinds if name in RULES}
@@ -79,8 +82,8 @@ class Columns:
         """The graph half-way through its way back, or through its only way, with the numbers that are known then."""
         runs = [run for run in self.log.runs if run.cast is cast]
         run = next((run for run in runs if run.phase == BACKWARD), runs[0])
-        place = self.log.runs.index(run)
-        middle = sum(map(len, self.log.runs[:place])) + len(run) // 2
+        index = self.log.runs.index(run)
+        middle = sum(map(len, self.log.runs[:index])) + len(run) // 2
         for _, state in self.log.states([middle]):
             return Picture(with_numbers(cast.still(), state.values, state.grads))
         return Picture(cast.still())
@@ -110,7 +113,7 @@ class Columns:
                 odd["values"][number] = self.packed.add(array("d", (run.values[row] for row in cast.rows)))
             last = run if run.phase not in (UPDATE, BACKWARD) else last
         added: dict[str, array[Any]] = {"runs": which, "iterations": iterations, "numbers": numbers}
-        return {"patterns": described, **{name: self.packed.add(each) for name, each in added.items()}, **odd}
+        return {"patterns": described, **{name: self.packed.add(column) for name, column in added.items()}, **odd}
 
     def _pattern(self, run: Run) -> dict[str, Any]:
         """The events of a run: kinds, steps of the plan (of a contribution, who gives), and operand positions.
@@ -124,7 +127,7 @@ class Columns:
             step = step_of.get(consumer if kind == CONTRIBUTED else row, 0)
             steps.append(step - last[kind])
             last[kind] = step
-        positions = array("i", (at for kind, at in zip(log.kinds, log.positions) if kind == CONTRIBUTED))
+        positions = array("i", (position for kind, position in zip(log.kinds, log.positions) if kind == CONTRIBUTED))
         return {
             "cast": self.number_of[run.cast],
             "phase": run.phase,
@@ -144,7 +147,7 @@ class Columns:
                 names[step] = name
         # A letter of a rule must not look like the name of a node.
         taken = set(names.values())
-        free, last = ([each for each in letters if each not in taken] for letters in (LETTERS, RESULTS))
+        free, last = ([letter for letter in letters if letter not in taken] for letters in (LETTERS, RESULTS))
         letters = [*free[:8], last[0]]
         return {
             "rows": self.packed.add(array("i", cast.rows)),
@@ -171,24 +174,24 @@ class Columns:
 
     def _files(self) -> list[dict[str, Any]]:
         """The learner's programs; of a long one, the part that made nodes."""
-        found = []
+        programs = []
         for name, number in self.files.items():
             lines = [line.rstrip("\n") for line in linecache.getlines(name)]
             used = sorted(line for file, line, _ in self.places if file == number)
             first = 0 if len(lines) <= MOST_LINES else max(0, used[0] - 1 - MOST_LINES // 4)
-            found.append({"first": first + 1, "lines": lines[first : first + MOST_LINES]})
-        return found
+            programs.append({"first": first + 1, "lines": lines[first : first + MOST_LINES]})
+        return programs
 
     def _tensors(self, cast: Participants) -> list[list[Any]]:
         """Of each tensor that was lowered: its first and last row, and what it is called and computed by."""
-        found: dict[Any, list[Any]] = {}
+        entries: dict[Any, list[Any]] = {}
         rows = sorted(cast.rows)
         for block in dict.fromkeys(cast.then.block(row) for row in rows):
             if block is not None:
                 tensor = block.owner.tensor
                 ends = bisect_left(rows, block.first), bisect_left(rows, block.first + block.size)
-                found[block] = [rows[ends[0]], rows[ends[1] - 1], tensor.label, tensor.equation()]
-        return list(found.values())
+                entries[block] = [rows[ends[0]], rows[ends[1] - 1], tensor.label, tensor.equation()]
+        return list(entries.values())
 
     # --- drawings ---
 
@@ -205,14 +208,14 @@ class Columns:
         )
         if alike is None or alike.box_of is None:
             return None
-        number = {box.id: at for at, box in enumerate(alike.boxes)}
+        number = {box.id: index for index, box in enumerate(alike.boxes)}
         boxes = array("i", (number[alike.box_of(row)] for row in cast.rows))
         for box in alike.boxes:  # each stands for many: none is a node
             box.id = f"alike-{number[box.id]}"
-        ends = ((f"alike-{number[each.source]}", f"alike-{number[each.target]}", each) for each in alike.arrows)
-        alike.arrows = [replace(each, source=source, target=target) for source, target, each in ends]
+        ends = ((f"alike-{number[arrow.source]}", f"alike-{number[arrow.target]}", arrow) for arrow in alike.arrows)
+        alike.arrows = [replace(arrow, source=source, target=target) for source, target, arrow in ends]
         alike.caption = ""
-        drawn = {"svg": undressed(render_unplaced_svg(alike, "")), "dot": dot_text(alike, "LR")}
+        drawn = {"svg": strip_style(render_unplaced_svg(alike, "")), "dot": dot_text(alike, "LR")}
         return {**drawn, "boxes": self.packed.add(boxes)}
 
 
@@ -222,12 +225,12 @@ def _numbers(run: Run) -> Iterator[float]:
     partials, values = log.numbers[0], log.numbers[3]
     if run.phase == BACKWARD:
         return compress(partials, (kind == CONTRIBUTED for kind in log.kinds))
-    chosen = [place for place, kind in enumerate(log.kinds) if kind in VALUED]
+    chosen = [index for index, kind in enumerate(log.kinds) if kind in VALUED]
     if run.phase == TANGENT:
-        return (each for at in chosen for each in (values[at], run.slopes.get(log.rows[at]) or 0.0))
+        return (number for index in chosen for number in (values[index], run.slopes.get(log.rows[index]) or 0.0))
     if run.phase == UPDATE:
-        return (each for at in chosen for each in (run.before[log.rows[at]], values[at]))
-    return (values[at] for at in chosen)
+        return (number for index in chosen for number in (run.before[log.rows[index]], values[index]))
+    return (values[index] for index in chosen)
 
 
 def _continues(last: Run | None, run: Run) -> bool:
@@ -235,8 +238,10 @@ def _continues(last: Run | None, run: Run) -> bool:
     if last is None or last.cast is not run.cast:
         return False
     log = last.log
-    known = {row: value for row, kind, value in zip(log.rows, log.kinds, log.numbers[3]) if kind in VALUED}
-    return len(known) == len(run.values) and all(repr(run.values[row]) == repr(known[row]) for row in known)
+    last_values = {row: value for row, kind, value in zip(log.rows, log.kinds, log.numbers[3]) if kind in VALUED}
+    return len(last_values) == len(run.values) and all(
+        repr(run.values[row]) == repr(last_values[row]) for row in last_values
+    )
 
 
 def _rules(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
@@ -245,16 +250,16 @@ def _rules(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
     for (start, end), rule in zip(pairwise(cast.plan.starts), cast.plan.rules):
         key = "" if rule is None else f"{rule.name}/{end - start}"
         if rule is not None and key not in rules:
-            whole, partials = describe.rule_tex(rule, end - start, letters[:-1], letters[-1])
+            value_tex, partials = describe.rule_tex(rule, end - start, letters[:-1], letters[-1])
             names = describe.letters_of(end - start, letters[:-1])
-            shown = [mathml(f"∂ {letters[-1]} / ∂ {name} = {each}") for name, each in zip(names, partials[:8])]
-            rules[key] = {"value": mathml(whole), "partials": shown, "infix": rule.infix}
+            shown = [mathml(f"∂ {letters[-1]} / ∂ {name} = {partial}") for name, partial in zip(names, partials[:8])]
+            rules[key] = {"value": mathml(value_tex), "partials": shown, "infix": rule.infix}
     return rules
 
 
 def with_room(svg: str) -> str:
     """The drawing with empty texts where values and gradients will stand."""
-    svg = undressed(svg)
+    svg = strip_style(svg)
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
         svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}" data-room="{room}"\1></text>', svg)
     return svg

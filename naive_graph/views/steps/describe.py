@@ -55,14 +55,14 @@ def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
     texts = [format_number(operand) for operand in operands]
     if rule.infix is not None and len(texts) > 1:
         inside = [
-            f"({text})" if text.startswith(MINUS) and (place or rule.infix == "**") else text
-            for place, text in enumerate(texts)
+            f"({text})" if text.startswith(MINUS) and (index or rule.infix == "**") else text
+            for index, text in enumerate(texts)
         ]
-        return f"{f' {rule.infix} '.join(_shortened(inside))} = {format_number(value)}"
-    return f"{rule.name}({', '.join(_shortened(texts))}) = {format_number(value)}"
+        return f"{f' {rule.infix} '.join(_shorten_terms(inside))} = {format_number(value)}"
+    return f"{rule.name}({', '.join(_shorten_terms(texts))}) = {format_number(value)}"
 
 
-def _shortened(texts: list[str]) -> list[str]:
+def _shorten_terms(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MOST_TERMS else [*texts[:3], "...", *texts[-2:]]
 
 
@@ -101,17 +101,21 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
 
     places: where in the run its contributions stand. The middle of many is left out.
     """
-    cast, many = run.cast, len(places) > MOST_TERMS
-    chosen = [places[0], *places[-(MOST_TERMS - 2) :]] if many else places
-    terms = [run.entry(place) for place in chosen]
+    cast, is_long = run.cast, len(places) > MOST_TERMS
+    chosen = [places[0], *places[-(MOST_TERMS - 2) :]] if is_long else places
+    terms = [run.entry(index) for index in chosen]
     from_one = len({term.consumer for term in terms}) == 1
     texts = []
     for term in terms:
-        place = place_of(cast, term.consumer, term.position)
-        origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
+        position_name = place_of(cast, term.consumer, term.position)
+        origin = (
+            position_name
+            if from_one
+            else " of ".join(part for part in (position_name, cast.called(term.consumer)) if part)
+        )
         origin = origin if term.taken else f"{origin}, {in_words('not taken')}".lstrip(", ")
         texts.append(f"{format_number(term.contribution)} ({origin})" if origin else format_number(term.contribution))
-    if many:
+    if is_long:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
     summed = f" = {format_number(total)}" if len(places) > 1 else ""
     return f"{slope_name(run, row)} = {' + '.join(texts)}{summed}"
@@ -119,12 +123,12 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
 
 def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     """The step in one plain sentence."""
-    said = _sentence(run, entry, known)
-    return said[0].upper() + said[1:] if said.startswith("the ") else said
+    text = _sentence(run, entry, known)
+    return text[0].upper() + text[1:] if text.startswith("the ") else text
 
 
-def _sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
-    cast, said = run.cast, arithmetic(run, entry, known)
+def _sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
+    cast, computation = run.cast, arithmetic(run, entry, values)
     who = cast.called(entry.row)
     if entry.kind == STARTED:
         iteration = in_words(", iteration {number}").format(number=run.iteration) if run.iteration else ""
@@ -134,12 +138,15 @@ def _sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
         first = entry.row in cast.targets if back else not cast.operands(entry.row)
         return in_words(WORDS["free" if first else "enqueued back" if back else "enqueued"]).format(who=who)
     if entry.kind == CONTRIBUTED:
-        place = place_of(cast, entry.consumer, entry.position)
-        side, giver = in_words(WORDS["side"]).format(place=place) if place else "", cast.called(entry.consumer)
-        return in_words(WORDS["contributed" if entry.taken else "untaken"]).format(
-            giver=giver, who=who, side=side, said=said
+        position_name = place_of(cast, entry.consumer, entry.position)
+        side, giver = (
+            in_words(WORDS["side"]).format(place=position_name) if position_name else "",
+            cast.called(entry.consumer),
         )
-    return in_words(WORDS[KINDS[entry.kind]]).format(who=who, said=said)
+        return in_words(WORDS["contributed" if entry.taken else "untaken"]).format(
+            giver=giver, who=who, side=side, said=computation
+        )
+    return in_words(WORDS[KINDS[entry.kind]]).format(who=who, said=computation)
 
 
 # --- rules in TeX ---------------------------------------------------------------
@@ -147,7 +154,9 @@ def _sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
 
 def letters_of(count: int, letters: str = "abcdefgh") -> list[str]:
     """A letter for each operand; numbered ones for many."""
-    return list(letters[:count]) if count <= len(letters) else [f"{letters[0]}_{{{at + 1}}}" for at in range(count)]
+    return (
+        list(letters[:count]) if count <= len(letters) else [f"{letters[0]}_{{{index + 1}}}" for index in range(count)]
+    )
 
 
 def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") -> tuple[str, list[str]]:
@@ -157,11 +166,11 @@ def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") ->
     """
     names = letters_of(count, letters)
     symbols, result = [Text(letter, 5, TEX) for letter in names], Text(y, 5, TEX)
-    whole = rule(*symbols)
+    formula = rule(*symbols)
     try:
         partials = rule.partials_at(symbols, result, [True] * count)
-        short = [format_number(each) if isinstance(each, float) else each for each in partials]
-        written = ["0" if each is None else str(each) for each in short]
+        short = [format_number(partial) if isinstance(partial, float) else partial for partial in partials]
+        written = ["0" if partial is None else str(partial) for partial in short]
     except Exception:  # whatever a learner's function does when it meets letters
         written = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]
-    return f"{y} = {whole}", written
+    return f"{y} = {formula}", written

@@ -16,7 +16,7 @@ from ..drawing.names import ordinal
 from ..drawing.svg import render_unplaced_svg
 from ..theme import format_number
 from .naming import LONG
-from .packing import Packed, PackedWalk, undressed
+from .packing import Packed, PackedWalk, strip_style
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
@@ -69,22 +69,24 @@ def brief(array: Array) -> str:
     >>> brief(np.array([1.0, -2.5])), brief(np.zeros((8, 8)))
     ('[1, −2.5]', '[0, 0, 0, 0, 0, 0, ...] (8 x 8)')
     """
-    numbers = [format_number(float(each)) for each in array.reshape(-1)[:FEW]]
+    numbers = [format_number(float(number)) for number in array.reshape(-1)[:FEW]]
     short = array.size > FEW
     extents = " x ".join(map(str, array.shape))
     return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
 
 
-def told(fired: Fired, flow: Flow) -> str:
+def describe_firing(fired: Fired, flow: Flow) -> str:
     """A firing in one sentence."""
 
     def listed(samples: Mapping[str, Array]) -> str:
         return " and ".join(f"{name} = {brief(sample)}{stays(name)}" for name, sample in samples.items()) or "nothing"
 
     def stays(name: str) -> str:
-        each = flow.streams[name]
-        kept = each.peek - each.pop if name in fired.taken else 0
-        return f", of which the last {kept if kept > 1 else 'one'} stay{'s' * (kept == 1)}" * (kept > 0)
+        stream = flow.streams[name]
+        stay_count = stream.peek - stream.pop if name in fired.taken else 0
+        return f", of which the last {stay_count if stay_count > 1 else 'one'} stay{'s' * (stay_count == 1)}" * (
+            stay_count > 0
+        )
 
     loss = "" if fired.loss is None else f" The loss is {format_number(fired.loss)}."
     times = f" for the {ordinal(fired.iteration - 1)} time" if fired.iteration > 1 else ""
@@ -113,20 +115,20 @@ class FiringLog(Sequence[FiringStep]):
         """A step by its number; a slice as a list of steps."""
         chosen = range(len(self))[place]
         if isinstance(chosen, range):
-            return [self[each] for each in chosen]
-        return next(each for each in self if each.index == chosen)
+            return [self[index] for index in chosen]
+        return next(step for step in self if step.index == chosen)
 
     def __iter__(self) -> Iterator[FiringStep]:
         streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
         yield FiringStep(0, "", 0, {}, {}, {}, None, _contents(streams), self._begins())
-        for index, each in enumerate(self.fired, 1):
-            for name in each.taken.keys() & streams.keys():  # a source takes from none
+        for index, firing in enumerate(self.fired, 1):
+            for name in firing.taken.keys() & streams.keys():  # a source takes from none
                 for _ in range(self._pops(name)):
                     streams[name].popleft()
-            for name, sample in each.given.items():
+            for name, sample in firing.given.items():
                 streams[name].extend(sample if self.flow.of_numbers else [sample])
-            found = (each.operator, each.iteration, each.taken, each.given, each.gradients, each.loss)
-            yield FiringStep(index, *found, _contents(streams), told(each, self.flow))
+            facts = (firing.operator, firing.iteration, firing.taken, firing.given, firing.gradients, firing.loss)
+            yield FiringStep(index, *facts, _contents(streams), describe_firing(firing, self.flow))
 
     def _begins(self) -> str:
         counts = {name: len(held) for name, held in self.fed.items()}
@@ -142,7 +144,7 @@ class FiringLog(Sequence[FiringStep]):
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The firings as lines of text."""
-        return "\n".join(f"{each.index:5}  {each.sentence}" for each in self[first : first + count])
+        return "\n".join(f"{step.index:5}  {step.sentence}" for step in self[first : first + count])
 
     def __repr__(self) -> str:
         return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"
@@ -161,15 +163,15 @@ class FiringLog(Sequence[FiringStep]):
         header = {
             "title": title or self._title(),
             "flow": {
-                "operators": {name: [box_of[name], each.kind] for name, each in self.flow.operators.items()},
-                "streams": {each.name: _stream(each, box_of, arrows) for each in self.flow.streams.values()},
+                "operators": {name: [box_of[name], operator.kind] for name, operator in self.flow.operators.items()},
+                "streams": {stream.name: _stream(stream, box_of, arrows) for stream in self.flow.streams.values()},
                 "held": HELD,
-                "fed": {name: [brief(each) for each in samples] for name, samples in self.fed.items()},
+                "fed": {name: [brief(sample) for sample in samples] for name, samples in self.fed.items()},
                 "begins": self._begins(),
                 "pops": {name: self._pops(name) for name in self.flow.streams},
-                "fired": [_fired(each, self.flow) for each in self.fired],
+                "fired": [_pack_firing(firing, self.flow) for firing in self.fired],
             },
-            "drawing": {"svg": undressed(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")},
+            "drawing": {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
         }
         return PackedWalk(Packed().blob(header), str(header["title"]), len(self), picture)
@@ -186,15 +188,17 @@ def _stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -> list[st
     return [stream.writer, stream.reader, next((name for name in shown if name in arrows), "")]
 
 
-def _fired(fired: Fired, flow: Flow) -> dict[str, Any]:
-    put = {name: [brief(each) for each in sample] for name, sample in fired.given.items()} if flow.of_numbers else {}
+def _pack_firing(fired: Fired, flow: Flow) -> dict[str, Any]:
+    put = (
+        {name: [brief(number) for number in sample] for name, sample in fired.given.items()} if flow.of_numbers else {}
+    )
     return {
         "operator": fired.operator,
         "time": fired.iteration,
         "taken": [name for name in fired.taken if name in flow.streams],
         "put": put,
         "given": {name: brief(sample) for name, sample in fired.given.items()},
-        "gradients": {name: brief(each) for name, each in fired.gradients.items()},
+        "gradients": {name: brief(gradient) for name, gradient in fired.gradients.items()},
         "loss": None if fired.loss is None else format_number(fired.loss),
-        "text": told(fired, flow),
+        "text": describe_firing(fired, flow),
     }

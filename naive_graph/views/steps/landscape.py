@@ -41,5 +41,5 @@ def surface_of(log: StepLog) -> dict[str, Any] | None:
 def _values_of(run: Run, row: int) -> Iterator[float]:
     """What a row was in a run."""
     log = run.log
-    each = zip(log.rows, log.kinds, log.numbers[3])
-    return (value for where, kind, value in each if where == row and kind in VALUED)
+    events = zip(log.rows, log.kinds, log.numbers[3])
+    return (value for where, kind, value in events if where == row and kind in VALUED)

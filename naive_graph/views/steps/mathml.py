@@ -42,17 +42,17 @@ class _Reader:
 
     def items(self, *ends: str) -> tuple[list[str], str]:
         """The elements up to a closing token, and that."""
-        found: list[str] = []
+        elements: list[str] = []
         for token in self.tokens:
             if token in ends:
-                return found, token
+                return elements, token
             if token in "^_":
-                base = found.pop() if found else "<mrow></mrow>"
+                base = elements.pop() if elements else "<mrow></mrow>"
                 name = "msup" if token == "^" else "msub"
-                found.append(f"<{name}>{base}{self.group()}</{name}>")
+                elements.append(f"<{name}>{base}{self.group()}</{name}>")
             else:
-                found.append(self._cases() if token == r"\begin" else self._one(token))
-        return found, ""
+                elements.append(self._cases() if token == r"\begin" else self._one(token))
+        return elements, ""
 
     def group(self) -> str:
         """What stands in braces, or one token."""

@@ -35,10 +35,10 @@ class Packed:
     def add(self, numbers: array[Any]) -> list[int]:
         if sys.byteorder == "big":
             numbers.byteswap()
-        place = len(self.body)
+        start = len(self.body)
         self.body += numbers.tobytes()
         self.body += bytes(-len(self.body) % WORD)
-        return [place, len(numbers)]
+        return [start, len(numbers)]
 
     def blob(self, header: dict[str, Any]) -> bytes:
         """The length of the header, the header as JSON, the columns."""
@@ -47,13 +47,13 @@ class Packed:
         return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(self.body), 6)
 
 
-def undressed(svg: str) -> str:
+def strip_style(svg: str) -> str:
     """A drawing without a style of its own: a page lets none in, and has the colours."""
     return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
-def unpacked(blob: bytes) -> tuple[dict[str, Any], bytes]:
+def unpack_blob(blob: bytes) -> tuple[dict[str, Any], bytes]:
     """The header of a blob, and its columns."""
-    whole = zlib.decompress(blob)
-    end = WORD + int.from_bytes(whole[:WORD], "little")
-    return json.loads(whole[WORD:end]), whole[end:]
+    content = zlib.decompress(blob)
+    end = WORD + int.from_bytes(content[:WORD], "little")
+    return json.loads(content[WORD:end]), content[end:]

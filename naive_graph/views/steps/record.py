@@ -77,7 +77,7 @@ class Recorder:
                 run.log.add_event(next(events))
             if moving:
                 run.slopes[plan.rows[step]] = getattr(values[step], "slope", None)
-            for _ in plan.released(step):
+            for _ in plan.ready_after(step):
                 run.log.add_event(next(events))
 
     def differentiate(
@@ -103,15 +103,15 @@ class Recorder:
 
     def note_moves(self, cast: Participants, leaves: Mapping[int, Any]) -> None:
         """An update: which leaves have other values than in the last forward sweep."""
-        now, known = {row: number_of(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
-        before = {row: old for row, new in now.items() if repr(old := known.get(row, new)) != repr(new)}
+        now, noted = {row: number_of(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
+        before = {row: old for row, new in now.items() if repr(old := noted.get(row, new)) != repr(new)}
         if before and self.runs:
             run = Run(UPDATE, cast, max(0, self.iteration - (not self.differentiated)))
             run.before |= before
             for row in before:
                 run.log.add(MOVED, row, now[row])
             self.runs.append(run)
-        known |= now
+        noted |= now
 
     def finish(self) -> None:
         """Note what was set after the last sweep."""
@@ -126,12 +126,12 @@ class Recorder:
         return run
 
     def _cast(self, plan: Plan) -> Participants:
-        known = self.casts.get(id(plan))
-        if known is None or known.plan is not plan:
-            known = self.casts[id(plan)] = Participants(CURRENT.tables, plan)
+        cast = self.casts.get(id(plan))
+        if cast is None or cast.plan is not plan:
+            cast = self.casts[id(plan)] = Participants(CURRENT.tables, plan)
             if self.runs and self.runs[-1].cast.tables is not CURRENT.tables:
                 self.leaves = {}  # a new graph: its rows are other nodes
-        return known
+        return cast
 
 
 @contextmanager
@@ -205,8 +205,10 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         title = f"A walk through {visible(tensor.equation(), LONG)}"
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
     elif not isinstance(f, Node):
-        given = f"{type(f).__name__} {shortened(f)}"
-        raise NodeError(f"step takes a node, a tensor or a network, not {given}. Give what is computed: step(loss).")
+        description = f"{type(f).__name__} {shortened(f)}"
+        raise NodeError(
+            f"step takes a node, a tensor or a network, not {description}. Give what is computed: step(loss)."
+        )
     else:
         rows = rows_of([f], "step")
     if mode != "forward" and all(CURRENT.tables.operators[row] == CONSTANT for row in rows):

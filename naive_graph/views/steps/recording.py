@@ -28,7 +28,7 @@ class Participants:
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
         self.tables = tables
-        self.then = remembered(tables)
+        self.then = snapshot_names(tables)
         self.plan = plan
         self.rows = plan.rows
         self.names = names_of(tables, plan.rows) if len(plan) <= READABLE else {}  # of more there is no room
@@ -64,8 +64,8 @@ class Participants:
 
     def scopes(self) -> list[Scope]:
         """Every scope that a node was made in, in the order of their first node."""
-        found = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
-        return [scope for scope in found if scope is not None]
+        distinct = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
+        return [scope for scope in distinct if scope is not None]
 
     @cached_property
     def followers(self) -> tuple[array[int], array[int]]:
@@ -78,7 +78,7 @@ class Participants:
         """The rows that this one feeds, one for each operand position."""
         starts, steps = self.followers
         step = self.step_of[row]
-        return [self.rows[each] for each in steps[starts[step] : starts[step + 1]]]
+        return [self.rows[follower] for follower in steps[starts[step] : starts[step + 1]]]
 
     def scene(self) -> Scene:
         """Every node, with no values on it, but room for them."""
@@ -96,7 +96,7 @@ class Participants:
         return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
 
 
-def remembered(tables: Tables) -> Tables:
+def snapshot_names(tables: Tables) -> Tables:
     """What the rows of a graph are called now, in tables of their own: some bytes a row, and no object."""
     then = Tables()
     then.size = len(tables), tables.size[1]

@@ -57,7 +57,7 @@ class State:
             return self._told([row])
         elif kind == FINISHED:
             self.grads[row] = value
-            others = [each for at, each in enumerate(run.cast.operands(row)) if at not in self.handed]
+            others = [operand for position, operand in enumerate(run.cast.operands(row)) if position not in self.handed]
             self.handed.clear()
             return self._done(row, others)
         elif kind == MOVED:
@@ -69,7 +69,7 @@ class State:
         return self._told(waiting)
 
     def _told(self, waiting: list[int]) -> list[int]:
-        told = [each for each in waiting if each in self.waiting]
-        for each in told:
-            self.waiting[each] -= 1
-        return told
+        notified = [candidate for candidate in waiting if candidate in self.waiting]
+        for row in notified:
+            self.waiting[row] -= 1
+        return notified

@@ -14,11 +14,11 @@ from .state import State
 from .step import Step, make_step
 
 
-def _whole(starts: Sequence[tuple[Run, int]], at: int) -> int:
+def _whole(starts: Sequence[tuple[Run, int]], index: int) -> int:
     """The last run, at `at` or before, that begins with a state of its own: an update keeps what is there."""
-    while at > 0 and starts[at][0].phase == UPDATE:
-        at -= 1
-    return max(0, at)
+    while index > 0 and starts[index][0].phase == UPDATE:
+        index -= 1
+    return max(0, index)
 
 
 class StepLog(Sequence[Step]):
@@ -49,8 +49,8 @@ class StepLog(Sequence[Step]):
         """A step by its number; a slice as a list of steps."""
         if isinstance(place, slice):
             places = range(*place.indices(len(self)))
-            found = {step.index: step for step in self.at(sorted(places))}
-            return [found[each] for each in places]
+            steps_by_index = {step.index: step for step in self.at(sorted(places))}
+            return [steps_by_index[index] for index in places]
         return next(self.at([range(len(self))[place]]))
 
     def __iter__(self) -> Iterator[Step]:
@@ -67,20 +67,20 @@ class StepLog(Sequence[Step]):
         """
         starts, state = list(self._starts()), State()
         needed = set[int]()
-        for at, (run, start) in enumerate(starts):
+        for run_index, (run, start) in enumerate(starts):
             if bisect_left(places, start) < bisect_left(places, start + len(run)):
-                needed.update(range(_whole(starts, at), at + 1))
+                needed.update(range(_whole(starts, run_index), run_index + 1))
         waiting = iter(places)
-        place = next(waiting, None)
-        for run, start in (starts[at] for at in sorted(needed)):
+        wanted_index = next(waiting, None)
+        for run, start in (starts[needed_run] for needed_run in sorted(needed)):
             state.begin(run)
             for index in range(start, start + len(run)):
-                if place is None:
+                if wanted_index is None:
                     return
                 changed = state.take(run, index - start)
-                if index == place:
+                if index == wanted_index:
                     yield make_step(index, run, run.entry(index - start), state, changed), state
-                    place = next(waiting, None)
+                    wanted_index = next(waiting, None)
 
     def find(
         self,
@@ -105,16 +105,16 @@ class StepLog(Sequence[Step]):
         row = None if node is None else rows_of([node], "find")[0]
         wanted = None if kind is None else KINDS.index(kind)
         places = [
-            start + place
+            start + offset
             for run, start in self._starts()
             if (phase is None or run.phase == phase)
             and (iteration is None or run.iteration == iteration)
             and (node is None or run.cast.tables is node.tables)
-            for place, (each, its) in enumerate(zip(run.log.kinds, run.log.rows))
-            if (wanted is None or each == wanted)
+            for offset, (event_kind, its) in enumerate(zip(run.log.kinds, run.log.rows))
+            if (wanted is None or event_kind == wanted)
             and (row is None or its == row)
             and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
-            and (finite is None or run.log.finite(place) == finite)
+            and (finite is None or run.log.finite(offset) == finite)
         ]
         return list(self.at(places))
 

@@ -19,7 +19,7 @@ from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from ...core.files import path_of
-from ...core.imports import uninterrupted
+from ...core.imports import defer_sigint
 from ...errors import HistoryError
 from .graphs import graph_def
 
@@ -53,8 +53,8 @@ class EventFile:
         """Write the steps that are not in the file yet. Raises HistoryError; what was not written is, next time."""
         while self.steps < len(steps):
             end = min(len(steps), self.steps + TOGETHER)
-            events = [_scalars(at, steps[at]) for at in range(self.steps, end)]
-            with uninterrupted():  # else a step could be written twice
+            events = [_scalars(index, steps[index]) for index in range(self.steps, end)]
+            with defer_sigint():  # else a step could be written twice
                 self._append(events)
                 self.steps = end
 
@@ -73,8 +73,8 @@ class EventFile:
     def _append(self, events: Sequence[Any]) -> None:
         """All of these at the end of the file, or none."""
         records = io.BytesIO()
-        for each in events:
-            RecordWriter(records).write(each.SerializeToString())
+        for event in events:
+            RecordWriter(records).write(event.SerializeToString())
         try:
             with open(self.path, "r+b", buffering=0) as file:
                 _write(file, records.getvalue())
@@ -106,9 +106,9 @@ def _event(**what: Any) -> Any:
     return event_pb2.Event(wall_time=time.time(), **what)
 
 
-def _scalars(at: int, step: dict[str, float]) -> Any:
+def _scalars(index: int, step: dict[str, float]) -> Any:
     """The event of one step, each series under its name. TensorBoard keeps float32."""
-    event = _event(step=at, summary=summary_pb2.Summary())
+    event = _event(step=index, summary=summary_pb2.Summary())
     for name, number in step.items():
         event.summary.value.add(tag=name, simple_value=number)
     return event

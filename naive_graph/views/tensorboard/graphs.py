@@ -34,7 +34,7 @@ def graph_def(what: Any) -> Any:
     names = names_of(items)
     for item in items:
         op = "Const" if item.op == "constant" else item.op  # which TensorBoard draws small
-        node = graph.node.add(name=names[item.key], op=op, input=[names[each] for each in item.sources])
+        node = graph.node.add(name=names[item.key], op=op, input=[names[source] for source in item.sources])
         shape = node.attr["_output_shapes"].list.shape.add()
         for extent in item.shape:
             shape.dim.add(size=extent)
@@ -71,11 +71,11 @@ def _of_rows(rows: Iterable[int]) -> Iterator[Item]:
 def _of_flow(flow: Any) -> Iterator[Item]:
     """The operators of a dataflow; a splitjoin is a box."""
     boxes = {name.partition(".")[0]: Scope(name.partition(".")[0]) for name in flow.operators if "." in name}
-    for each in flow.streams.values():
-        if not each.writer:
-            yield Item(f"in {each.name}", each.name, "stream", None, (), each.shape)
+    for flow_stream in flow.streams.values():
+        if not flow_stream.writer:
+            yield Item(f"in {flow_stream.name}", flow_stream.name, "stream", None, (), flow_stream.shape)
     for name, operator in flow.operators.items():
-        streams = [flow.streams[each] for each in operator.inputs]
+        streams = [flow.streams[input_] for input_ in operator.inputs]
         shape = flow.streams[operator.outputs[0]].shape if operator.outputs else ()
-        sources = [each.writer or f"in {each.name}" for each in streams]
+        sources = [stream.writer or f"in {stream.name}" for stream in streams]
         yield Item(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)

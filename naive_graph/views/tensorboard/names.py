@@ -32,18 +32,18 @@ def names_of(items: Sequence[Item]) -> dict[Any, str]:
     """A path for each node. Two of one name, and two scopes of one name, get numbers."""
     counts: dict[str, int] = {}
     places: dict[Scope | None, Place] = {None: Place()}
-    found = {}
+    paths = {}
     for item in items:
-        for each in around(item.scope):
-            if each in places:
+        for scope in around(item.scope):
+            if scope in places:
                 continue
-            outer = places[each.parent]
-            own = _within(outer, each.name)
-            written = f"{outer.written}/{own}" if outer.written else own
-            places[each] = Place(_unique(f"{outer.path}/{own}".lstrip("/"), counts), written)
+            outer = places[scope.parent]
+            name_within = _within(outer, scope.name)
+            written = f"{outer.written}/{name_within}" if outer.written else name_within
+            places[scope] = Place(_unique(f"{outer.path}/{name_within}".lstrip("/"), counts), written)
         outer = places[item.scope]
-        found[item.key] = _unique(f"{outer.path}/{_within(outer, item.name)}".lstrip("/"), counts)
-    return found
+        paths[item.key] = _unique(f"{outer.path}/{_within(outer, item.name)}".lstrip("/"), counts)
+    return paths
 
 
 def _within(outer: Place, name: str) -> str:

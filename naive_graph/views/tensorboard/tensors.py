@@ -18,12 +18,20 @@ def items_of(what: Any) -> Iterator[Item]:
     check_tensors("graph=", results)
     for node in ancestors(results):
         if not isinstance(node, SelectionNode):
-            sources = [each for each in node.sources if not isinstance(each, SelectionNode)]
+            sources = [source for source in node.sources if not isinstance(source, SelectionNode)]
             notes = {"kind": node.kind, **(node.properties if node.call else {})}
-            yield Item(node, node.given_name or _applied(node), _applied(node), node.scope, sources, node.shape, notes)
+            yield Item(
+                node,
+                node.given_name or _name_applied(node),
+                _name_applied(node),
+                node.scope,
+                sources,
+                node.shape,
+                notes,
+            )
 
 
-def _applied(node: TensorNode) -> str:
+def _name_applied(node: TensorNode) -> str:
     """What the node applies, in a word: its operator's name, or what it does with entries."""
     if isinstance(node, LeafNode):
         return node.leaf_type.name.lower()
