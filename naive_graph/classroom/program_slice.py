@@ -23,7 +23,7 @@ def slice_statements(statements: Iterable[ast.stmt], names: set[str]) -> list[as
     """The statements, in their order, that these names need. `import *` and settings always stay.
 
     >>> program = ast.parse("import math; a = 2; b = a; c = b; b += math.pi; print(c)")
-    >>> [ast.unparse(each) for each in needed(program.body, {"b"})]
+    >>> [ast.unparse(each) for each in slice_statements(program.body, {"b"})]
     ['import math', 'a = 2', 'b = a', 'b += math.pi']
     """
     parts = [(statement, set(bound(statement)), set(find_used_names(statement))) for statement in statements]

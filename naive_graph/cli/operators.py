@@ -7,10 +7,10 @@ from typing import Any
 
 def show_operators(name: str | None) -> int:
     """Print the table, or what is called so, here or elsewhere, in whatever case."""
-    from ..tensor.operators.describe import describe_operator, list_operators
+    from ..tensor.operators.describe import described, list_operators
     from ..tensor.operators.table import operators
 
-    print(list_operators() if name is None else "\n\n".join(map(describe_operator, _find_rows(name, operators()))))
+    print(list_operators() if name is None else "\n\n".join(map(described, _find_rows(name, operators()))))
     return 0
 
 

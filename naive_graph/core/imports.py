@@ -41,7 +41,7 @@ def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
 def defer_sigint() -> Iterator[None]:
     """Hold a Ctrl-C back until the block has ended: a module whose import is broken off stays broken.
 
-    >>> with uninterrupted():
+    >>> with defer_sigint():
     ...     import fractions
     """
     came: list[int] = []

@@ -75,7 +75,7 @@ def truth(value: object) -> object:
 def as_list(things: Any, who: str, what: str) -> list[Any]:
     """The things, as a list; an OperandError where they cannot be gone through. what: such as "a list of nodes".
 
-    >>> listed((1, 2), "sum", "a list of numbers")
+    >>> as_list((1, 2), "sum", "a list of numbers")
     [1, 2]
     """
     if not isinstance(things, (str, bytes, Mapping, Set)) and not endless(things):  # a set has no order

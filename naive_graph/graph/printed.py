@@ -133,7 +133,7 @@ def align_columns(lines: Sequence[Sequence[str] | str]) -> list[str]:
 
     A line that is no cells but a text stays as it is. The first column heads every block.
 
-    >>> aligned([["row", "x"], ["0", "2.5"]])
+    >>> align_columns([["row", "x"], ["0", "2.5"]])
     ['row    x', '  0  2.5']
     """
     cells = [line if isinstance(line, str) else [_cut(cell, CELL) for cell in line] for line in lines]
@@ -168,7 +168,7 @@ def wrap_text(text: str, width: int = WIDTH) -> str:
 
     What goes on in the next line stands under its beginning; of a numbered line, under its text.
 
-    >>> wrapped("f = " + " + ".join(["x"] * 30)).splitlines()[1]
+    >>> wrap_text("f = " + " + ".join(["x"] * 30)).splitlines()[1]
     '    x + x + x + x + x + x + x + x + x + x + x'
     """
     return "\n".join(line if len(line) <= width else _break_line(line, width) for line in text.splitlines())

@@ -143,7 +143,7 @@ def trace_to_javascript(
 
     needed: takes the functions that JavaScript lacks. Raises NodeError where numbers are asked for.
 
-    >>> traced(["x", "rate"], lambda x, rate: [x - rate * (x * x), None], {})
+    >>> trace_to_javascript(["x", "rate"], lambda x, rate: [x - rate * (x * x), None], {})
     'return [x - rate * (x * x), null];'
     """
     chosen = LANGUAGES["javascript"]

@@ -4,7 +4,7 @@ Both languages have Python's arithmetic, comparisons and functions under nearly
 the same names, so one walk over the syntax tree writes either. What is not in
 the small subset that `ieee` uses is an error here, found by a test.
 
->>> print(translated("relu", LANGUAGES["javascript"])["relu"])
+>>> print(translate_function("relu", LANGUAGES["javascript"])["relu"])
 function ng_relu(a) {
     return a > 0.0 || a != a ? a : 0.0;
 }

@@ -37,7 +37,7 @@ def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[st
         yield "  ".join(cell.ljust(width) for cell, width in zip(shown, widths)).rstrip()
 
 
-def describe_operator(row: Row) -> str:
+def described(row: Row) -> str:
     """An operator described: its usage, meaning, properties, formula, derivatives, and names elsewhere."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
     return wrap_text("\n".join([*parts, *facts(row)]))

@@ -175,7 +175,7 @@ def _layers(scene: Scene) -> Iterator[str]:
 def quote_label(lines: Iterable[str], end: str = "") -> str:
     """Lines as one label; `end` after each sets it to one side, else they are centred.
 
-    >>> print(quoted(['a "b"', "c"]))
+    >>> print(quote_label(['a "b"', "c"]))
     "a \\"b\\"\\nc"
     """
     # dot reads entities in plain labels: &lt; would come out as <.

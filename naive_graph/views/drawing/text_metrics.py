@@ -41,7 +41,7 @@ def _visible_letter(letter: str) -> str:
 def round_numbers(formula: str) -> str:
     """A formula whose numbers have five digits at most.
 
-    >>> rounded("t[i]/1.4142135623730951 + 1e-05")
+    >>> round_numbers("t[i]/1.4142135623730951 + 1e-05")
     't[i]/1.4142 + 1e-05'
     """
     return re.sub(r"\b\d+\.\d+(e[-+]?\d+)?", lambda match: f"{float(match[0]):.{DIGITS}g}", formula)

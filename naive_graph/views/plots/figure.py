@@ -286,7 +286,7 @@ def legend_patch(colour: str, hatch: str) -> Patch:
 def fit_text(text: str, wide: float, size: float = TEXT) -> str:
     """The text, without its middle where it has more than so many pixels.
 
-    >>> fitted("the loss of the first half of the sentences", 150)
+    >>> fit_text("the loss of the first half of the sentences", 150)
     'the loss …sentences'
     """
     length = len(text)
