@@ -135,7 +135,7 @@ def _explain_error(error: SyntaxError, text: str) -> str:
 
 
 class ExpressionReader:
-    """One reading: the text, the values of its names, and the Variables made so far."""
+    """Builds graph nodes from a Python syntax tree; holds the text, the names' values, and the Variables made."""
 
     def __init__(self, text: str, values: dict[str, float]) -> None:
         self.text = text
@@ -154,7 +154,7 @@ class ExpressionReader:
         return result
 
     def _walk(self, tree: ast.expr) -> Any:
-        """Every part before the whole, left to right, on a stack of our own."""
+        """Build a tree in postorder, left to right, with an explicit stack instead of recursion."""
         waiting: list[tuple[Make | None, int, ast.expr]] = [(None, 0, tree)]
         results: list[Any] = []
         while waiting:
@@ -169,7 +169,7 @@ class ExpressionReader:
         return results[0]
 
     def _made(self, part: ast.expr, make: Make, inner: list[Any]) -> Any:
-        """What a part is, made by a call that stands where the part does: so a node says where it was written."""
+        """Build one part, by a call compiled with the part's position, so that the node knows where it was written."""
         if len(self.text) > MOST_LOCATED:
             return make(inner)
         call = ast.parse("make(inner)", mode="eval")
@@ -178,7 +178,7 @@ class ExpressionReader:
         return eval(compile(call, WRITTEN, "eval"), {"make": make, "inner": inner})
 
     def _read(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
-        """The parts that must be made first, and what makes the whole of them; a refusal of what has no meaning."""
+        """Return a part's operands, and the function that builds it from them. Raises ExpressionError."""
         match part:
             case ast.Constant(value=value):
                 return [], lambda _: self._number(part, value)

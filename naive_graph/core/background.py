@@ -1,7 +1,7 @@
-"""Code that is made beside a loop that runs: no step waits for it, and a later step finds it there.
+"""Run a task (compilation) in a background thread while a loop runs: no step waits, a later step finds the result.
 
-One thing at a time is made, so that the loop has to share with one thread only.
-Python waits for that thread before it ends.
+Only one task runs at a time, so that the loop shares the processor with one thread only.
+Python waits for that thread before it exits.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from typing import Any, ClassVar
 
 
 class BackgroundTask:
-    """What a thread makes, asked for from time to time until it is there.
+    """A function whose result is computed in a background thread, and polled by `is_done`.
 
-    make: makes it. It knows nothing that changes meanwhile, and takes no lock that the one who asks may hold.
+    make: the function. It reads nothing that changes meanwhile, and takes no lock that the polling thread may hold.
     """
 
-    busy: ClassVar[Thread] = Thread()  # the one that makes something now
+    busy: ClassVar[Thread] = Thread()  # the thread that is running now, or ran last
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._made: list[tuple[Any, Exception | None]] = []
 
     def is_done(self) -> bool:
-        """Whether it is made. If not, and nobody is at work, a thread begins.
+        """Whether the result is there. If not, and no task is running, starts a thread.
 
-        So the child of a fork, which has none of its parent's threads, begins again.
+        So the child of a fork, which has none of its parent's threads, starts again.
         """
         if self._made:
             return True
         nobody = not BackgroundTask.busy.is_alive() and main_thread().is_alive()
-        if nobody and not self._made:  # asked again: who has just ended has made it
+        if nobody and not self._made:  # checked again: a thread that has just ended may have made it
             BackgroundTask.busy = Thread(target=self._run, name="naive_graph compiler")
             try:
                 BackgroundTask.busy.start()
-            except RuntimeError:  # there are no threads here, as in a browser, and nobody tries again
+            except RuntimeError:  # no threads here, as in a browser: never try again
                 BackgroundTask.busy = main_thread()
         return False
 
@@ -46,7 +46,7 @@ class BackgroundTask:
             self._made.append((None, error))
 
     def result(self) -> Any:
-        """What was made; it is made here and now if it was not. The error that making it ended with is raised."""
+        """The result, computed here and now if it is not there yet. Raises the error that `make` raised."""
         if not self._made:
             self._run()
         made, error = self._made[0]

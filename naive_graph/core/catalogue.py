@@ -22,14 +22,14 @@ from .number import as_list
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define
 
 Value = Any
-READABLE = 16  # operands of a softmax whose shares are one operator each, as people write them
+READABLE = 16  # up to so many operands, a softmax partial is one readable operator each
 
 # fmt: off
 # --- arithmetic ---------------------------------------------------------------
 
 
 def _total(total: float, *others: float) -> float:
-    """A left fold: the builtin sum compensates since Python 3.12, and would give other bits."""
+    """Sum from the left; builtin sum is compensated since Python 3.12, and would give other bits."""
     for x in others:
         total += x
     return total
@@ -42,8 +42,8 @@ def _product(product: float, *others: float) -> float:
 
 
 def products_of_others(xs: tuple[float, ...], partials: list[float]) -> None:
-    """Write down for each position the product of the rest: of those before, then of those after, so 0 is harmless."""
-    if len(xs) == 2:  # as it mostly is
+    """Partials of a product, without division: at each position the product of those before and of those after."""
+    if len(xs) == 2:  # the usual case
         partials[0], partials[1] = xs[1], xs[0]
     elif len(xs) == 1:
         partials[0] = 1.0
@@ -59,19 +59,19 @@ def products_of_others(xs: tuple[float, ...], partials: list[float]) -> None:
 
 
 def _collect_partials(write: Callable[..., None], xs: Sequence[Value]) -> list[Value]:
-    """All partials as a list. write: writes them down; engines compile it as it stands."""
+    """All partials as a list. write: fills the list; engines compile it from its source."""
     partials: list[Value] = [None] * len(xs)
     write(xs, partials)
     return partials
 
 
 def _shares(xs: Sequence[Value]) -> list[Value]:
-    """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
+    """Softmax: the partials of logsumexp. Numbers share one pass, as each alone costs as much as all."""
     if all(type(x) is float for x in xs):
         return _collect_partials(ieee.softmax_shares, xs)
     if len(xs) <= READABLE:
         return [softmax_share(x, *xs) for x in xs]
-    # Written out, n shares have 5 n operands instead of n * n, their derivatives too.
+    # Expanded, n partials need some 5 n operands instead of n * n, and so do their derivatives.
     top = held(reduce(maximum, xs))
     exponentials = [exp_below(x, top) for x in xs]
     total = add(*exponentials)
@@ -123,7 +123,7 @@ sinh: Rule = define("sinh", ieee.sinh, [lambda a, y: cosh(a)], onnx="Sinh", tens
 cosh: Rule = define("cosh", ieee.cosh, [lambda a, y: sinh(a)], onnx="Cosh", tensorflow=("Cosh",))
 tanh: Rule = define("tanh", math.tanh, [lambda a, y: sech_squared(a)], onnx="Tanh", tensorflow=("Tanh",))
 asinh: Rule = define("asinh", math.asinh, [lambda a, y: div(1.0, hypot(a, 1.0))], onnx="Asinh", tensorflow=("Asinh",))
-# The two roots apart: their product is real, and wrong, below -1.
+# Two roots: the root of their product would be real below -1, and wrong.
 acosh: Rule = define("acosh", ieee.acosh, [lambda a, y: div(1.0, sqrt(a - 1.0) * sqrt(a + 1.0))],
     domain=Interval(1.0), onnx="Acosh", tensorflow=("Acosh",))
 atanh: Rule = define("atanh", ieee.atanh, [lambda a, y: div(1.0, nonnegative(1.0 - a) * nonnegative(1.0 + a))],
@@ -152,7 +152,7 @@ sign: Rule = define("sign", ieee.sign, [None],
 heaviside: Rule = define("heaviside", ieee.heaviside, [None], kink=lambda a: a, tex="H")
 floor: Rule = define("floor", ieee.floor, [None], kink=lambda a: sin(math.pi * a),
     tex=r"\left\lfloor {0} \right\rfloor", onnx="Floor", tensorflow=("Floor",))
-# The rest is b itself where b is infinite, and of the other sign.
+# If b is infinite and of the other sign, the remainder is b itself.
 mod: Rule = define("mod", ieee.mod, [lambda a, b, y: 1.0, lambda a, b, y: where(equal(y, b), 1.0, -floor(div(a, b)))],
     kink=lambda a, b: sin(math.pi * div(a, b)), tex=r"\operatorname{mod}")
 maximum: Rule = define("maximum", ieee.maximum, [lambda a, b, y: precedence(a, b), lambda a, b, y: precedence(b, a)],
@@ -167,7 +167,7 @@ greater_equal: Rule = define("greater_equal", lambda a, b: float(a >= b), [None,
     kink=lambda a, b: a - b, infix=">=", symbol="≥", onnx="GreaterOrEqual", tensorflow=("GreaterEqual",))
 less_equal: Rule = define("less_equal", lambda a, b: float(a <= b), [None, None],
     kink=lambda a, b: a - b, infix="<=", symbol="≤", onnx="LessOrEqual", tensorflow=("LessEqual",))
-# No infix: Python's == asks whether two nodes are one.
+# No infix: Python's == tests whether two nodes are the same node.
 equal: Rule = define("equal", lambda a, b: float(a == b), [None, None],
     kink=lambda a, b: a - b, symbol="==", tex=r"\left[{0} = {1}\right]", onnx="Equal", tensorflow=("Equal",))
 not_equal: Rule = define("not_equal", lambda a, b: float(a != b), [None, None],
@@ -180,14 +180,14 @@ where: Rule = define("where", lambda condition, a, b: a if condition != 0 else b
 
 # --- over a batch -------------------------------------------------------------
 
-# Of one sample, the sample itself. A Program that is fed many adds them up, in their order. What does not
-# vary with the sample has one value in a Program too, and stays it: total(w) is w.
+# For one sample, the identity. A Program with a batch reduces over it, in order. An operand that does not
+# vary with the sample has one value in a Program too, and is returned: total(w) is w.
 total: Rule = define("total", lambda a: a, [lambda a, y: 1.0], symbol="Σ", tex=r"\sum")
 mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=r"\operatorname{mean}")
 
 # --- helpers: derivatives that keep their digits ------------------------------
 
-# Guards the domain: 1/a goes on below 0, where log(a) has ended. It reads as `a` itself.
+# Guards the domain: 1/a exists below 0, where log(a) does not. Formulas show `a` itself.
 nonnegative: Rule = define("nonnegative", ieee.nonnegative, [lambda a, y: 1.0],
     symbol="≥0", expands_to=lambda a: a)
 pow_slope: Rule = define("pow_slope", ieee.pow_slope,
@@ -219,14 +219,14 @@ exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda
     expands_to=lambda a, b: exp(a - b))
 
 
-# The operand, taken as a number that does not vary: no gradient flows through.
+# stop_gradient: the operand as a constant; no gradient flows through.
 held: Rule = define("held", lambda a: a, [None], symbol="=", expands_to=lambda a: a)
 
-# 1 for the larger, 1/2 for each at a tie.
+# Partial of maximum: 1 for the larger operand, 1/2 for each at a tie.
 precedence: Rule = define("precedence", ieee.precedence, [None, None], kink=lambda a, b: a - b,
     expands_to=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
-BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
+BUILT_IN = len(RULES)  # rules from this number on are user-defined
 
 OVER_A_BATCH = (total.name, mean.name)
 UNARY = tuple(name for name, rule in RULES.items() if rule.arity == 1 and not (rule.helper or name in OVER_A_BATCH))
@@ -249,8 +249,8 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
 
 add_methods(OVER_A_BATCH)
 
-# What `from naive_graph import *` brings: not `abs` and `pow`, which Python has names of its own for.
-STEPS = ("floor", "mod")  # which nodes write x.floor() and x % y
+# Names that `from naive_graph import *` brings: without `abs` and `pow`, which are Python's builtins.
+STEPS = ("floor", "mod")  # nodes write x.floor() and x % y
 __all__ = [
     *(name for name, rule in RULES.items() if not rule.helper and not hasattr(builtins, name) and name not in STEPS),
     "softmax",

@@ -46,8 +46,8 @@ OTHERS: dict[str, dict[str, list[type]]] = {}
 
 
 def define_composition(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Define a function that is made of rules: its arguments are checked first, and nodes get it as a method."""
-    # What each may be besides a number: None where that is the default, or a text.
+    """Decorator: check the arguments, let tensors compose it as one node, and register it as a method of nodes."""
+    # Types that an argument may have besides a number, by its default: None, or a string.
     kinds = [[] if isinstance(default, float) else [type(default)] for default in function.__defaults__ or ()]
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     OTHERS[function.__name__] = dict(zip(reversed(names), reversed(kinds)))

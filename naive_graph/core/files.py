@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writing (a file is complete or absent), and the user's cache and data folders."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 from ..errors import FolderError, NaiveGraphError
 from .number import shortened
 
-MOST_LETTERS = 60  # of a file's name, in the name of a part: a name has 255 bytes, and a letter up to four
+MOST_LETTERS = 60  # characters of a name kept in the temporary file's: at most 255 bytes, and a character up to four
 
 
-# Where a user's own files of a kind lie: under Windows, under macOS, and elsewhere, where a variable may say.
+# The user's folders of each kind: Windows variable, macOS path, and elsewhere an XDG variable or else a path.
 PLACES = {
     "cache": ("LOCALAPPDATA", "~/Library/Caches", "XDG_CACHE_HOME", "~/.cache"),
     "data": ("LOCALAPPDATA", "~/Library/Application Support", "XDG_DATA_HOME", "~/.local/share"),
@@ -38,13 +38,13 @@ def users_folder(kind: str) -> Path:
         base = mac
     else:
         base = os.environ.get(variable) or otherwise
-    if (folder := os.path.expanduser(base)).startswith("~"):  # in a container, say, whose user has no entry
+    if (folder := os.path.expanduser(base)).startswith("~"):  # as in a container, whose user has no home
         raise FolderError(f"There is no home for {base}, which is our folder for {kind}. Name one: {ours}=/a/folder")
     return Path(folder) if chosen else Path(folder) / "naive_graph"
 
 
 def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
-    """The path that somebody gave. Raises `failure` for what is none.
+    """The argument as a Path. Raises `failure` if it is none.
 
     >>> path_of("model.npz", NaiveGraphError).name
     'model.npz'
@@ -67,7 +67,7 @@ def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> No
     """
     try:
         target = Path(os.path.realpath(target))
-        if target.exists() and not target.is_file():  # a device, a pipe; a folder refuses
+        if target.exists() and not target.is_file():  # a device or a pipe; a folder raises OSError
             target.write_bytes(data)
             return
         _write_beside(target, data)
@@ -78,7 +78,7 @@ def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> No
 
 
 def write_into(folder: Path, name: str, data: bytes) -> Path:
-    """Write a file, whole, into a folder that is made. name: its path from there. Raises FolderError."""
+    """Write a file atomically, making its folder first. name: the path relative to `folder`. Raises FolderError."""
     target = folder / name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -89,13 +89,13 @@ def write_into(folder: Path, name: str, data: bytes) -> Path:
 
 
 def _write_beside(target: Path, data: bytes) -> None:
-    """Write a file of a name of its own, and move it into place. A kill in between leaves that file behind."""
+    """Write a temporary file beside the target, then rename it. A kill in between leaves the temporary file behind."""
     part = target.with_name(f".{target.name[:MOST_LETTERS]}.{secrets.token_hex(4)}.part")
     try:
-        with open(part, "xb") as file:  # so it has the permissions that the umask leaves
+        with open(part, "xb") as file:  # plain open: permissions follow the umask
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # else the name could be on the disk before the bytes are
+            os.fsync(file.fileno())  # else the rename could reach the disk before the bytes
         with suppress(OSError):
             os.chmod(part, stat.S_IMODE(target.stat().st_mode))
         os.replace(part, target)

@@ -1,4 +1,4 @@
-"""A fork waits until nobody is half-way: the child would wait for ever for a lock that a thread it lacks holds."""
+"""Take our locks around fork(): a child never inherits a lock that is held by a thread which it does not have."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 from .imports import defer_sigint
 
-TABLES, ENGINES, COMPILER = range(3)  # in which order a thread takes these locks, and so the fork does
+TABLES, ENGINES, COMPILER = range(3)  # the order in which a thread takes these locks, and a fork too
 _LOCKS: list[tuple[int, Callable[[], Any]]] = []
-_HELD: list[ExitStack] = []  # by forks that are on their way
+_HELD: list[ExitStack] = []  # by forks in progress
 
 
 def held_over_forks(order: int, lock: Callable[[], Any]) -> None:
-    """From now on a fork takes this lock before, and lets it go after, in both processes."""
+    """Register a lock that every fork takes before it starts, and releases after it in both processes."""
     _LOCKS.append((order, lock))
     _LOCKS.sort(key=lambda entry: entry[0])
 
 
 def _before() -> None:
-    with ExitStack() as held:  # which lets go what was taken, should one of them fail
+    with ExitStack() as held:  # releases what was taken if one of them fails
         held.enter_context(defer_sigint())  # a Ctrl-C in a fork would leave locks held
         for _, lock in _LOCKS:
             held.enter_context(lock())
-        _HELD.append(held.pop_all())  # only now: another thread that forks waits for the locks
+        _HELD.append(held.pop_all())  # not earlier: another thread's fork waits for the locks
 
 
 def _after() -> None:

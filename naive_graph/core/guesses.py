@@ -1,4 +1,4 @@
-"""What other libraries call things: a name or an argument that is guessed is answered by what to write here."""
+"""Did you mean ...? Error hints for unknown attributes, arguments and names that other libraries use (guesses.toml)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..errors import ArityError, UnknownNameError
 P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind", bound=type)
-MOST = 10_000  # names that are compared
+MOST = 10_000  # names that are compared at most
 OWNERS = {
     "": "package", "Graph.": "graph", "node.": "node", "trainer.": "trainer", "tensor.": "tensor",
     "program.": "program", "model.": "model", "parameter.": "parameter", "history.": "history",
@@ -27,9 +27,9 @@ OWNERS = {
 
 @cache
 def guesses(owner: str) -> dict[str, str]:
-    """What to write for each name that is guessed of an owner, as guesses.toml has it.
+    """Names of other libraries that belong to an owner, each with what to write here; from guesses.toml.
 
-    owner: one of OWNERS; "argument" for names of arguments; of "numpy", what is said.
+    owner: one of the values of OWNERS, "argument" for names of arguments, or "numpy" for NumPy's functions.
 
     >>> guesses("node")["zero_grad"]
     'Graph.kill_grad()'
@@ -39,7 +39,7 @@ def guesses(owner: str) -> dict[str, str]:
 
 
 def advice(name: str, owner: str) -> str | None:
-    """What to write for a name that is guessed of an owner, or else of any other; None if nobody calls anything so.
+    """What to write for this name of another library, for the owner or else any other; None if it is unknown.
 
     >>> advice("state_dict", "node")
     'model.save(path), network.save(path) or trainer.save(path)'
@@ -48,9 +48,9 @@ def advice(name: str, owner: str) -> str | None:
 
 
 def near(name: object, names: Iterable[str], says: str = " Did you mean {!r}?") -> str:
-    """What is said of the name that is nearest to a wrong one; nothing if none is near.
+    """A hint with the name that is nearest to a wrong one; empty if none is near. says: its format.
 
-    A name that the wrong one begins with is near as well, for operators are often abbreviations.
+    A name that the wrong one begins with counts as near, since operators are often abbreviations.
 
     >>> near("lgo", ["log", "sin"]), near("cosine", ["sin", "cos"]), near("loss", ["sin"])
     (" Did you mean 'log'?", " Did you mean 'cos'?", '')
@@ -62,10 +62,10 @@ def near(name: object, names: Iterable[str], says: str = " Did you mean {!r}?") 
 
 
 def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
-    """Raise UnknownNameError for a name that is not there, with what to write, if somebody elsewhere calls it so."""
+    """Raise UnknownNameError for an unknown attribute, with a hint if another library uses that name."""
     to_write = advice(name, owner)
     hint = f" Write {to_write}." if to_write else ""
-    # Without the object, Python adds no name of its own, which might be one of ours that begins with _.
+    # With obj=, Python would add a suggestion of its own, which might be a private name.
     raise UnknownNameError(f"{who} has no attribute {name!r}.{hint}", name=name, obj=None if hint else of)
 
 
@@ -73,7 +73,7 @@ def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
 
 
 def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> ArityError:
-    """The error for a call of the function with arguments that it does not take: what is wrong, and what to write.
+    """The ArityError for a call with wrong arguments: it says what is wrong, and how the function is called.
 
     >>> def draw(what, direction="LR"): ...
     >>> print(misfit(draw, (), {"filename": "a.svg"}))
@@ -83,7 +83,7 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapp
         arguments, function = (function.__self__, *arguments), function.__func__
     signature, who = inspect.signature(function), function.__qualname__
     owner, _, method = who.rpartition(".")
-    skipped = int(bool(owner) and "<locals>" not in owner)  # of a method: what it is of comes first
+    skipped = int(bool(owner) and "<locals>" not in owner)  # a method: skip self or cls
     parameters = list(signature.parameters.values())[skipped:]
     if skipped:
         kind = (arguments[0] if isinstance(arguments[0], type) else type(arguments[0])).__name__
@@ -109,7 +109,7 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapp
 
 
 def _format_parameter(parameter: inspect.Parameter) -> str:
-    """A parameter as it stands in a call."""
+    """A parameter as it is written in a call."""
     if parameter.kind is parameter.VAR_POSITIONAL:
         return f"*{parameter.name}"
     if parameter.kind is parameter.VAR_KEYWORD:
@@ -118,7 +118,7 @@ def _format_parameter(parameter: inspect.Parameter) -> str:
 
 
 def explains(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which answers a call that does not fit with an ArityError that says how it is called.
+    """Decorator: a call with wrong arguments raises an ArityError that says how the function is called.
 
     >>> explains(near)("lgo")
     Traceback (most recent call last):
@@ -131,20 +131,20 @@ def explains(function: Callable[P, R]) -> Callable[P, R]:
             return function(*arguments, **named)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise  # from inside
+                raise  # raised inside the function
             raise misfit(function, arguments, named) from None
 
     return call
 
 
 def explain_calls(kind: Kind) -> Kind:
-    """Let all public methods of a class explain calls that do not fit, and the call of the class as well.
+    """Class decorator: apply `explains` to all public methods, and to calling the class.
 
-    What takes any named argument, or is wrapped, explains itself.
+    Methods that take **named, or are wrapped already, are left as they are.
     """
     for name, thing in list(vars(kind).items()):
         if name == "apply" or (name.startswith("_") and name not in ("__init__", "__new__", "__call__")):
-            continue  # `apply` is called by rules alone, and often
+            continue  # only rules call `apply`, and often
         wrapper = type(thing) if isinstance(thing, (classmethod, staticmethod)) else None
         function = thing.__func__ if wrapper else thing
         if not isinstance(function, FunctionType):
@@ -156,16 +156,16 @@ def explain_calls(kind: Kind) -> Kind:
 
 
 class Suggesting:
-    """The base of what a learner holds: a wrong name, or a call that does not fit, is answered by what to write."""
+    """Base class: an unknown attribute, or a call with wrong arguments, raises an error that says what to write."""
 
     __slots__ = ()
-    _owner: ClassVar[str] = ""  # of names that are guessed
+    _owner: ClassVar[str] = ""  # one of the values of OWNERS, for `advice`
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         explain_calls(cls)
 
-    if not TYPE_CHECKING:  # so that checkers see what is not there
+    if not TYPE_CHECKING:  # type checkers shall report unknown names
 
         def __getattr__(self, name: str) -> NoReturn:
             refuse(f"This {type(self).__name__}", name, self._owner, self)

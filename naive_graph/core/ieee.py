@@ -220,7 +220,7 @@ def inverse_radius(a: float, b: float) -> float:
     if h == 0 or (isinf(h) and a == a and b == b):
         return 0.0
     share = div(k * a, h)
-    if abs(share) < 1e-290:  # which may be too small for all its digits, and what follows not
+    if abs(share) < 1e-290:  # the share may be subnormal where the result is not: scale it up first
         return k * (div(div(LIFT * (k * a), h), h) / LIFT)
     return k * div(share, h)
 
@@ -253,7 +253,7 @@ def pow_slope(a: float, b: float) -> float:
 
 
 def less_one_is_exact(b: float) -> bool:
-    """Whether b - 1 is a float; a large b is taken for its neighbour."""
+    """Whether b - 1 is exact; False for a finite b beyond 2**53."""
     return (b - 1.0) + 1.0 == b and not 2.0**53 < abs(b) < inf
 
 
@@ -280,7 +280,7 @@ def scaled_pow(factor: float, a: float, b: float) -> float:
 
 
 def logsumexp(*xs: float) -> float:
-    """log(exp(x1) + exp(x2) + ...), without overflow: the largest, and log1p of what the others add to its 1."""
+    """log(exp(x1) + exp(x2) + ...), without overflow: the largest x, plus log1p of the other exp(x - largest)."""
     top = largest(xs)
     if top - top != 0.0:
         return top
@@ -298,7 +298,7 @@ def below_one(a: float) -> float:
 
 
 def softmax_shares(xs: tuple[float, ...], shares: list[float]) -> None:
-    """Write down each operand's `softmax_share`, with their exponentials and the sum of them computed once."""
+    """Write each operand's `softmax_share` into `shares`; exponentials and their sum are computed once."""
     top, total = largest(xs), 0.0
     for k in range(len(xs)):
         shares[k] = exp_below(xs[k], top)

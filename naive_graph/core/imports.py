@@ -1,4 +1,4 @@
-"""Modules that are imported in the middle of a learner's loop: whole, or not there, which is said in words."""
+"""Optional imports: Ctrl-C cannot leave a module half imported; a missing package names the extra to install."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any, ClassVar, NoReturn
 
 from ..errors import MissingToolError
 
-TOOLS = ("numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google")  # of which a door says how to get them
+TOOLS = ("numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google")  # packages for which `door` names an extra
 
 
 @contextmanager
 def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
-    """Let a Ctrl-C inside the block call this instead; in the main thread, to which alone it comes."""
+    """Call `handler` on Ctrl-C inside the block; in the main thread only, as no other gets SIGINT."""
     before: Any = None
     if threading.current_thread() is threading.main_thread():
         before = signal.getsignal(signal.SIGINT)
     try:
         signal.signal(signal.SIGINT, before)
-    except (TypeError, ValueError):  # not set from Python; another thread or interpreter, to which no Ctrl-C comes
+    except (TypeError, ValueError):  # handler not set from Python; not the main thread or interpreter
         yield
         return
     try:
@@ -32,14 +32,14 @@ def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
-    except BaseException:  # of another signal's handler, too, as a timer's, that came before the line above
+    except BaseException:  # raised by another signal's handler (a timer's) before `finally` ran
         signal.signal(signal.SIGINT, before)
         raise
 
 
 @contextmanager
 def defer_sigint() -> Iterator[None]:
-    """Hold a Ctrl-C back until the block has ended: a module whose import is broken off stays broken.
+    """Delay Ctrl-C until the block has ended: a module whose import is interrupted stays broken.
 
     >>> with defer_sigint():
     ...     import fractions
@@ -54,17 +54,17 @@ def defer_sigint() -> Iterator[None]:
 
 
 class Uncollected:
-    """Puts garbage collection off while a thread is in the block: a finalizer may wait for who waits for this thread.
+    """Turns garbage collection off inside the block: a finalizer could wait for a thread that waits for this one.
 
-    Collection is the whole process's, so what other threads leave waits as well. It goes on with the end of the last
-    block that is open. Each block is one of these; to end it twice is to end it once.
+    Collection belongs to the whole process, so garbage of other threads waits as well. It is turned on when the last
+    open block ends. Each block has its own instance; to end it twice does nothing more.
 
     >>> with Uncollected():
     ...     gc.isenabled()
     False
     """
 
-    open: ClassVar[set[Uncollected]] = set()  # who adds or discards needs no lock
+    open: ClassVar[set[Uncollected]] = set()  # the open blocks; adding and discarding need no lock
     was_on: ClassVar[bool] = False
 
     def __enter__(self) -> None:
@@ -78,13 +78,13 @@ class Uncollected:
         while not Uncollected.open and Uncollected.was_on:
             Uncollected.was_on = False
             gc.enable()
-            if Uncollected.open:  # another thread has just come in, and may be gone again
+            if Uncollected.open:  # another thread has just entered a block, and may have left it already
                 Uncollected.was_on = True
                 gc.disable()
 
 
 def _in_child() -> None:
-    """End the blocks of the parent's other threads, which a child does not have."""
+    """After a fork: end the blocks of the parent's other threads, which the child does not have."""
     Uncollected.open.clear()
     Uncollected().__exit__()
 
@@ -95,7 +95,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
-    """A block that imports a room whole. Raises MissingToolError, which names the extra to install."""
+    """A block that imports optional packages; if one is missing, raises MissingToolError, which names the extra."""
     try:
         with defer_sigint(), Uncollected():
             yield
@@ -103,7 +103,7 @@ def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[N
         missing = str(error.name).partition(".")[0]
         if isinstance(error, ModuleNotFoundError) and missing in TOOLS:
             what = f'{missing}, which is not installed: pip install "naive-graph[{extra}]".'
-        elif error.name is None and not isinstance(error, MissingToolError):  # as NumPy in a second interpreter
+        elif error.name is None and not isinstance(error, MissingToolError):  # such as NumPy's, in a second interpreter
             what = f"a package that is installed, and cannot be loaded here: {error.__cause__ or error}"
         else:
             raise
@@ -111,7 +111,7 @@ def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[N
 
 
 class Missing:
-    """Stands for what cannot be imported here. Whoever uses it is told which extra to install."""
+    """Stands for an object that cannot be imported here; any use raises MissingToolError, which names the extra."""
 
     def __init__(self, name: str, why: str) -> None:
         self._name, self._why = name, why
@@ -120,7 +120,7 @@ class Missing:
         raise MissingToolError(self._why)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__") and name != "__mro_entries__":  # which a class asks that is derived from this
+        if name.startswith("__") and name != "__mro_entries__":  # asked of a base class
             raise AttributeError(name)
         raise MissingToolError(self._why)
 

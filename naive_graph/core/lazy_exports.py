@@ -1,10 +1,10 @@
-"""What a package hands out: names of its files, which are imported when somebody asks for one.
+"""Lazy exports of a package: a name's file is imported when the name is first used (module `__getattr__`).
 
     __getattr__, __dir__, __all__ = lazy_exports(__name__, {"loop": "fit", "model": "Model parameter"})
 
-So a package names everything in one place, and whoever lacks a tool loses
-nothing but what needs it. No file has the name of what its package hands out:
-once the file was imported, the package would give the file.
+So a package lists its names in one place, and a missing optional package affects only
+the names that need it. No file may have the name of an export of its package:
+after the import of the file, the package's attribute would be the file.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .imports import Missing, door
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
-# What a lower floor asks of a higher one, which it may not import: the package's __init__ says where it is.
+# Functions of higher layers that lower ones call but may not import; the package's __init__ registers them.
 higher_floors: dict[str, Callable[..., Any]] = {}
 
 
 def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> Found:
     """A package's `__getattr__`, `__dir__` and `__all__`.
 
-    files: what each file hands out. more: what the package hands out besides, by name.
-    `import *` brings no name that Python has for itself, such as `sum`.
+    files: file -> names that it exports. more: further exports, name -> object.
+    `import *` skips names of Python's builtins, such as `sum`.
     """
     homes = {name: file for file, names in files.items() for name in names.split()}
 
@@ -53,7 +53,7 @@ def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any
 
 
 def public(package: str) -> dict[str, Any]:
-    """All that a package hands out, or a file of classes has, by name."""
+    """Everything that a package exports, or the public classes and functions of a file, by name."""
     room = import_module(package)
     of_its_own = [name for name, thing in vars(room).items() if getattr(thing, "__module__", "") == package]
     names = getattr(room, "__all__", of_its_own)
@@ -72,12 +72,12 @@ def _from(package: str, file: str, name: str) -> Any:
                     if kind.__module__.startswith(package):
                         explain_calls(kind)
             return getattr(room, name)
-    except MissingToolError as error:  # said when the name is used, so that `import *` works without any tool
+    except MissingToolError as error:  # raised when the name is used: `import *` works without optional packages
         return Missing(name, str(error))
 
 
 def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
-    """Raises UnknownNameError for a name that the package does not have, and says what to write, or which room has it.
+    """Raise UnknownNameError for a name that the package lacks, with what to write, or the subpackage that has it.
 
     `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
     """

@@ -1,14 +1,14 @@
-"""One graph, one lock: `with tables.lock, GUARD:` around whatever asks, runs, writes or clears.
+"""The lock of all graphs, and a guard against re-entrant calls: `with LOCK, GUARD:` around reading, running, writing.
 
-Other threads wait for the lock. The guard is for the thread that has it: a signal
+Other threads wait for the lock. The guard is for the thread that holds it: a signal
 handler, a finalizer, a callback of gc or an operator's own Python function runs on the
-thread that it interrupts, and nobody can wait for himself. If it asks in the middle of
-such a call it gets a ReentrantCallError, and nothing is changed. Building asks for
+thread that it interrupts, where waiting would be a deadlock. If it uses the graph in the middle of
+such a call it gets a ReentrantCallError, and nothing is changed. Building needs
 neither lock nor guard.
 
-Our own calls may nest. So the guard keeps the frame of the call that is at work, and a
-second call is refused if on the way from it to that frame there is somebody else's
-code. A frame that is on the way no more was left by a Ctrl-C: it counts for nothing.
+The package's own calls may nest. So the guard keeps the stack frame of the running call, and
+refuses a second call if foreign code lies on the stack between the two. If the kept frame is
+not on the stack any more, a Ctrl-C ended that call, and the new one takes its place.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SITE = os.sep + "site-packages" + os.sep
 _NUMPY = os.sep + "numpy" + os.sep
 _getframe = sys._getframe
-_is_in_between: dict[str, bool] = {}  # by file: whether our own calls may pass through it
+_is_in_between: dict[str, bool] = {}  # by file: whether calls of the package may nest through its code
 
 
 class Guard:
-    """Refuses who comes in the middle of a call that needs the graph as it is, on the same thread."""
+    """Refuses a call that foreign code makes on the same thread while another call is using the graph."""
 
     __slots__ = ("holder",)
 
     def __init__(self) -> None:
-        self.holder: FrameType | None = None  # the frame whose `with` block is at work
+        self.holder: FrameType | None = None  # the frame whose `with` block is running
 
     def __enter__(self) -> None:
         frame = _getframe(1)
@@ -48,11 +48,11 @@ class Guard:
             self._join(frame)
 
     def __exit__(self, *error: object) -> None:
-        if self.holder is _getframe(1):  # and not a call of ours inside another
+        if self.holder is _getframe(1):  # not for a nested call
             self.holder = None
 
     def _join(self, frame: FrameType) -> None:
-        """Let our own call go on inside another; refuse a stranger's; take the place of one that was broken off."""
+        """Allow a nested call of the package; refuse a foreign one; replace a holder that is off the stack."""
         holder, stranger, on_the_way = self.holder, False, frame.f_back
         while on_the_way is not None and on_the_way is not holder:
             stranger = stranger or not is_in_between(on_the_way.f_code.co_filename)
@@ -67,7 +67,7 @@ GUARD = Guard()
 
 
 def is_in_between(file: str) -> bool:
-    """Whether code of this file may stand between two calls of ours: our own, Python's library or NumPy."""
+    """Whether code of this file may lie between two nested calls: the package, Python's library or NumPy."""
     is_ours = _is_in_between.get(file)
     if is_ours is None:
         full_path = os.path.abspath(file)
@@ -77,8 +77,8 @@ def is_in_between(file: str) -> bool:
 
 
 def refuse(holder: FrameType) -> NoReturn:
-    """Say whom the call has come in the middle of."""
-    call = holder.f_locals.get("question")  # of a node, which the same few lines ask for all
+    """Raise ReentrantCallError, which names the call that is running."""
+    call = holder.f_locals.get("question")  # set where one wrapper in graph/nodes.py serves all of a node's methods
     name = getattr(call, "__qualname__", None) or holder.f_code.co_qualname
     raise ReentrantCallError(
         f"{name} is at work on the graph, and was interrupted by a signal handler, a finalizer, a callback of gc or "

@@ -1,4 +1,4 @@
-"""Each operator as a method of whatever rules are applied to: `x.sin()` is `sin(x)`, `x.add(y)` is `add(x, y)`."""
+"""Operators as methods: `x.sin()` is `sin(x)`, `x.add(y)` is `add(x, y)`; installed on `Arithmetic`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _numpys(name: str) -> Callable[..., Any]:
 
 def _over_a_batch(name: str) -> Callable[..., Any]:
     def method(self: Any, **wishes: Any) -> Any:
-        if wishes:  # NumPy's function of the name calls the method, with wishes of its own
+        if wishes:  # NumPy's function of this name calls the method with keywords of its own
             raise OperandError(
                 f"A node's {name} is over the samples of a batch: write {name}(x). "
                 f"NumPy's takes a list of nodes: np.{name}([x, y])."
@@ -48,7 +48,7 @@ def _label_method(method: Callable[..., Any], name: str, what: str) -> Callable[
 
 
 def add_methods(over_a_batch: Iterable[str]) -> None:
-    """Make each operator a method, those over a batch in a way of their own; and NumPy's names."""
+    """Install a method for each operator (those over a batch have their own) and for some NumPy names."""
     for name, rule in RULES.items():
         if not rule.helper:
             setattr(Arithmetic, name, _over_a_batch(name) if name in over_a_batch else method_of(name))

@@ -1,4 +1,4 @@
-"""Which node went wrong first: a replay of the sweeps, run only once a result is not finite."""
+"""Find the node where the first infinity or NaN arose: replays the sweeps, only once a result is not finite."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
 
 
 def explain_leaf(tables: Tables, row: int, value: float) -> str:
-    """A leaf holds what is infinite or NaN."""
+    """Message: a leaf's value is infinite or NaN."""
     return f"Forward: {tables.label(row)} holds {value}, made on {tables.origin(row)}. {REMEDY}"
 
 
 def explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float], value: float) -> str:
-    """An operator gave what is infinite or NaN."""
+    """Message: an operator's result is infinite or NaN."""
     call = f"{rule.name}({_numbers(operands)}) = {value}"
     return f"Forward: {tables.label(row)} gave {call}, written on {tables.origin(row)}. {REMEDY}"
 
@@ -38,7 +38,7 @@ def explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float]
 def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, samples: int) -> str:
     """Name one step whose value is infinite or NaN.
 
-    samples: how many a total gathered, 0 for other steps.
+    samples: how many samples a total adds up; 0 for other steps.
     """
     row, rule = plan.rows[step], plan.rule(step)
     if rule is None:
@@ -66,7 +66,7 @@ def explain_backward(
 
 
 def explain_share(tables: Tables, event: Contributed, rule: Rule, operands: Sequence[float]) -> str:
-    """A contribution made a gradient infinite or NaN. operands: the consumer's, whose rule that is."""
+    """Message: a contribution made a gradient infinite or NaN. rule, operands: the consumer's."""
     return (
         f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "
         f"{tables.label(event.consumer)}: incoming {event.incoming} times partial {event.partial} of "

@@ -1,4 +1,4 @@
-"""What counts as a number: anything real and scalar, taken as a Python float."""
+"""Conversion and validation of arguments: numbers to Python floats, lists, switches, whole numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def number(value: object, who: str = "A node") -> float:
 
 
 def floats(array: Any, who: str) -> Any:
-    """An array of NumPy's as one of float64. Raises NumberError for masked entries, and for numbers beyond a float."""
+    """A NumPy array as float64. Raises NumberError for masked entries, and for numbers beyond the range of a float."""
     import numpy as np
 
     _check_mask(array, who)
@@ -64,7 +64,7 @@ def _check_mask(array: Any, who: str) -> None:
 
 
 def truth(value: object) -> object:
-    """1.0 for True and 0.0 for False, NumPy's too; anything else as it is. Only the condition of `where` asks for it.
+    """1.0 for True and 0.0 for False, NumPy's too; anything else unchanged. Used for the condition of `where` only.
 
     >>> truth(2.0 < 3.0)
     1.0
@@ -73,7 +73,7 @@ def truth(value: object) -> object:
 
 
 def as_list(things: Any, who: str, what: str) -> list[Any]:
-    """The things, as a list; an OperandError where they cannot be gone through. what: such as "a list of nodes".
+    """The things as a list. Raises OperandError if they are not iterable. what: such as "a list of nodes".
 
     >>> as_list((1, 2), "sum", "a list of numbers")
     [1, 2]
@@ -85,7 +85,7 @@ def as_list(things: Any, who: str, what: str) -> list[Any]:
 
 
 def endless(things: object, most: int = 50_000_000) -> bool:
-    """Whether it is a range of more numbers: to list it could take minutes, and all memory.
+    """Whether it is a range of more than `most` numbers: listing it could take minutes and all memory.
 
     >>> endless(range(10)), endless(range(10**12))
     (False, True)
@@ -94,14 +94,14 @@ def endless(things: object, most: int = 50_000_000) -> bool:
 
 
 def switch(value: Any, who: str) -> bool:
-    """True or False; an OperandError where the value is neither, nor 0 or 1."""
+    """True or False. Raises OperandError if the value is neither, nor 0 or 1."""
     if isinstance(value, int) or type(value).__name__ == "bool_":
         return bool(value)
     raise OperandError(f"{who} is True or False, not {type(value).__name__} {shortened(value)}.")
 
 
 def whole(value: Any, who: str, least: int = 0) -> int:
-    """The value as an int; an OperandError where it is no whole number from `least` on."""
+    """The value as an int. Raises OperandError unless it is a whole number of at least `least`."""
     with suppress(TypeError):
         if not isinstance(value, bool) and (integer := index(value)) >= least:
             return integer
@@ -139,7 +139,7 @@ def _out_of_range(value: object, who: str) -> str:
 
 
 def shortened(value: object) -> str:
-    """The value as a message shows it: never longer than a line, and never an error of its own."""
+    """The value as error messages show it: at most one line, and never an error of its own."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to print ints of over 4,300 digits

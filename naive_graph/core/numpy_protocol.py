@@ -1,6 +1,6 @@
-"""NumPy's names for our rules, and what to write for those of its functions that have no rule.
+"""NumPy interoperability: which rule a NumPy function maps to, and what to write for functions that have no rule.
 
-`np.sin(x)` of a node is `sin(x)`: NumPy asks the node what its function shall do.
+`np.sin(x)` of a node is `sin(x)`: NumPy calls the node's `__array_ufunc__` (rules.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from .guesses import guesses
 
-# The same function under another name; of the others NumPy has our name, or none.
+# NumPy's names that differ from ours; the other functions have our name, or no rule.
 NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
     "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
@@ -18,20 +18,20 @@ NAMES = {
     "remainder": "mod",
 }  # fmt: skip
 
-# A rule, given something besides, that has the digits of NumPy's function.
+# NumPy functions computed by a rule with changed operands: same digits.
 FROM_RULES: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
     "exp2": ("pow", lambda *operands: (2.0, *operands)),
     "logaddexp": ("logsumexp", lambda *operands: operands),
 }
 
-# NumPy applies a function to an array of nodes by asking each for a method of the function's name.
+# On an array of nodes, NumPy calls each node's method of the function's name.
 METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "hypot", "exp2")
 
 COMPARISONS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
 
 
 def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
-    """The name of the rule that a function of NumPy's is, and what the rule is given.
+    """The name of the rule for a NumPy function, and a function that gives the rule's operands.
 
     >>> rule_for("arctan2")[0], rule_for("sin")[0]
     ('atan2', 'sin')
@@ -43,12 +43,12 @@ def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
 
 
 def refusal(name: str, kind: str) -> str:
-    """Why there is no node for NumPy's function of that name, and what to write. kind: of node."""
+    """Error message: why NumPy's function takes no node, and what to write. kind: the class of the node."""
     article = "an" if kind[0] in "AEIOU" else "a"
     repair = guesses("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
     return f"NumPy's {name} cannot take {article} {kind}. {repair}."
 
 
 def unwrap_scalar(operand: Any) -> Any:
-    """The operand of a comparison; its number, where NumPy hands on an array without dimensions for one."""
+    """The operand of a comparison: NumPy wraps numbers in arrays without dimensions; unwrap them."""
     return operand.item() if getattr(operand, "ndim", None) == 0 and hasattr(operand, "item") else operand

@@ -1,7 +1,7 @@
-"""Where a node was written: the learner's own line of Python.
+"""Where a node was written: the learner's own line of Python, found by walking up the call stack.
 
-Only the running code object and the index of its instruction are kept; the
-file, the line and its text are looked up when somebody asks.
+Only the code object and the index of its instruction are stored; the file, the
+line and its text are looked up on demand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ is_ours: dict[str, bool] = {}
 
 
 def learners_frame(depth: int = 1) -> FrameType:
-    """The nearest caller outside this package (or the outermost one there is)."""
+    """The nearest caller's frame outside this package, or the outermost frame."""
     frame = sys._getframe(depth + 1)
     while True:
         filename = frame.f_code.co_filename
@@ -31,7 +31,7 @@ def learners_frame(depth: int = 1) -> FrameType:
 
 
 def _letters(written: bytes, size: int) -> int:
-    """How many letters stand in the first `size` bytes."""
+    """The number of characters in the first `size` bytes."""
     return len(written[:size].decode(errors="ignore"))
 
 
@@ -60,16 +60,16 @@ class Origin(NamedTuple):
 
     @property
     def columns(self) -> tuple[int, int] | None:
-        """Where in that line the expression begins and ends, if it is within one line."""
+        """Start and end of the expression in its line, in characters; None if it spans several lines."""
         line, last_line, start, end = self._position()
         if line != last_line or start is None or end is None:
             return None
-        written = linecache.getline(self.filename, line).encode()  # Python counts bytes, a reader letters
+        written = linecache.getline(self.filename, line).encode()  # Python counts bytes, a reader characters
         return (_letters(written, start), _letters(written, end)) if written else (start, end)
 
     @property
     def text(self) -> str:
-        """The line as it was written, without its indent; empty if it is not to be had."""
+        """The source line without its indent; empty if the source is not available."""
         return linecache.getline(self.filename, self.line).strip()
 
     def _position(self) -> tuple[int, int | None, int | None, int | None]:

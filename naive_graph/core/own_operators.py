@@ -1,4 +1,4 @@
-"""Operators of a learner's own: a row more in the table of rules, checked when it is defined and when it is used."""
+"""User-defined operators: `operator` adds a rule to the table, checked when it is defined and when it is called."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def operator(
 
 
 def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any]:
-    """The learner's function, checked to give numbers (or what its arithmetic computes with)."""
+    """Wrap the learner's function: its result must be a number, or an Arithmetic (such as a node)."""
 
     def checked(*operands: Any) -> Any:
         try:
@@ -86,12 +86,12 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
 
 
 def _check_takes(function: Any, count: int, who: str) -> None:
-    """A function of Python's takes so many operands; of others it is not known."""
-    import inspect  # slow to load, and only who defines an operator needs it
+    """Raise OperandError unless the function takes `count` operands; if its signature is unknown, pass."""
+    import inspect  # slow to import, and needed only where an operator is defined
 
     try:
         signature = inspect.signature(function)
-    except ValueError:  # of some that are written in C
+    except ValueError:  # some functions written in C have no signature
         return
     try:
         signature.bind(*[None] * count)

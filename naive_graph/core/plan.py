@@ -1,8 +1,8 @@
-"""Who goes first: Kahn's topological sort turns the tables into a plan.
+"""Topological order (Kahn's algorithm): turns the tables into a Plan, a list of steps to evaluate in order.
 
-A plan lists steps. Step i evaluates row `rows[i]`, and its operands are earlier
-steps. A plan covers the whole graph, or some targets and all that they depend
-on. Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
+Step i evaluates row `rows[i]`, and its operands are earlier steps. A plan covers the
+whole graph, or some targets and everything that they depend on.
+Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .rules import BY_NUMBER, Rule
 from .storage import live
 from .tables import CONSTANT, PLACEHOLDER, Tables
 
-# A row that a merged one took over: the absorber, the row, the absorber's operands, and how many of them, the first
-# ones, are the row's.
+# One absorption: the absorber, the absorbed row, the absorber's operands, and n: the first n of them are the absorbed
+# row's operands.
 Absorbed = tuple[int, int, Sequence[int], int]
-LARGE = 2_000  # rows of a graph of which a small part is looked at alone
-FEWER = 16  # times as few rows are a small part
+LARGE = 2_000  # rows; in a larger graph, a query about few rows visits only their ancestors
+FEWER = 16  # the ancestors must be at most 1/16 of the graph; else all of it is read
 
 
 class Plan:
-    """Rows in an order in which every operand comes before its consumers.
+    """Rows in topological order: every operand comes before its consumers.
 
-    absorbed: what merged rows among them took over, newest first. complete:
-    whether every operator has its operands, or some wait for edges drawn by hand.
+    absorbed: absorptions by rows of the plan (see Absorbed), newest first. complete:
+    whether every operator has its operands; some may wait for edges drawn by hand.
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
@@ -59,7 +59,7 @@ class Plan:
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
         self.absorbed = drawn.absorbed_by(selected)
-        # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
+        # Only an operator built without operands can lack some; until an edge is drawn by hand, it has none at all.
         self.complete = self.rules.count(None) == counts.count(0) and (
             not tables.drawings
             or all(kind < 0 or BY_NUMBER[kind].accepts_arity(n) for kind, n in {*zip(self.kinds, counts)})
@@ -69,7 +69,7 @@ class Plan:
         return len(self.rows)
 
     def check_complete(self, tables: Tables) -> None:
-        """Raise ArityError if an operator waits for edges that are drawn by hand."""
+        """Raise ArityError if an operator still lacks operands: edges that are to be drawn by hand."""
         if not self.complete:
             check_complete(tables, self.rows)
 
@@ -83,7 +83,7 @@ class Plan:
 
     @cached_property
     def heads(self) -> array[int]:
-        """How long the queue is before the first step, and after each: a step joins it with its last operand."""
+        """How many steps have joined the queue, first and after each step; one joins after its last operand."""
         joined = [0] * (len(self) + 1)
         for step in range(len(self)):
             joined[max(self.operands(step), default=-1) + 1] += 1
@@ -98,7 +98,7 @@ class Plan:
         return range(self.heads[step], self.heads[step + 1])
 
     def serves(self, targets: Sequence[int]) -> bool:
-        """Whether the plan for these rows would be this one: they are all that feeds nobody."""
+        """Whether the plan for these targets would be this one: they are exactly the rows without consumers."""
         return [self.rows[step] for step in self.targets] == list(targets) and len(targets) == self.ends
 
     def leaves(self) -> list[int]:
@@ -114,7 +114,7 @@ class Plan:
         return [kind != CONSTANT for kind in self.kinds]
 
     def leads_from(self, steps: Iterable[int]) -> list[bool]:
-        """Which steps depend on one of `steps`, through operands that they respond to."""
+        """Mark the steps that depend on one of `steps`, through operands that have a partial derivative."""
         depends = [False] * len(self)
         for step in steps:
             depends[step] = True
@@ -129,7 +129,7 @@ class Plan:
 
 
 def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
-    """The plan for these targets (the whole graph if there are none), kept until the tables change."""
+    """The plan for these targets (the whole graph if there are none), cached until the tables change."""
     key = ("plan", *targets)
     with tables.lock:
         cache = tables.cache
@@ -141,7 +141,7 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
 
 
 def check_set(tables: Tables, rows: Iterable[int]) -> None:
-    """Every needed Variable has a number: one that was made without may never have been set."""
+    """Raise PlaceHolderError unless every Variable among the rows has a value."""
     for row in tables.unset.intersection(rows) if tables.unset else ():
         called = tables.name(row) or "x"
         raise PlaceHolderError(
@@ -150,7 +150,7 @@ def check_set(tables: Tables, rows: Iterable[int]) -> None:
 
 
 def check_complete(tables: Tables, rows: Iterable[int]) -> None:
-    """Every operator among the rows has its operands: some may wait for edges drawn by hand."""
+    """Raise ArityError unless every operator among the rows has its operands: edges drawn by hand may be missing."""
     operators, in_degrees = tables.operators, tables.in_degrees
     for row in rows:
         kind, count = operators[row], in_degrees[row]
@@ -162,24 +162,24 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
-    """The targets and everything that they depend on, by row."""
+    """The targets and everything that they depend on, in row order."""
     drawn = Edges(tables, targets)
     return drawn.named(where_set(drawn.needed(drawn.places(targets))))
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
-    """What `rows` took over, and what that took over in turn, newest first."""
+    """Absorptions by `rows`, and by the rows that these absorbed in turn, newest first."""
     drawn = Edges(tables)
-    selected = bytearray(len(drawn.operators))  # of that moment: the graph may have grown since
+    selected = bytearray(len(drawn.operators))  # sized by this snapshot: the graph may have grown since
     for row in rows:
         selected[row] = 1
     return drawn.absorbed_by(selected)
 
 
 def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
-    """The drawn rows that were taken over: by which drawn row, itself, how many operands it had; newest first.
+    """Absorptions between drawn rows: (absorber, absorbed row, number of its operands), newest first.
 
-    An absorber that is not drawn gives way to those that took it over in turn:
+    An absorber that is not drawn is replaced by those that absorbed it in turn:
     their operands begin with its own, as its own begin with the row's.
     """
     absorptions, into = [], defaultdict[int, list[int]](list)
@@ -193,25 +193,26 @@ def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tupl
 
 
 def where_set(marks: bytearray) -> list[int]:
-    """The rows that are marked."""
+    """The rows whose mark is set."""
     return list(compress(range(len(marks)), marks))
 
 
 class Edges:
-    """Who feeds whom, by row, at one moment; the operands that an absorber took over are written out.
+    """A snapshot of the edges, with the operands of absorbed rows written out (CSR).
 
-    The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: those
-    that took a row over, oldest first; absorbed: which row each did.
+    The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: rows that
+    absorbed another, oldest first; absorbed: the row that each of them absorbed. If only a part of a
+    large graph was read, rows are renumbered: `places` and `named` convert.
     """
 
     def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
-        # A question about a small part of a large graph is answered from that part, its rows numbered anew.
+        # For a query about a small part of a large graph, only that part is read and its rows are renumbered.
         part = part_of(tables, asked) if asked and len(tables) > LARGE else None
         self.rows = part[0] if part else None
         self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
-        if tables.drawings:  # edges that were drawn by hand come in any order
+        if tables.drawings:  # edges drawn by hand need not be in row order
             by_row = sorted(range(len(targets)), key=targets.__getitem__)
             sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
         merging = [edge for edge, source in enumerate(sources) if source < 0]
@@ -224,22 +225,22 @@ class Edges:
         self.flat = flat + sources[done:]
 
     def places(self, rows: Sequence[int]) -> Sequence[int]:
-        """These rows of the tables, as they are numbered here."""
+        """Convert rows of the tables to this snapshot's numbers."""
         return rows if self.rows is None else [bisect_left(self.rows, row) for row in rows]
 
     def named(self, rows: list[int]) -> list[int]:
-        """These rows, as the tables number them."""
+        """Convert this snapshot's numbers back to rows of the tables."""
         return rows if self.rows is None else [self.rows[row] for row in rows]
 
     def operands(self, row: int) -> list[int]:
         return self.flat[self.begins[row] : self.begins[row + 1]]
 
     def live(self) -> bytearray:
-        """1 for each row but those that were absorbed and feed nobody else."""
+        """1 for each row, 0 for absorbed rows that feed no other row."""
         return live(len(self.operators), self.absorbed, self.sources)
 
     def needed(self, targets: Sequence[int]) -> bytearray:
-        """1 for each row that is a target or that one depends on."""
+        """1 for each target and each row that a target depends on."""
         reached, waiting = bytearray(len(self.operators)), list(targets)
         for row in waiting:
             reached[row] = 1
@@ -251,7 +252,7 @@ class Edges:
         return reached
 
     def consumers(self, asked: Sequence[int]) -> list[Any]:
-        """Which of the rows that are asked for each of them feeds, in the order in which the edges were drawn."""
+        """The consumers of each row, both marked in `asked`, in the order in which the edges were drawn."""
         feeds: list[Any] = [[] if flag else () for flag in asked]
         for source, consumer in zip(self.sources, self.targets):
             if asked[consumer]:
@@ -263,7 +264,7 @@ class Edges:
         return feeds
 
     def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
-        """What the rows that are asked for took over, and what that took over in turn, newest first."""
+        """Absorptions by the marked rows, and by the rows that these absorbed in turn, newest first."""
         reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
         absorptions: list[tuple[int, int, list[int], int]] = []
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
@@ -279,8 +280,8 @@ class Edges:
 
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
-    """The rows that some depend on, absorbed ones too, and their columns, numbered anew; None if they are many."""
-    (operators, degrees, sources, targets), _held = tables.held()  # of one moment, as long as they are held
+    """The ancestors of some rows, absorbed ones too, and their columns, renumbered; None if they are many."""
+    (operators, degrees, sources, targets), _held = tables.held()  # a consistent snapshot while the views are held
     (starts, edges), drawn = tables.edges_into(), len(sources)
     inward: list[int] = []
     reached, waiting = set(asked), list(asked)
@@ -308,11 +309,11 @@ def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | Non
 
 
 def kahn(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
-    """Sort rows, first in, first out: each is ready once all its operands are done.
+    """Topological sort, first in, first out: a row is ready once all its operands are done.
 
     degrees: how many operands each row of the graph has. Rows without operands
     start, in order; the others become ready in the order of `consumers`, which
-    are among `rows`. What lies on a cycle never gets ready, and is missing.
+    are among `rows`. Rows on a cycle, or behind one, never get ready and are missing in the result.
 
     >>> kahn(range(4), [0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
     [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""A progress bar for what takes over a second: in terminals and notebooks, silent elsewhere."""
+"""Progress bars for loops that take over a second: in terminals and notebooks, silent elsewhere."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .number import shortened
 
 Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
-PACE = 0.1  # seconds between two looks
-FEW = 20_000  # small steps, such as nodes, that take no second
-MANY = 100_000  # items that are counted in short: 7.34M
-NARROW = 80  # columns
-LOOKS = 1_000  # at the clock, at most, on the way through counted items
+PACE = 0.1  # seconds between two updates
+FEW = 20_000  # small steps (such as nodes) that take less than a second
+MANY = 100_000  # from so many items, counts are abbreviated: 7.34M
+NARROW = 80  # columns of a terminal, below which the rate is not shown
+LOOKS = 1_000  # how often the clock is read at most during a loop over counted items
 
 
 _NONE: Any = object()
@@ -63,12 +63,12 @@ progress = Progress()
 
 
 def many(items: Iterable[Item], label: str, total: int) -> Iterable[Item]:
-    """The items, each a small step; with a bar if they are too many for a second."""
+    """The items, each a small step; with a progress bar if there are too many for a second."""
     return items if total < FEW else progress(items, label, total)
 
 
 def is_watched() -> bool:
-    """Whether somebody sees standard error as it is written, and wants to."""
+    """Whether standard error is shown to somebody (a terminal or notebook, not CI), and bars are not switched off."""
     if os.environ.get("CI") or not progress.shown:
         return False
     in_notebook = "ipykernel" in sys.modules and type(sys.stderr).__module__.startswith("ipykernel")
@@ -87,14 +87,14 @@ def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -
     class Bar(tqdm):  # type: ignore[misc]
         monitor_interval = 0  # tqdm would start a thread of its own
 
-    # miniters: look at the clock so often that the bar never sticks when items turn slow
+    # miniters: read the clock often enough that the bar does not freeze when items become slow
     bar = Bar(items, desc=label or None, **_settings(total), miniters=_between_looks(total))
     with bar:
         yield from bar
 
 
 def _settings(total: int | None) -> dict[str, Any]:
-    """What every bar of tqdm is given: large counts in short, in a narrow terminal no rate, so that a bar is left."""
+    """Arguments of every tqdm bar: abbreviated large counts; in a narrow terminal no rate, so that the bar has room."""
     settings: dict[str, Any] = {"total": total, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr}
     settings["unit_scale"] = (total or 0) >= MANY
     if get_terminal_size().columns < NARROW and total is not None:
@@ -107,7 +107,7 @@ def _between_looks(total: int | None) -> int:
 
 
 def _show_counter(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
-    """A line that counts, rewritten in place."""
+    """A counter in one line, rewritten in place (without tqdm)."""
     every = _between_looks(total)
     stream, total_text = sys.stderr, "" if total is None else f" of {total:,}"
     head = f"{label}: " if label else ""
@@ -145,7 +145,7 @@ class ProgressBar:
             self.bar.update()
 
     def move_to(self, steps: int) -> None:
-        """So many steps are done."""
+        """Set the number of finished steps."""
         if self.bar is not None:
             self.bar.update(steps - self.bar.n)
 

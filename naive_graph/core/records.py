@@ -1,4 +1,4 @@
-"""Small things that the tables speak of: places to cut back to, rows that came together, named boxes."""
+"""Small record types of the graph's tables: checkpoints, ranges of rows appended together, named scopes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..errors import StaleNodeError
 
 
 class Checkpoint(NamedTuple):
-    """A place to cut back to: how many rows, edges and scopes there were."""
+    """A state of the tables to truncate back to: how many rows, edges and scopes there were."""
 
     rows: int
     edges: int
@@ -16,11 +16,11 @@ class Checkpoint(NamedTuple):
 
 
 class NodeRange(NamedTuple):
-    """Rows that were appended together, as the elements of one tensor were."""
+    """Consecutive rows that were appended together, such as the elements of one tensor."""
 
     first: int
     size: int
-    owner: Any  # who made them; `owner.name_of(place)` says what each is called
+    owner: Any  # what appended them; `owner.name_of(offset)` names the row at that offset from `first`
 
     def name(self, row: int) -> str | None:
         name: str | None = self.owner.name_of(row - self.first)
@@ -28,7 +28,7 @@ class NodeRange(NamedTuple):
 
 
 class Scope:
-    """A named box around the nodes made inside it; boxes nest."""
+    """A named group of the nodes made inside it; scopes nest."""
 
     __slots__ = ("name", "parent")
 
@@ -54,7 +54,7 @@ def around(scope: Scope | None) -> list[Scope]:
 
 
 class ClearedColumn:
-    """A column of a graph that is no more: whoever looks at it hears why."""
+    """Stands in for a column of a cleared graph: any access raises StaleNodeError with the reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -1,6 +1,6 @@
-"""Names that no operator of numbers may take: tensor operators have them, whose room may not be loaded yet.
+"""Names of tensor operators, which no operator of numbers may take; listed here as their package may not be imported.
 
-A test holds that these are the rows of the table; a learner's own rows join them.
+A test checks that these are the rows of the table of tensor operators; user-defined rows are added at run time.
 """
 
 TENSORS = """

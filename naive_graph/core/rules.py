@@ -1,8 +1,8 @@
-"""What an operator is: one row of one table.
+"""The definition of an operator (`Rule`), the table of all rules, and the base class of everything they apply to.
 
-A `Rule` says what an operator computes and its partial derivatives. Called with
-numbers it computes. Called with anything else, an `Arithmetic`, it asks that
-thing to apply it. So one row serves floats, dual numbers, graphs of gradients,
+A `Rule` has an operator's value and its partial derivatives. Called with numbers it computes.
+Called with an `Arithmetic` (a traced or overloaded value, as in JAX), it calls that value's
+`apply`. So one definition serves floats, dual numbers, graphs of gradients,
 formulas and compiled code, and a derivative is written nowhere else.
 """
 
@@ -18,7 +18,7 @@ from .guesses import explain_calls, near, refuse
 from .number import as_list, number, shortened, truth
 from .numpy_protocol import COMPARISONS, refusal, rule_for, unwrap_scalar
 
-Value = Any  # a float, or whatever the arithmetic at hand computes with
+Value = Any  # a float, or an Arithmetic
 Partial = Callable[..., Value]
 
 
@@ -46,9 +46,9 @@ POSITIVE = Interval(0.0)
 class Rule:
     """One operator: its value, and one partial derivative for each operand position.
 
-    A partial is a function of the operands and then the result, written in
-    rules; it is None where the result does not respond to the operand (a
-    comparison has no gradient). A rule of any number of operands (`arity` None)
+    A partial is a function of the operands and then the result, written with
+    other rules, so that it can be differentiated again; it is None where no gradient
+    passes to the operand (of a comparison, say). A variadic rule (`arity` None)
     has instead one function of (operands, result) that gives all its partials.
     """
 
@@ -58,13 +58,13 @@ class Rule:
     arity: int | None
     number: int
     associative: bool = False
-    selects: bool = False  # like `where`: only the branch taken is differentiated
+    selects: bool = False  # like `where`: only the branch that is taken is differentiated
     domain: tuple[Interval, ...] = (REALS,)
     kink: Partial | None = None  # the slope jumps where this function of the operands is 0
     infix: str | None = None
     symbol: str | None = None
     tex: str | None = None
-    expands_to: Partial | None = None  # how a helper rule is written with the others
+    expands_to: Partial | None = None  # how a helper rule is written with other rules
     onnx: str | None = None
     tensorflow: tuple[str, ...] = ()
 
@@ -76,7 +76,7 @@ class Rule:
         for operand in operands:
             if type(operand) is not float:
                 break
-        else:  # the way that a run of floats takes, for speed
+        else:  # fast path for floats
             if len(operands) != self.arity and (self.arity or not operands):
                 self.check_arity(len(operands))
             return self.value(*operands)
@@ -95,7 +95,7 @@ class Rule:
         return self.value(*[number(operand, self.name) for operand in operands])
 
     def partials_at(self, operands: Sequence[Any], result: Any, wanted: Sequence[bool]) -> list[Any]:
-        """The partial for each wanted position; None where unwanted or where there is none."""
+        """The partial at each wanted position; None where it is not wanted, or there is none."""
         if callable(self.partials):
             every = self.partials(operands, result)
             return [partial if is_wanted else None for partial, is_wanted in zip(every, wanted, strict=True)]
@@ -106,15 +106,15 @@ class Rule:
 
     @property
     def helper(self) -> bool:
-        """Whether the rule only serves derivatives; formulas are written without it."""
+        """Whether the rule is internal (it keeps digits in derivatives); formulas are written without it."""
         return self.expands_to is not None
 
     def responds_to(self, position: int) -> bool:
-        """Whether the result can vary with the operand at `position` (from 0)."""
+        """Whether the result can vary with the operand at `position` (counted from 0)."""
         return callable(self.partials) or self.partials[position] is not None
 
     def accepts_arity(self, count: int) -> bool:
-        """Whether the rule can be applied to so many operands."""
+        """Whether the rule takes this number of operands."""
         return count == self.arity or (self.arity is None and count > 0)
 
     def check_arity(self, count: int) -> None:
@@ -124,7 +124,7 @@ class Rule:
         raise ArityError(f"'{self.name}' takes {takes}, not {count}. Write {self.usage()}.")
 
     def usage(self) -> str:
-        """How the operator is called, with letters for operands."""
+        """The operator's call with letters for operands, such as add([a, b, c])."""
         letters = "[a, b, c]" if self.arity is None else ", ".join("abcd"[: self.arity])
         return f"{self.name}({letters})"
 
@@ -143,7 +143,7 @@ def call_and_name(function: Callable[..., Any], operands: Sequence[Any], name: s
 
 
 def _chosen_by(condition: Any = None, *branches: Any) -> tuple[Any, ...]:
-    """The operands of a choice; True and False are 1.0 and 0.0, but beside nodes they are a mistake."""
+    """The operands of `where`: True becomes 1.0 and False 0.0, but beside nodes a bool is refused as a mistake."""
     chosen = truth(condition)
     if chosen is not condition and any(isinstance(branch, Arithmetic) for branch in branches):
         raise OperandError(
@@ -164,7 +164,7 @@ BY_NUMBER: list[Rule] = []
 
 
 def rule_named(name: str) -> Rule:
-    """The rule of that name; an error that suggests the nearest if there is none."""
+    """The rule of that name; raises OperatorNameError, which suggests the nearest, if there is none."""
     try:
         return RULES[name]
     except (KeyError, TypeError):
@@ -181,7 +181,7 @@ def define(
     domain: Interval | tuple[Interval, ...] = REALS,
     **rest: Any,
 ) -> Rule:
-    """Add a row to the table."""
+    """Add a rule to the table."""
     arity = None if callable(partials) else len(partials)
     places = domain if isinstance(domain[0], Interval) else (domain,) * (arity or 1)
     rule = Rule(
@@ -204,10 +204,10 @@ class Arithmetic:
     """
 
     __slots__ = ()
-    _owner: ClassVar[str] = ""  # of names that are guessed: see guesses.py
+    _owner: ClassVar[str] = ""  # whose names guesses.py looks up
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
-        """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
+        """NumPy's hook for functions of our values: np.sin(x) is sin(x), and np.float64(2) * x is a node."""
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if name in COMPARISONS:
             inputs = tuple(x if isinstance(x, Arithmetic) else unwrap_scalar(x) for x in inputs)
@@ -218,7 +218,7 @@ class Arithmetic:
                 return left @ right
             if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
                 return right.__rmatmul__(left)
-        same = name in ("equal", "not_equal")  # == asks whether they are one node, beside NumPy's numbers too
+        same = name in ("equal", "not_equal")  # == tests identity, beside NumPy's numbers too
         if same and not any(hasattr(x, "shape") and not isinstance(x, Arithmetic) for x in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
         if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(operands_of(*inputs))):
@@ -279,7 +279,7 @@ class Arithmetic:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name == "_data":  # what numpy.ma asks for first, of an operand beside a masked array
+            if name == "_data":  # what numpy.ma reads first of an operand beside a masked array
                 raise OperandError("A graph takes no masked arrays. Choose numbers: values.filled(0.0).")
             refuse(f"This {type(self).__name__}", name, self._owner, self)
 

@@ -1,10 +1,10 @@
-"""The columns of a graph: packed arrays that grow at their end and are cut back there.
+"""The columns of a graph: packed arrays that are appended to, and truncated, at their end.
 
-New rows count once `size` says so: what a Ctrl-C leaves behind it is not there.
+New rows count once `size` says so; whatever a Ctrl-C leaves half written behind it is ignored.
 
-A column of which somebody has a view (a `memoryview`, an array of `np.frombuffer`)
-stays where it is and as long as it is: a longer copy takes its place. All but building
-requires `lock`; see core/lock.py.
+A column with an exported buffer (a `memoryview`, an array of `np.frombuffer`) is not resized:
+a longer copy replaces it, and the view keeps the old one. Everything but building requires `lock`;
+see core/lock.py.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .origin import Origin
 from .records import Checkpoint, ClearedColumn, NodeRange, Scope
 from .waiting import CUT, NOTHING, WIDTH, NewRows, WaitingNodes, array_of, codes_of, columns_of
 
-NEVER = 0  # the stamp of a value that was not computed
+NEVER = 0  # stamp of a value that was not computed
 NODE_COLUMNS = ("_operators", "_in_degrees", "_values", "_stamps", "_instructions")
 EDGE_COLUMNS = ("_sources", "_targets")
 
 
 def flushed_column(name: str) -> Any:
-    """A column under its public name: before it is handed out, the nodes that wait are written into it."""
+    """Property for a column under its public name: before it is returned, waiting nodes are written into it."""
 
     def column(tables: Storage) -> Any:
         if tables.waiting or tables.torn:
@@ -43,7 +43,7 @@ def flushed_column(name: str) -> Any:
 
 
 class Storage:
-    """The columns of one graph, how they grow and how they are cut back."""
+    """The columns of one graph: appending, reading and truncating."""
 
     operators: array[int] = flushed_column("_operators")
     in_degrees: array[int] = flushed_column("_in_degrees")
@@ -55,44 +55,44 @@ class Storage:
     codes: list[tuple[int, CodeType | None]] = flushed_column("_codes")
     instructions: array[int] = flushed_column("_instructions")
 
-    # As `write_rows` of waiting.py, for rows of two operands at most: machine code, once that is there.
+    # Compiled version of `write_rows` (waiting.py), for rows of at most two operands; None until it is compiled.
     write_quickly: ClassVar[Callable[..., NewRows | None] | None] = None
 
     def __init__(self) -> None:
         self.lock = LOCK
-        self.waiting: list[Any] = []  # new nodes, WIDTH items each, as `WaitingNodes` has them
-        self.named: list[tuple[Any, str]] = []  # nodes that wait, and their names
-        self.size = 0, 0  # rows and edges
-        self.torn = False  # whether a column may be longer than that
+        self.waiting: list[Any] = []  # new nodes, WIDTH items each: the fields of `WaitingNodes`
+        self.named: list[tuple[Any, str]] = []  # waiting nodes that have a name, and the name
+        self.size = 0, 0  # numbers of rows and edges that count
+        self.torn = False  # whether a column may be longer than `size` says
         self.is_numbering = False  # whether rows are being numbered that are not written yet
-        self.unnoted: tuple[int, Sequence[Any]] = 0, ()  # the first of the rows that were just given, and their nodes
+        self.unnoted: tuple[int, Sequence[Any]] = 0, ()  # first row and nodes of the last append, still without handles
         self._operators = array("h")  # a rule's number, or a leaf kind
         self._in_degrees = array("i")
         self._sources = array("i")
         self._targets = array("i")
         self._values = array("d")
         self._stamps = array("q")  # when the value was written or computed; NEVER if it was not
-        self._codes: list[tuple[int, CodeType | None]] = [(0, None)]  # from which row on each code object made them
+        self._codes: list[tuple[int, CodeType | None]] = [(0, None)]  # (first row, code that made it and the next)
         self._instructions = array("i")
-        self._cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
+        self._cache: dict[Any, Any] = {}  # values derived from the tables as they are now
         self.code_now: CodeType | None = None  # the code that made the last node
         self.grads = array("d")
         self.unset: set[int] = set()  # Variables that were made without a value and have none yet
-        self.counters: dict[tuple[str, int], int] = {}  # a learner's own, of a sort
-        self.names: dict[int, str] = {}  # given one by one; a block names its rows itself
-        self.blocks: list[NodeRange] = []  # by row
+        self.counters: dict[tuple[str, int], int] = {}  # a learner's counts: (degree, row) -> count
+        self.names: dict[int, str] = {}  # rows that were named one by one; a NodeRange names its own rows
+        self.blocks: list[NodeRange] = []  # in row order
         self.unfolded: dict[Any, Any] = {}  # tensor -> the rows of its elements; each knows its `end`
-        self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
+        self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # (first row, scope of it and those after it)
         self.scope_now: Scope | None = None
         self.clock = 1  # the number of the next forward run
-        self.written = NEVER  # when a leaf was last written
-        self.redrawn = NEVER  # when an edge was last drawn by hand
-        self.drawings = 0  # how often edges were drawn by hand, or cut that were: the clock may stand still in between
-        self.grads_are_blank = True  # nothing since the last kill_grad
-        self.computes_at_once = self.checks_validity = False  # tensors, while they are written
-        self.closed: str | None = None  # why the graph is gone, if it is
+        self.written = NEVER  # when a leaf was last written, by the clock
+        self.redrawn = NEVER  # when an edge was last drawn by hand, by the clock
+        self.drawings = 0  # how often edges drawn by hand were added or cut; the clock may not tick in between
+        self.grads_are_blank = True  # no backward run since the last kill_grad
+        self.computes_at_once = self.checks_validity = False  # nodes compute eagerly; require finite
+        self.closed: str | None = None  # why the graph is gone (as "was cleared"), None while it is not
         self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
-        self.most_handles = 1000  # at which the dead ones are swept out
+        self.most_handles = 1000  # at so many handles the dead ones are removed
         self.checkpoints: list[Checkpoint] = []
 
     def __len__(self) -> int:
@@ -101,14 +101,14 @@ class Storage:
         return self.size[0]
 
     def tick(self) -> int:
-        """The number of the run that begins; what is written from now on is later."""
+        """The number of the run that begins; later writes get a higher one."""
         self.clock += 1
         return self.clock - 1
 
     # --- growing ---
 
     def flush_if_free(self) -> None:
-        """Write those that wait, unless the graph is in use: whoever builds never waits for it."""
+        """Write the waiting nodes, unless the graph is in use: building never waits for the lock."""
         if LOCK._is_owned():  # type: ignore[attr-defined]
             if GUARD.holder is None:
                 self.flush()
@@ -119,32 +119,32 @@ class Storage:
             if acquired:
                 self.flush()
         finally:
-            if acquired or LOCK._is_owned():  # type: ignore[attr-defined]  # a Ctrl-C may come before it is noted
+            if acquired or LOCK._is_owned():  # type: ignore[attr-defined]  # a Ctrl-C may come before `acquired` is set
                 LOCK.release()
 
     def flush(self) -> None:
-        """Give the nodes that wait their rows, and write them into the columns."""
+        """Give the waiting nodes rows, and write them into the columns."""
         with LOCK, GUARD:
             self._trim()
             while self.waiting and not self.closed and not self.is_numbering:
-                new = self.waiting[:]  # a copy: somebody may append meanwhile
+                new = self.waiting[:]  # a copy: other threads may append meanwhile
                 if self._write(new, len(new)):
                     break
                 self._drop_what_was_cut(new)
-            new = []  # who is held now is held by others
+            new = []  # drop our references: only nodes that others hold get a handle
             self.note_handles()
 
     def write_nodes(self, entries: Sequence[Any]) -> None:
-        """Write nodes that nobody else has into the columns, before those that wait from now on."""
+        """Write new nodes straight into the columns, behind those that wait already. entries: WIDTH items each."""
         with LOCK, GUARD:
             self.flush()
             if entries:
                 self._write(entries, 0)
 
     def _write(self, entries: Sequence[Any], waited: int) -> bool:
-        """Write new nodes into the columns; False if an operand was cut away meanwhile.
+        """Write new nodes into the columns; False if an operand was truncated meanwhile.
 
-        entries: WIDTH items each. waited: how many items of `waiting` they were; of others no handles are kept.
+        entries: WIDTH items each. waited: how many items of `waiting` they are; 0 if others, which get no handles.
         """
         new = WaitingNodes(*[entries[item::WIDTH] for item in range(WIDTH)])
         columns = columns_of(self, new)
@@ -159,7 +159,7 @@ class Storage:
         return True
 
     def _drop_what_was_cut(self, new: list[Any]) -> None:
-        """Nodes over rows that were cut away while they waited are cut away too."""
+        """Remove waiting nodes whose operands were truncated: they become truncated nodes, too."""
         remaining: list[Any] = []
         for start in range(0, len(new), WIDTH):
             entry = new[start : start + WIDTH]
@@ -180,9 +180,9 @@ class Storage:
 
     @contextmanager
     def numbering(self) -> Iterator[int]:
-        """The row from which `add_rows` goes on. What others build inside the block waits for its rows until the end.
+        """Yield the row from which `add_rows` will append; nodes that are built inside the block wait until it ends.
 
-        Whoever holds the lock may number many rows so, while they are made.
+        The holder of the lock can so number many rows while it makes them.
         """
         self.flush()
         self.is_numbering = True
@@ -206,10 +206,10 @@ class Storage:
     def _append(
         self, new: NewRows, instructions: array[int], codes: list[Any], nodes: tuple[int, Sequence[Any]], waited: int
     ) -> None:
-        """Write rows behind the last one; then let them count. waited: how many items of `waiting` they were."""
+        """Write rows behind the last one, then set `size`. waited: how many items of `waiting` they were."""
         size = self.size[0] + len(new.operators), self.size[1] + len(new.sources)
         blank = bytes(0 if new.values else 8 * len(new.operators))
-        before, self._cache = self._cache, {}  # and with it views that were kept there
+        before, self._cache = self._cache, {}  # the old cache may hold views of columns; it is freed below
         self.torn = True
         self._extend("_operators", new.operators)
         self._extend("_in_degrees", new.in_degrees)
@@ -222,7 +222,7 @@ class Storage:
         done, named = slice(waited), self.named
         those = slice(len(named))
         still = [entry for entry in named[those] if entry[0]._row is None]
-        # Nothing is called from here on, so Python looks for no signal: all of it happens, or nothing.
+        # No function is called from here on, so Python handles no signal: all of it happens, or nothing.
         self.size, self.torn, self.unnoted = size, False, nodes
         del self.waiting[done]
         named[those] = still
@@ -232,13 +232,13 @@ class Storage:
         column = getattr(self, name)
         try:
             column.extend(new)
-        except BufferError:  # somebody has a view of it, and keeps what he sees
+        except BufferError:  # a view of it exists, and keeps the old one
             column = column[:]
             column.extend(new)
             setattr(self, name, column)
 
     def _trim(self) -> None:
-        """Cut off what does not count: a Ctrl-C left it half written."""
+        """Truncate the columns to `size`: a Ctrl-C may have left rows half written."""
         rows, edges = self.size
         while self._codes[-1][0] >= rows and len(self._codes) > 1:
             self._codes.pop()
@@ -254,7 +254,7 @@ class Storage:
         self.note_handles()
 
     def note_handles(self) -> None:
-        """Keep a weak reference to each new node that somebody holds."""
+        """Keep a weak reference to each newly written node that is referenced elsewhere."""
         first, nodes = self.unnoted
         if nodes:
             for index in [index for index, count in enumerate(count_references(nodes)) if count > OURS_ALONE]:
@@ -268,22 +268,22 @@ class Storage:
     def enter(self, scope: Scope | None) -> None:
         """From the next row on, nodes are made in this scope."""
         self.scope_now, rows = scope, len(self)
-        # In place of a scope in which nothing was made: those of tensors alone would pile up.
+        # Replace a scope without rows: tensors open one each, and these would pile up.
         self.scopes[-1 if self.scopes[-1][0] == rows else len(self.scopes) :] = [(rows, scope)]
 
     # --- looking ---
 
     def held(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
-        """Operators, in-degrees, sources and targets, and a view of each, which holds it where it is."""
+        """Operators, in-degrees, sources and targets, and a view of each, which keeps it from being resized."""
         columns = self.operators, self._in_degrees, self._sources, self._targets
         return columns, tuple([memoryview(column) for column in columns])
 
     def columns(self) -> tuple[list[int], ...]:
-        """Operators, in-degrees, sources and targets."""
+        """Copies of operators, in-degrees, sources and targets, as lists."""
         return tuple([view.tolist() for view in self.held()[1]])
 
     def kept(self, key: Any) -> Any:
-        """What was derived, if the tables are as they were; None if not."""
+        """The cached value under this key; None if there is none, or nodes wait."""
         return None if self.waiting or self.torn else self._cache.get(key)
 
     # --- shrinking ---
@@ -292,7 +292,7 @@ class Storage:
         return Checkpoint(len(self), self.size[1], len(self.scopes))
 
     def cut(self, mark: Checkpoint, reason: str) -> None:
-        """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done."""
+        """Truncate rows, edges and scopes to the mark. On a Ctrl-C half-way, finish first and raise then."""
         with LOCK, GUARD:
             self.flush()
             redrawn = Counter([target for target in self._targets[mark.edges :] if target < mark.rows])
@@ -302,11 +302,11 @@ class Storage:
             try:
                 self._cut(mark, degrees, gone)
             except BaseException:
-                self._cut(mark, degrees, gone)  # twice is once
+                self._cut(mark, degrees, gone)  # idempotent
                 raise
 
     def _cut(self, mark: Checkpoint, degrees: dict[int, int], gone: Storage) -> None:
-        """degrees: of rows that lose edges drawn by hand. gone: what nodes that are cut away belong to from now on."""
+        """Truncate to the mark. degrees: of rows that lose edges drawn by hand. gone: closed home of the cut nodes."""
         rows = mark.rows
         for row in [row for row in self.handles if row >= rows]:
             node = self.handles[row]()
@@ -335,19 +335,19 @@ class Storage:
         self._cache = {}
 
     def close(self, reason: str) -> dict[str, Any]:
-        """Let the columns go; nodes that still point here say why they cannot be used.
+        """Release the columns; nodes that still point here raise StaleNodeError with the reason.
 
-        Returns what is to be freed, outside the lock, as finalizers among it may ask.
+        Returns the old attributes, to be freed outside the lock: finalizers among them may use the graph.
         """
         blank = type(self)()
         blank.closed = reason
         blank.__dict__.update(dict.fromkeys((*NODE_COLUMNS, *EDGE_COLUMNS, "grads"), ClearedColumn(reason)))
-        before, self.__dict__ = self.__dict__, blank.__dict__  # at once: a Ctrl-C comes before it or after it
+        before, self.__dict__ = self.__dict__, blank.__dict__  # one step: a Ctrl-C comes before it or after it
         return before
 
 
 def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearray:
-    """1 for each row but those that were absorbed and feed nobody else."""
+    """1 for each row, 0 for absorbed rows that feed no other row."""
     marks = bytearray(b"\1") * size
     for row in set(absorbed).difference(sources):
         marks[row] = 0
@@ -355,8 +355,8 @@ def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearra
 
 
 def count_references(nodes: Sequence[Any]) -> list[int]:
-    """How many references there are to each, those of this very look among them."""
+    """How many references there are to each node, those of this call included."""
     return list(map(getrefcount, nodes))
 
 
-OURS_ALONE = count_references([object()])[0]  # where nobody else has one
+OURS_ALONE = count_references([object()])[0]  # the count for an object that nothing else references

@@ -1,10 +1,9 @@
-"""The walk forwards and the walk backwards over a plan, as events; and the reference engine, which drains them.
+"""The forward and the reverse sweep over a plan, as generators of events; and the reference engine, which drains them.
 
-There is one sweep of each kind, for every purpose and in every arithmetic. Fed
-with floats it computes numbers; with dual numbers, directional derivatives;
-with expressions, derivatives as graphs. `evaluate` and `differentiate` drain the
-events, the stepper shows them, a test reads them: watching is running. What these two
-compute is the law for every other engine.
+There is one sweep of each kind, for every purpose and any type of values. Fed with floats it
+computes numbers; with dual numbers, directional derivatives; with symbolic expressions,
+derivatives as graphs. The stepper shows the events and tests read them; `evaluate` and
+`differentiate` run the same code. What these two compute is the specification of every other engine.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from .rules import Rule
 
 Value = Any
 N = TypeVar("N")
-REFERENCE_ONLY = "reference only"  # in the cache of a graph that has a rule which cannot be compiled
+REFERENCE_ONLY = "reference only"  # key in a graph's cache: it has a rule that cannot be compiled
 
 
 class Enqueued(NamedTuple):
-    """The row is ready: everything that it waited for is done."""
+    """The row became ready: everything that it waited for is done."""
 
     row: int
 
@@ -58,16 +57,16 @@ class Finished(NamedTuple):
 
 
 Event = Enqueued | Evaluated | Contributed | Finished
-Contribution = tuple[N, Value, int, Value]  # an operand, its share, its position, the partial derivative
+Contribution = tuple[N, Value, int, Value]  # operand, its contribution, its position, partial derivative
 
 
 def forward_sweep(plan: Plan, values: MutableSequence[Value], emit_events: bool = True) -> Iterator[Event]:
-    """Evaluate every step in Kahn's order.
+    """Evaluate every step in topological order.
 
-    values: one for each step, the leaves' set; the operators' are filled in.
+    values: one for each step. The leaves' are set; the operators' are filled in.
     """
     rows, starts, operand_steps = plan.rows, plan.starts, plan.operand_steps
-    floats = plan.complete and set(map(type, values)) == {float}  # they stay floats: no rule needs to look at each
+    floats = plan.complete and set(map(type, values)) == {float}  # then all stay floats: rules need no checks
     for step in plan.sources() if emit_events else ():
         yield Enqueued(rows[step])
     for step, rule in enumerate(plan.rules):
@@ -88,14 +87,14 @@ def backward_pass(
     add: Callable[[N, Value, Value], Value],
     emit_events: bool = False,
 ) -> Iterator[Contribution[N] | None]:
-    """Reverse mode, in any arithmetic: from the last node to the first, each hands its operands shares of its adjoint.
+    """Reverse mode for any type of values: from the last node to the first, each contributes to its operands' adjoints.
 
     order: nodes, operands first. adjoints: what each has received so far; at first, those of the results.
-    contributions(node, adjoint): what a node hands out, in order, as (operand, share, position, partial).
-    add(operand, earlier, share): the sum of two adjoints of a node.
+    contributions(node, adjoint): what a node passes on, in order, as (operand, share, position, partial).
+    add(operand, earlier, share): the sum of two adjoints of an operand.
 
-    With emit_events, yields each contribution when it was added, and None when a node is finished: all that use it
-    had their turn before, so its adjoint was whole. It is a sum in this order: the last consumer first, then by
+    With emit_events, yields each contribution after it was added, and None when a node is finished: all its consumers
+    came before, so its adjoint was complete. An adjoint is summed in this order: the last consumer first, then by
     operand position.
     """
     for node in reversed(order):
@@ -114,10 +113,10 @@ def backward_pass(
 def pullback(
     plan: Plan, values: Sequence[Value], wanted: Sequence[bool], adjoints: MutableSequence[Value]
 ) -> Callable[[int, Value], Iterable[Contribution[int]]]:
-    """What the steps of a plan contribute to their operands: their adjoints times their partial derivatives.
+    """Return a function that gives a step's contributions to its operands (vjp): adjoint times partial derivative.
 
-    values: one for each step, all computed. wanted: the steps whose adjoints are asked for.
-    adjoints: filled in with what each step has received when its turn comes.
+    values: one for each step, all computed. wanted: whether each step's adjoint is needed.
+    adjoints: filled in with each step's complete adjoint when its turn comes.
     """
     rules, starts, operand_steps = plan.rules, plan.starts, plan.operand_steps
 
@@ -129,7 +128,7 @@ def pullback(
     def shares(step: int, rule: Rule, adjoint: Value) -> Iterator[Contribution[int]]:
         operands = operand_steps[starts[step] : starts[step + 1]]
         xs, result = [values[operand] for operand in operands], values[step]
-        if callable(rule.partials):  # of a rule of any number of operands, all come at once
+        if callable(rule.partials):  # variadic: one function gives all partials
             partials = rule.partials(xs, result)
         else:
             partials = [
@@ -148,13 +147,13 @@ def pullback(
 def reverse_sweep(
     plan: Plan, values: Sequence[Value], seeds: dict[int, Value], wanted: Sequence[bool]
 ) -> Iterator[Event]:
-    """Differentiate, and tell what happens: the walk back as events, with the queue of the steps that are ready.
+    """Differentiate, and yield events, with those of the queue of ready steps.
 
     values: one for each step, all computed. seeds: the adjoints of the results,
-    by step. wanted: the steps whose adjoints are asked for.
+    by step. wanted: whether each step's adjoint is needed.
     """
     rows, size = plan.rows, len(plan)
-    pending = Counter(plan.operand_steps)  # how many operand positions each step fills that had no turn yet
+    pending = Counter(plan.operand_steps)  # for each step, its uses as an operand by steps that are not finished yet
     sums, finished = dict(seeds), [0.0] * size
     for step in reversed(range(size)):
         if pending[step] == 0 and step in seeds:
@@ -178,7 +177,7 @@ def reverse_sweep(
 
 
 def evaluate(plan: Plan, values: list[Any]) -> None:
-    """Fill in the operators' values. `values`: one for each step, the leaves' set."""
+    """Fill in the operators' values. values: one for each step; the leaves' are set."""
     watched = len(plan) >= FEW and is_watched()
     computed = sum(1 for kind in plan.kinds if kind >= 0) if watched else 0
     events: Iterator[Any] = forward_sweep(plan, values, emit_events=watched)
@@ -197,12 +196,12 @@ def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], want
 
 # --- branches -----------------------------------------------------------------
 #
-# What stands under a `where` counts only where its branch was taken. A node that was not taken passes nothing on, not
-# even 0 times an infinite slope. While every contribution stands under one condition it is stated once, at the end.
+# Only the branch that a `where` took passes a gradient on. The other passes nothing, not even 0 times an infinite
+# slope, which is NaN. While all contributions to an adjoint have one condition, it is applied once, at the end.
 
 
 class Masked:
-    """An adjoint as it is where the branch was taken, and the condition, in the arithmetic at hand."""
+    """An adjoint under a condition: its value where the branch was taken, and the condition; both may be symbolic."""
 
     __slots__ = ("taken", "value")
 
@@ -214,19 +213,19 @@ class Masked:
 
 
 def unmask_adjoint(adjoint: Any) -> Any:
-    """The adjoint where the branch was taken, else a plain 0."""
+    """The adjoint where the branch was taken, 0 elsewhere."""
     return where(adjoint.taken, adjoint.value, 0.0) if type(adjoint) is Masked else adjoint
 
 
 def handed_to_branch(adjoint: Any, partial: Any) -> Masked:
-    """What `where` hands to one of its branches; the partial, 1 or 0, says whether it was taken."""
+    """The contribution of `where` to one of its branches; the partial, 1 or 0, says whether it was taken."""
     if type(adjoint) is Masked:
         return Masked(adjoint.value, where(partial, adjoint.taken, 0.0))
     return Masked(adjoint, partial)
 
 
 def add_adjoints(step: object, first: Any, second: Any) -> Any:
-    """The sum of two adjoints of a step, each of which may stand under a condition."""
+    """The sum of two adjoints of a step; either may be Masked."""
     if type(first) is not Masked and type(second) is not Masked:
         return first + second
     if type(first) is type(second) and first.taken is second.taken:

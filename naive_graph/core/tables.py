@@ -5,10 +5,10 @@
               1  7.0      7.0      .                     1       2
               2  sub     -1.0      .
 
-A fact has one home: neighbours and degrees are questions asked of the edge
-table. The columns are packed arrays, so a node costs some 60 bytes (storage.py). A sum
-that took over another one, as `(a + b) + c` does, keeps one edge from ~row, which
-stands for all operands of that row (waiting.py).
+Neighbours are not stored with a node: they are derived from the edge table and cached until
+it changes. The columns are packed arrays (storage.py), some 60 bytes per node. Nested sums are
+merged: `(a + b) + c` becomes one sum of three operands. The source of its first edge is ~row
+(a negative number), which stands for all operands of `row`, the absorbed sum (waiting.py).
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ class Tables(Storage):
     # --- values and gradients ---
 
     def write(self, row: int, value: float) -> None:
-        """Set a leaf's value. What was computed from the old one is stale until the next forward."""
+        """Set a leaf's value. Values computed from the old one are stale until the next forward run."""
         self.written = clock = self.clock
         self._values[row], self._stamps[row] = value, clock
         if self.unset:
             self.unset.discard(row)
 
     def keep_computed(self, row: int, value: float) -> None:
-        """Set an operator's value, which was computed at once."""
+        """Set the value of an operator that was computed eagerly."""
         self._values[row], self._stamps[row] = value, self.tick()
 
     def leave_unset(self, row: int) -> None:
-        """Take a Variable's value away."""
+        """Mark a Variable as having no value."""
         self.written = self.clock
         self._stamps[row] = NEVER
         self.unset.add(row)
 
     def write_at(self, rows: Sequence[int], values: Any) -> None:
-        """Set the values of many leaves from an array of NumPy's."""
+        """Set the values of many leaves from a NumPy array."""
         import numpy as np
 
         with LOCK, GUARD:
             self.flush()
             stamps, column = np.frombuffer(self._stamps, np.int64), np.frombuffer(self._values)
-            stamps[rows] = self.clock  # before the values: a new value must never pass for the old
+            stamps[rows] = self.clock  # before the values, so that a new value never has an old stamp
             self.written = self.clock
             column[rows] = values
             if self.unset:
@@ -79,7 +79,7 @@ class Tables(Storage):
         self._extend("grads", array("d", bytes(8 * (len(self) - len(self.grads)))))
 
     def add_edge(self, source: int, target: int) -> None:
-        """Draw one more edge by hand."""
+        """Append one edge that the learner draws by hand."""
         self.flush()
         ends = array("i", [source]), array("i", [target])
         degree, size = self._in_degrees[target] + 1, (self.size[0], self.size[1] + 1)
@@ -87,13 +87,13 @@ class Tables(Storage):
         self.torn = True
         self._extend("_sources", ends[0])
         self._extend("_targets", ends[1])
-        # Nothing is called from here on, as above.
+        # No function is called from here on, so no Ctrl-C can interrupt: all of it happens, or nothing.
         self.size, self.torn, self._in_degrees[target] = size, False, degree
         self.redrawn, self.drawings = self.clock, self.drawings + 1
         del before
 
     def mark_scopes(self, scopes: Iterable[tuple[int, Scope | None]], end: int) -> None:
-        """Rows that were appended up to `end` are in these scopes, each from some row on."""
+        """Note the scopes of rows appended before `end`, as (first row, scope); from `end` on, `scope_now` holds."""
         for entry in scopes:
             insort_right(self.scopes, entry, key=itemgetter(0))
         insort_left(self.scopes, (end, self.scope_now), key=itemgetter(0))
@@ -112,7 +112,7 @@ class Tables(Storage):
 
     def origin(self, row: int) -> Origin:
         code = self.codes[bisect_right(self._codes, row, key=itemgetter(0)) - 1][1]
-        assert code is not None  # every row was made by somebody
+        assert code is not None  # every row was made by some code
         return Origin(code, self._instructions[row])
 
     def kind(self, row: int) -> str:
@@ -121,19 +121,19 @@ class Tables(Storage):
         return BY_NUMBER[operator].name if operator >= 0 else LEAF_KINDS[operator]
 
     def label(self, row: int) -> str:
-        """How messages speak of a node: its kind, and its name or row."""
+        """How messages call a node: its kind, and its name or row."""
         kind = self.kind(row) if self.operators[row] < 0 else f"'{self.kind(row)}'"
         name = self.name(row)
         return f"{kind} (row {row})" if name is None else f"{kind} {name!r}"
 
     def name(self, row: int) -> str | None:
-        """What the node is called, by the learner or by the block that it was appended with."""
+        """The node's name, given by the learner or by the NodeRange that it belongs to; None if it has none."""
         name = self.names.get(row)
         block = self.block(row) if name is None and self.blocks else None
         return name if block is None else block.name(row)
 
     def block(self, row: int) -> NodeRange | None:
-        """The block that the row was appended with, if it was."""
+        """The NodeRange that the row belongs to, if any."""
         index = bisect_right(self.blocks, row, key=itemgetter(0)) - 1
         block = self.blocks[index] if index >= 0 else None
         return block if block is not None and row < block.first + block.size else None
@@ -158,7 +158,7 @@ class Tables(Storage):
         return list(targets[starts[row] : starts[row + 1]])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
-        """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
+        """Sources and targets of the edges into `rows`, in the order drawn; ~row is expanded to that row's operands."""
         starts, edges = self.edges_into()
         sources: list[int] = []
         targets: list[int] = []
@@ -170,7 +170,7 @@ class Tables(Storage):
         return sources, targets
 
     def live_rows(self) -> list[int]:
-        """All rows but the absorbed: those whose operands a merged row took, and that nobody else uses."""
+        """All rows but the absorbed ones, whose operands a merged row took over and which feed no other row."""
         live = self._derive_cached("live", self._live)
         return list(compress(range(len(live)), live))
 
@@ -178,7 +178,7 @@ class Tables(Storage):
         return not self._derive_cached("live", self._live)[row]
 
     def own_sources(self, row: int) -> list[int]:
-        """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
+        """The sources of this row's own edges, not expanded; ~absorbed comes first if it absorbed a row."""
         starts, edges = self.edges_into()
         return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 
@@ -187,23 +187,23 @@ class Tables(Storage):
         return live(len(operators), [~source for source in sources if source < 0], sources)
 
     def edges_into(self) -> tuple[array[int], array[int]]:
-        """Which edges were drawn into each row, packed by row."""
+        """Edge numbers grouped by target (CSR): those into `row` are edges[starts[row] : starts[row + 1]]."""
         edges: tuple[array[int], array[int]] = self._derive_cached(
             "edges into", lambda: packed(self._targets[:], range(len(self._targets)), len(self))
         )
         return edges
 
     def _derive_cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` works out from the tables, kept until they change."""
+        """The result of `make`, cached under `name` until the tables change."""
         with LOCK:
-            cache = self.cache  # what changes the tables begins another
+            cache = self.cache  # any change of the tables replaces it by an empty one
             if name not in cache:
                 cache[name] = make()
             return cache[name]
 
 
 def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
-    """Items grouped by key, in order: those of key k are items[starts[k]:starts[k+1]].
+    """Group items by key (CSR layout), in order: those of key k are items[starts[k]:starts[k+1]].
 
     >>> packed([1, 0, 1], [7, 8, 9], 2)
     (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
@@ -211,5 +211,5 @@ def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[
     counts = [0] * (size + 1)
     for key in keys:
         counts[key + 1] += 1
-    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
+    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and fast on keys that are already sorted
     return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))

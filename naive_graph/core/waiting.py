@@ -1,12 +1,12 @@
-"""New nodes that wait for their rows, and how they become columns.
+"""New nodes wait in a list before they get rows; this file converts that list into columns.
 
-To build is one step: a new node joins the list of those that wait, with its operands.
-So it needs no lock, may be done anywhere at any time, and a Ctrl-C comes before that step
-or after it. Whoever looks at a column first writes those that wait behind the last row.
-The list keeps new nodes alive until they have rows, and from there on whoever holds them.
-
+To build a node is one step: its operator, operands, value and origin (WIDTH items) are appended
+to a list. So it needs no lock, may be done in any thread at any time, and a Ctrl-C comes before
+or after that step, never within it. Before a column is read, the waiting nodes are written
+behind its last row (`Storage.flush`). The list keeps new nodes alive until they have rows; after
+that, only the references that others hold do.
 Merging `(a + b) + c` into one sum of three makes a new row that *absorbs* the
-row of `a + b`: its first edge comes from ~row, which stands for "every operand
+row of `a + b`: the source of its first edge is ~row, which stands for "every operand
 of that row", so that no edge is stored twice and the absorbed row stays as it
 was.
 """
@@ -23,21 +23,22 @@ from typing import Any, NamedTuple
 
 from .rules import BY_NUMBER
 
-# Leaf kinds stand in the column of operators, below the numbers of the rules.
+# Leaf kinds, as negative numbers: in the operator column, numbers from 0 on are rules.
 CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
-MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
-WIDTH = 7  # items of a node that waits
-FULL = 1000 * WIDTH  # items that may wait for their rows
-# In place of an operand's row: there is none; the row before this one; it was cut away.
+MOST_MERGED = 32  # most operands that a node made by merging, such as (a + b) + c, may have
+WIDTH = 7  # list items per waiting node: the fields of WaitingNodes, in order
+FULL = 1000 * WIDTH  # list items that may wait; at so many, `append` of graph/registry.py flushes
+# In place of an operand's row: no operand; the row just before this one; a row that was truncated.
 NO_ROW, ROW_BEFORE, CUT = -1, -2, -3
 
 
 class WaitingNodes(NamedTuple):
-    """Nodes that wait for their rows: a sequence for each of these.
+    """Waiting nodes by column, one sequence per field.
 
-    lefts, rights: operands, or NOTHING, or BEFORE for the entry before, a number. values: of leaves; None of a
-    Variable without one; 0.0 of operators, or a tuple of many operands (nodes, rows, or how many rows before, a float).
-    nodes: None for a number.
+    lefts, rights: operands (nodes), NOTHING if there is none, BEFORE for the entry before, a Constant. values: a
+    float, or None for a leaf without a value; for an operator 0.0, or a tuple of all its operands: nodes, rows (int),
+    or a float k for the row k before. codes, instructions: where the node was made (origin.py). nodes: None for a
+    Constant made from a float.
     """
 
     operators: Sequence[int]
@@ -50,7 +51,7 @@ class WaitingNodes(NamedTuple):
 
 
 class NoOperand:
-    """Stands where a waiting node has no operand, or one that is no node."""
+    """Sentinel operand: its `_row` is NO_ROW or ROW_BEFORE."""
 
     __slots__ = ("_row",)
 
@@ -64,9 +65,9 @@ NOTHING, BEFORE = NoOperand(NO_ROW), NoOperand(ROW_BEFORE)
 def operator_entries(
     operator: int, operands: Sequence[Any], code: CodeType, instruction: int, node: Any, merges: bool = True
 ) -> list[Any]:
-    """What waits for an operator over nodes and floats: itself, behind a Constant for each float.
+    """List entries of an operator over nodes and floats: a Constant for each float, then the operator.
 
-    merges: whether it may take over the operands of its left operand.
+    merges: whether the operator may absorb its left operand.
     """
     numbers = [operand for operand in operands if type(operand) is float]
     left: Any = NOTHING
@@ -85,7 +86,7 @@ def operator_entries(
 
 
 class NewRows(NamedTuple):
-    """New rows as columns; values and stamps are empty where none is a leaf with a value."""
+    """New rows as columns; values and stamps are empty if no row is a leaf with a value."""
 
     operators: array[int]
     in_degrees: array[int]
@@ -96,14 +97,14 @@ class NewRows(NamedTuple):
 
 
 def array_of(code: str, numbers: Sequence[Any]) -> array[Any]:
-    """An array of numbers; struct writes them in half the time that array takes."""
+    """Pack numbers into an array; struct takes half the time of array's own constructor."""
     return array(code, pack(f"{len(numbers)}{code}", *numbers))
 
 
 def columns_of(tables: Any, new: WaitingNodes) -> NewRows | None:
-    """New nodes as columns; None if an operand was cut away meanwhile. Each gets its row.
+    """Convert waiting nodes to columns and set each node's row; None if an operand was truncated meanwhile.
 
-    tables: the Storage that they are to be written into.
+    tables: the Storage that the columns will be appended to.
     """
     first = tables.size[0]
     for row, node in enumerate(new.nodes, first):
@@ -113,7 +114,7 @@ def columns_of(tables: Any, new: WaitingNodes) -> NewRows | None:
     unset: set[int] = set()
     try:
         values: array[float] = array_of("d", new.values)
-    except StructError:  # of a leaf without a value, or an operator of many operands
+    except StructError:  # some value is None (a leaf without one) or a tuple (operands)
         values = array("d", bytes(8 * len(new.values)))
         for row, value in enumerate(new.values, first):
             if type(value) is float:
@@ -135,7 +136,7 @@ def write_rows(
     tables: Any, operators: array[int], lefts: array[int], rights: array[int], values: array[float],
     many: dict[int, Sequence[Any]], unset: set[int],
 ) -> NewRows | None:  # fmt: skip
-    """The columns of new rows. many: operands of some; a float says how many rows before the row one is."""
+    """The columns of new rows. many: the operands of some rows, where a float k means the row k before."""
     first, now, earlier, degrees = tables.size[0], tables.clock, tables._operators, tables._in_degrees
     counts: list[int] = []
     sources: list[int] = []
@@ -163,7 +164,7 @@ def write_rows(
                 degree = 2
                 if right == ROW_BEFORE:
                     right = row - 1
-                if BY_NUMBER[operator].associative and left != right:  # only the left: a + (b + c) has other bits
+                if BY_NUMBER[operator].associative and left != right:  # left only: a + (b + c) rounds differently
                     if left < first:
                         kind, below = earlier[left], degrees[left]
                     else:
@@ -180,9 +181,9 @@ def write_rows(
 
 
 def codes_of(codes: Sequence[CodeType], last: CodeType | None, first: int) -> list[tuple[int, CodeType]]:
-    """From which row on each code object made the new rows. last: what made the row before the first."""
+    """Pairs (row, code): from that row on, `code` made the new rows. last: what made the row before `first`."""
     starts: list[tuple[int, CodeType]] = []
-    if codes.count(last) == len(codes):  # as most often: asked quickly
+    if codes.count(last) == len(codes):  # the usual case, checked fast
         return starts
     for row, code in enumerate(codes, first):
         if code is not last:

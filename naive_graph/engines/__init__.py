@@ -1,9 +1,9 @@
-"""Ways to run a plan that all give the numbers of `core.sweep`.
+"""Execution engines: several ways to run a graph, all with the numbers of the reference engine, `core.sweep`.
 
-choice     which engine runs: the one asked for by name, or the one that pays
-direct/    sorts and sweeps right on the tables' columns: nothing is planned or compiled for a graph
-native     a small graph's sweeps as straight-line machine code, to be read
-llvm/      rules, and loops in a small subset of Python, as machine code
-passes/    a plan, and the passes that find dots, samples and shared work
-compiled/  code for what is left, or level runs, for which none is made
+choice     select the engine: the one named by the user, or the one that pays
+direct/    machine code that runs any graph directly on its tables: nothing is compiled per graph
+native     straight-line code of a small graph's sweeps, for display
+llvm/      compile rules, and loops in a small subset of Python, to machine code
+passes/    the compiler's IR (a plan), and its passes, which find dot products, samples and common subexpressions
+compiled/  run a plan after the passes: compile it, or execute it in level runs
 """

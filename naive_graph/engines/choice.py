@@ -1,15 +1,15 @@
-"""Which engine runs: the one asked for by name, or the one that pays.
+"""Select the engine that runs a graph: the one named by the user, or the one that pays (tiered compilation).
 
 An engine has `evaluate(plan, values)` and `differentiate(plan, values, seeds,
-wanted)`, as core/sweep.py has. While somebody watches, the watcher is the engine.
+wanted)`, as core/sweep.py has. Inside `watched`, the watcher is the engine.
 
-Compiled code pays once it has run often enough. So a process starts on the
-reference engine, and moves to the direct engine, which is compiled for no graph,
-when the reference engine has spent as long as getting it ready will take. A
-small graph that is run again and again moves on to code of its own in the same
-way (`graph/jit.py`): whatever comes next, the choice costs at most about twice
-what the better engine would have cost from the start. No run waits for that: a thread
-gets ready what comes next (`core/background.py`), and a later run goes there.
+Compiled code pays only after enough runs. So a process starts on the reference
+engine, and switches to the direct engine (machine code that serves all graphs) when
+the reference engine has spent about as long as compiling will take. A small graph
+that runs very often switches to compiled code of its own in the same way
+(`graph/jit.py`). Whatever comes next, this costs at most about twice what the better
+engine would have cost from the start. No run waits for the compiler: a background
+thread compiles (`core/background.py`), and a later run switches.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ..errors import EngineError, EngineWarning, MissingToolError
 
 Engine = Any
 ENGINES = ("reference", "direct", "runs", "compiled")
-FORMER = {"tape": "compiled", "native": "compiled"}  # names that engines had, and what they are called now
+FORMER = {"tape": "compiled", "native": "compiled"}  # former names of engines -> their present names
 _told: set[str] = set()
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = (
     25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms; 1 s the first time) pays
 )
-ROWS_AT_ONCE = 50  # that the direct engine runs in about the time that it takes to call it
+ROWS_AT_ONCE = 50  # rows that the direct engine runs in about the time of a call
 WATCHERS: list[Engine] = []
-RUN = "rows run"  # through this very graph, kept in its cache: a graph that changes starts anew
+RUN = "rows run"  # the graph's own count, in its cache, which is cleared when the graph changes
 
 
 class Setting:
@@ -52,7 +52,7 @@ class Setting:
 
 
 def engine_named(name: str | None) -> str | None:
-    """The engine that a name means. A former name is told once what it is called now.
+    """Check an engine's name; a former name is replaced by the present one, with a warning the first time.
 
     Raises EngineError if there is no engine of that name.
     """
@@ -69,7 +69,7 @@ def engine_named(name: str | None) -> str | None:
 
 
 def without_plan(name: str | None, tables: Tables) -> Engine | None:
-    """The direct engine, which needs no plan, if it is asked for or pays; None where a plan is needed."""
+    """The direct engine, if it is requested by name or pays; None if the graph must run on an engine with a plan."""
     name = engine_named(Setting.default if name is None else name)
     if WATCHERS or tables.unset or name == "reference":
         return None
@@ -85,16 +85,16 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
 
 
 def own_code_pays(tables: Tables) -> bool:
-    """Whether this graph has run so often that code of its own pays: the more rows, the longer that takes to compile.
+    """Whether this graph has run often enough to be compiled by itself; a larger graph must have run more rows.
 
-    With "compiled" as the default it does from the start.
+    If the default engine is "compiled", always.
     """
     often = tables.cache.get(RUN, 0) > PATIENCE * max(1, len(tables) // ROWS_AT_ONCE)
     return engine_named(Setting.default) == "compiled" or (often and Setting.default is None)
 
 
 def engine_with_plan(name: str | None) -> Engine:
-    """Who runs a plan: the watcher, or the reference engine, which sees to what direct could not run.
+    """The engine for a plan: the current watcher, or else the reference engine (`core.sweep`).
 
     Raises EngineError if there is no engine of that name.
     """
@@ -104,7 +104,7 @@ def engine_with_plan(name: str | None) -> Engine:
 
 @contextmanager
 def watched(watcher: Engine) -> Iterator[None]:
-    """Let every run inside go through this engine, which keeps what happens."""
+    """Run everything inside on this engine, which records the run."""
     WATCHERS.append(watcher)
     try:
         yield
@@ -123,14 +123,14 @@ def _direct() -> Engine:
     with door():
         from .llvm.compile import LOCK
 
-        with LOCK:  # a fork waits: its child would wait for ever for a module that a thread it lacks imports
+        with LOCK:  # forks wait for this lock: a child must not inherit a module that is half imported
             engine = import_module(".direct.engine", __package__)
             engine.the_kernel()
         return engine
 
 
 def _is_ready() -> bool:
-    """Whether the direct engine can be called without waiting for it. If not, it is made ready beside the runs."""
+    """Whether the direct engine is compiled; if not, compile it in the background."""
     return AHEAD.is_done() and AHEAD.result() is not None
 
 

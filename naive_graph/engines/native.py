@@ -1,8 +1,8 @@
-"""A small graph's sweeps as straight-line machine code, to be read: see `Graph.machine_code`.
+"""Generate straight-line LLVM IR for both sweeps of a small graph, for display: see `Graph.machine_code`.
 
-The sweeps run once over registers (`llvm.emit`) instead of numbers, and write
-down what they do: the reference engine's operations in the reference engine's
-order. `graph/jit.py` runs the same, for a small graph that is run very often.
+The sweeps are traced: they run once over registers (`llvm.emit`) instead of numbers, and emit
+the reference engine's operations in its order. `graph/jit.py` compiles and runs the same code
+for a small graph that runs very often.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def assembly(plan: Plan) -> str:
 
 
 def forward_code(plan: Plan) -> Straight:
-    """The forward sweep, written down. Raises NotCompilable if an operator cannot be."""
+    """Trace the forward sweep. Raises NotCompilable if an operator cannot be traced."""
     code = Straight(Module(), "forward")
     registers: list[Any] = [code.leaf("values", step) if plan.kinds[step] < 0 else None for step in range(len(plan))]
     steps = (step for step in range(len(plan)) if plan.kinds[step] >= 0)
@@ -41,9 +41,9 @@ def forward_code(plan: Plan) -> Straight:
 
 
 def reverse_code(plan: Plan, begun: bool = False) -> Straight:
-    """The reverse sweep, written down. It reads the values that a forward run left.
+    """Trace the reverse sweep. It reads the values that a forward run left.
 
-    begun: whether it goes on from adjoints of the targets that are there, and not from 1.
+    begun: whether the targets' seeds are read from `adjoints`, instead of being 1.
     """
     code = Straight(Module(), "reverse")
     seeds = {step: code.leaf("adjoints", step) if begun else 1.0 for step in plan.targets}

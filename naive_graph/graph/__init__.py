@@ -1,15 +1,15 @@
-"""The learner's face of the scalar graph.
+"""The scalar graph as learners use it: nodes, `Graph`, derivatives and gradient checks.
 
-registry  where nodes come from: rows are appended, and each has at most one handle
-printed   how a node reads: formula, tables, notebook; its code in C or JavaScript
+registry  creates nodes: appends them to the tables; each row has at most one Node object
+printed   formatting of nodes: formulas, tables, notebooks; code in C or JavaScript
 nodes     Constant, Variable, PlaceHolder, Operator: handles of rows
-run_checks  what a run checks before, and writes after
-named_operators  the frames and operators of `Graph`
+run_checks  checks before a run, and writing of its results
+named_operators  the operators of `Graph`, and its functions that take an operator's name
 graph     `Graph`: build, evaluate, differentiate, clear
-jit       the short way of a loop whose graph stays as it is
-simplify  laws that keep a derivative readable
-symbolic  nodes that are planned, not yet written
-derive    gradients, tangents, Jacobians: as nodes of any order, or as numbers
-check     every mode of differentiation against finite differences
-report    what such a check was asked, and what it found: a table
+jit       compiles the forward and backward run of a loop whose graph does not change
+simplify  algebraic simplification of derivatives
+symbolic  expressions: derivatives before they are written as nodes
+derive    gradients, tangents, Jacobians, Hessians: as nodes of any order, or as numbers
+check     gradient checking: every mode of differentiation against finite differences
+report    options and report of a gradient check
 """

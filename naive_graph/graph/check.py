@@ -1,4 +1,4 @@
-"""Are the derivatives right? Every mode against finite differences.
+"""Gradient checking: the derivatives of every mode against finite differences.
 
 A finite difference knows nothing of rules: it moves one leaf a little, both
 ways, and looks at what the loss does. Reverse mode, forward mode and the
@@ -72,7 +72,7 @@ def gradcheck(
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
     if is_tensor(losses[0]):
-        first: Any = losses[0]  # a tensor checks itself, a floor above
+        first: Any = losses[0]  # a tensor checks itself
         report: Report = first.gradients_checked(losses, wishes)
         return report
     return _check_losses(rows_of(losses, "gradcheck"), wishes)
@@ -85,7 +85,7 @@ def _check_losses(losses: Sequence[int], wishes: CheckOptions) -> Report:
         leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
         leaves = _sample_leaves(question, leaves, wishes)
         nodes = [handle(tables, question.plan.rows[step]) for step in leaves]
-    masked = [wishes.mask is not None and wishes.mask(node) for node in nodes]  # a learner's function, which may ask
+    masked = [wishes.mask is not None and wishes.mask(node) for node in nodes]  # unlocked: it may use the graph
     with tables.lock, GUARD:
         report = Report()
         modes = question.derivatives(leaves)
@@ -138,7 +138,7 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
 
 
 def _sample_leaves(question: _Question, leaves: list[int], wishes: CheckOptions) -> list[int]:
-    """At most so many leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
+    """At most `max_per_param` leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
     parameters: dict[str, list[int]] = defaultdict(list)
     for step in leaves:
         parameters[question.label(step).partition("[")[0]].append(step)
@@ -147,7 +147,7 @@ def _sample_leaves(question: _Question, leaves: list[int], wishes: CheckOptions)
 
 
 class _Question:
-    """The loss as a function of its leaves, asked without touching the graph."""
+    """The loss as a function of its leaves, evaluated without changing the graph."""
 
     def __init__(self, tables: Tables, plan: Plan, eps: float) -> None:
         self.tables, self.plan, self.eps = tables, plan, eps
@@ -217,17 +217,17 @@ class _Question:
         return math.fsum(slope_of(duals[target]) for target in self.plan.targets)
 
     def _graph(self, leaves: Sequence[int]) -> list[float]:
-        """Build the gradients as nodes, evaluate them apart, and cut them off again."""
+        """Build the gradients as nodes, evaluate them without writing to the tables, and truncate them again."""
         wrt = [handle(self.tables, self.plan.rows[step]) for step in leaves]
         mark, sums = self.tables.mark(), [0.0] * len(leaves)
         try:
-            for target in self.plan.targets if wrt else ():  # a plan of no nodes is one of the whole graph
+            for target in self.plan.targets if wrt else ():  # Plan of no targets would be the whole graph
                 built = gradients(handle(self.tables, self.plan.rows[target]), wrt)
                 plan = Plan(self.tables, [node.row for node in built])
                 values = checked_leaf_values(self.tables, plan)
                 evaluate(plan, values)
                 sums = [total + values[step] for total, step in zip(sums, plan.targets)]
         finally:
-            built, plan = [], self.plan  # which held them
+            built, plan = [], self.plan  # drop the references to the nodes
             truncate_if_unreferenced(self.tables, mark)
         return sums

@@ -1,8 +1,8 @@
-"""Derivatives, every way there is: as nodes to any order, and as numbers.
+"""Derivatives in every mode: as nodes, to any order, and as numbers.
 
-All of it is the two sweeps again. Over expressions they give derivatives
-as graphs; over dual numbers, directional derivatives; dual numbers through the
-reverse sweep, second derivatives. No formula is written here.
+All of it reuses the two sweeps. Over symbolic expressions they give derivatives
+as graphs; over dual numbers, directional derivatives (forward mode); dual numbers through the
+reverse sweep, second derivatives (forward over reverse). No derivative formula is written here.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
 
 @contextmanager
 def collected_later() -> Iterator[None]:
-    """The garbage collector waits: it would look through all expressions again, and none is garbage."""
+    """Turn garbage collection off: it would traverse all expressions again and again, and none is garbage."""
     block = Uncollected()
     try:
         with block:
             yield
     finally:
-        block.__exit__()  # a Ctrl-C may come before the block has begun, or ended
+        block.__exit__()  # in case a Ctrl-C came before the block began, or in its exit
 
 
 def derived_expressions(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Expressions, list[Any]]:
-    """The derivatives of a plan's first target at these steps, as expressions or numbers, and their owner."""
+    """Derivatives of a plan's first target at these steps, as expressions or floats, and their owner."""
     expressions = Expressions(tables)
     wanted = plan.leads_from(step for step in steps if step is not None)
     adjoints = differentiate(plan, _existing(expressions, plan), {plan.targets[0]: 1.0}, wanted)
@@ -178,7 +178,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
 
 
 def _plan(tables: Tables, ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[int | None]]:
-    """The plan of the outputs, and each x's step in it (None if no output depends on x)."""
+    """The plan of the outputs, and the step of each x in it (None if no output depends on x)."""
     x_rows = rows_of(xs, who)
     if any(isinstance(x, Constant) for x in xs):
         raise NodeError(f"{who} differentiates with respect to nodes that vary; a Constant does not.")
@@ -194,7 +194,7 @@ def _plan(tables: Tables, ys: Sequence[Node], xs: Sequence[Node], who: str) -> t
 
 
 def _check_order(tables: Tables, y_rows: Sequence[int], x_rows: Sequence[int], who: str) -> None:
-    """A leaf differentiated by what is made of it: the two were swapped, and every answer would read 0."""
+    """Raise NodeError if a leaf is differentiated by a result: the arguments were swapped, and all would be 0."""
     kinds = tables.operators
     if any(kinds[row] >= 0 for row in y_rows) or not x_rows or any(kinds[row] < 0 for row in x_rows):
         return
@@ -204,13 +204,13 @@ def _check_order(tables: Tables, y_rows: Sequence[int], x_rows: Sequence[int], w
 
 
 def explain_swap(who: str, leaf: str, result: str) -> str:
-    """What is said of a leaf and a result that stand in each other's place."""
+    """Error message for swapped arguments: a leaf where the result belongs, and the reverse."""
     first = "the leaf first: tangents(x, f)" if who == "tangents" else f"the result first: {who}(f, x)"
     return f"{who} takes {first}. Here {result} is made of {leaf}, which depends on nothing. Swap the two."
 
 
 def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str) -> None:
-    """A node that was merged into a larger one is on nobody's path: its derivative would read 0."""
+    """Raise NodeError if one of the rows was absorbed: no path leads through it, so its derivative would read 0."""
     merged = {row: absorber for absorber, row, _, _ in plan.absorbed}
     for row in rows:
         if row in merged:
@@ -221,7 +221,7 @@ def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str)
 
 
 def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any]) -> list[Any]:
-    """Values as dual numbers. speeds: of leaves, by step; None is none."""
+    """The values as dual numbers. speeds: the slopes of leaves, by step; an entry for None is ignored."""
     for step in speeds:
         if step is not None and plan.rule(step) is not None:
             label = tables.label(plan.rows[step])
@@ -230,7 +230,7 @@ def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], valu
 
 
 def _existing(expressions: Expressions, plan: Plan) -> list[Any]:
-    """An expression for each node of the plan."""
+    """An expression for each node of the plan, in its order."""
     nodes: list[Any] = []
     for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
         operands = tuple(nodes[operand] for operand in plan.operands(step))

@@ -1,4 +1,4 @@
-"""The face of the scalar graph: build, evaluate, differentiate, clear.
+"""`Graph`: build, evaluate, differentiate and clear the scalar graph.
 
 There is one graph, kept on the class, so no instance is needed:
 `Graph.forward()` evaluates everything that was built.
@@ -24,7 +24,7 @@ from .named_operators import ByName, method_of
 from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT, handle
 
-MOST_SHOWN = 3_000  # nodes of which machine code is shown, which take LLVM half a second
+MOST_SHOWN = 3_000  # nodes; LLVM takes half a second to compile as many to readable code
 ON_INVALID = ("warn", "raise", "ignore")
 
 
@@ -71,15 +71,15 @@ class GraphType(type):
             raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {shortened(choice)}.')
         GraphType._on_invalid = choice
 
-    if not TYPE_CHECKING:  # so that checkers see what is not there
+    if not TYPE_CHECKING:  # type checkers shall report unknown names
 
         def __getattr__(cls, name: str) -> Any:
-            if name in RULES and not RULES[name].helper:  # an operator of the learner's own
+            if name in RULES and not RULES[name].helper:  # a user-defined operator
                 return method_of(RULES[name]).__get__(None, cls)
             refuse("Graph", name, "graph", cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        if not hasattr(cls, name):  # a setting misspelt would be kept, and nobody would ask for it
+        if not hasattr(cls, name):  # a misspelt setting would be stored and never read
             hint = near(name, ["on_invalid", *dir(cls)], " Did you mean Graph.{}?")
             raise AttributeError(f"Graph has no setting {name!r}.{hint}", name=name, obj=cls)
         super().__setattr__(name, value)
@@ -106,7 +106,7 @@ class Graph(ByName, metaclass=GraphType):
         """No instance is needed."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(Graph, name)  # what the class answers, as `node_list`
+        return getattr(Graph, name)  # properties of the class, such as `node_list`
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(Graph, name, value)
@@ -136,7 +136,7 @@ class Graph(ByName, metaclass=GraphType):
         """
         if unknown:
             raise misfit(cls.forward, targets, unknown)
-        if tensors := [target for target in targets if is_tensor(target)]:  # they evaluate themselves, a floor above
+        if tensors := [target for target in targets if is_tensor(target)]:  # tensors evaluate themselves
             run_checks.check_plain(feed=feed, engine=engine)
             if nodes := [target for target in targets if not is_tensor(target)]:
                 cls.forward(*nodes)
@@ -157,7 +157,7 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
-        """By the reference engine, or by who watches."""
+        """The general path: make a plan, evaluate it with the engine that applies, check the values, write them."""
         order, now = plan_for(tables, rows), tables.tick()
         values = run_checks.checked_leaf_values(tables, order, fed)
         engine_with_plan(engine).evaluate(order, values)
@@ -188,7 +188,7 @@ class Graph(ByName, metaclass=GraphType):
         """
         if unknown:
             raise misfit(cls.backward, (y,), unknown)
-        if is_tensor(y):  # it differentiates itself, a floor above
+        if is_tensor(y):  # a tensor differentiates itself
             run_checks.check_plain(accumulate=accumulate, engine=engine)
             y.backward()
             return
@@ -213,7 +213,7 @@ class Graph(ByName, metaclass=GraphType):
             if grads is not None:
                 run_checks.show_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):
-                    from .jit import enable  # which brings the compiler along
+                    from .jit import enable  # imports the compiler
 
                     enable(tables, rows)
                 return
@@ -262,7 +262,7 @@ class Graph(ByName, metaclass=GraphType):
                 f"The machine code of {tables.label(y.row)} and its {len(plan):,} nodes would be too long to be read. "
                 f"Ask for a part of up to some {MOST_SHOWN:,}: Graph.machine_code(y.last[0])."
             )
-        from ..engines import native  # which brings the compiler along
+        from ..engines import native  # imports the compiler
 
         text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
         return text
@@ -341,7 +341,7 @@ class Graph(ByName, metaclass=GraphType):
             yield
         finally:
             if before is not None:
-                with LOCK:  # without the guard: whoever entered it must get out
+                with LOCK:  # without the guard: leaving must always succeed
                     gone, (CURRENT.tables, CURRENT.scratch_thread) = CURRENT.tables, before
                     gone.close("was a scratch graph, which has ended")
 
@@ -372,7 +372,7 @@ def scope(name: str) -> Iterator[Scope]:
         if not tables.closed:
             try:
                 tables.enter(outer)
-            except BaseException:  # a Ctrl-C half-way out waits until we are out
+            except BaseException:  # a Ctrl-C on the way out: leave the scope first
                 tables.enter(outer)
                 raise
 
@@ -382,4 +382,4 @@ def _replace(tables: Tables, reason: str) -> None:
         old = CURRENT.tables
         CURRENT.tables = tables
         freed = old.close(reason)
-    del freed  # outside: finalizers among it may ask
+    del freed  # outside the lock: finalizers may use the graph

@@ -1,4 +1,4 @@
-"""The short way through forward and backward, for a loop that goes through them again and again.
+"""Just-in-time compilation of a training loop: one compiled call runs the forward and the reverse sweep.
 
     while ...:
         Graph.forward()
@@ -6,12 +6,12 @@
         x.value -= 0.01 * x.grad
         Graph.kill_grad()
 
-In such a loop the graph stays as it is, so all checks come out as they did the
-last time. Once a small graph has run often enough, one piece of machine code
-does both sweeps, right in the tables: `forward` calls it, and `backward` finds
-the gradients done. LLVM makes it beside the loop (`core/background.py`). Any change to
-the graph takes the short way away again, because it is kept among what was derived
-from the tables.
+In such a loop the graph does not change, so all checks come out as they did the
+last time. Once a small graph has run often enough, both sweeps are compiled to one piece of
+machine code that works right in the tables: `forward` calls it, and `backward` finds
+the gradients done. LLVM compiles in a background thread (`core/background.py`). The compiled step
+is stored in the tables' cache, which any change of the graph empties; then the usual path is
+taken again.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
 
 
 class CompiledStep:
-    """Both sweeps over some tables, as one call.
+    """Both sweeps over a graph's tables, as one compiled call.
 
-    row: whose gradients are computed. They go into the one of two columns that
-    nobody looks at now, and become visible in `backward`. Where anything is
-    infinite or NaN nothing is written, and the long way tells what went wrong.
+    row: the result whose gradients are computed. They go into that one of two columns that
+    is not visible now, and become visible in `backward`. If anything is
+    infinite or NaN nothing is written, and the usual path reports what went wrong.
     """
 
     __slots__ = ("code", "columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
@@ -53,7 +53,7 @@ class CompiledStep:
             partial(compiled, f"{code}\n{committing(_list_computed_rows(tables, whole), len(tables))}")
         )
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
-        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
+        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the result depends on every other row
         size = len(tables)
         staged = array("d", bytes(8 * (size + 1)))
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
@@ -61,13 +61,13 @@ class CompiledStep:
         words = [
             array("q", map(place, [table_columns[0], column, staged, table_columns[1]])) for column in self.columns
         ]
-        # As long as the addresses are in use; and a column that somebody has a view of stays where it is.
+        # Keeps the arrays alive while their addresses are in use; a column with a view on it is not moved.
         self.held = (staged, words, *[memoryview(column) for column in (*table_columns, *self.columns)])
         self.packed = [*map(place, words)]
-        self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
+        self.pending, self.fresh = 0, -1  # the column that the last gradients went to, and their run
 
     def is_ready(self) -> bool:
-        """Whether its code is there; with "compiled" as the default it is waited for."""
+        """Whether the machine code is ready; with "compiled" as the default engine, wait for it."""
         if engine_named(Setting.default) != "compiled" and not self.code.is_done():
             return False
         address = self.code.result().address("quick")
@@ -86,17 +86,17 @@ class CompiledStep:
         return True
 
     def matches(self, targets: Any) -> bool:
-        """Whether all that the targets of a forward run need is the whole graph."""
+        """Whether a forward run for these targets would compute the whole graph."""
         if not targets:
             return True
         return self.whole and len(targets) == 1 and self.own(targets[0])
 
     def own(self, node: Any) -> bool:
-        """Whether the gradients are this node's."""
+        """Whether this node is the result whose gradients are computed."""
         return getattr(node, "_row", -1) == self.row and node._home is self.tables
 
     def backward(self, node: Any) -> bool:
-        """Make the gradients visible; False if they are another node's, or values have changed."""
+        """Make the gradients visible; False if another node's are asked for, or values have changed since."""
         tables = self.tables
         if tables.written > self.fresh or not self.own(node):
             return False
@@ -105,7 +105,7 @@ class CompiledStep:
 
 
 def enable(tables: Tables, rows: Sequence[int]) -> None:
-    """Take the short way as soon as its code is there, if the graph is such that it can be taken. rows: targets."""
+    """Start compilation if the graph qualifies, and use the step as soon as it is ready. rows: targets."""
     cache = tables.cache
     try:
         if COMING not in cache:
@@ -118,7 +118,7 @@ def enable(tables: Tables, rows: Sequence[int]) -> None:
 
 
 def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
-    """The short way, without its code."""
+    """The step, still without machine code; None if the graph does not qualify."""
     plan, full_plan = plan_for(tables, rows), plan_for(tables)
     simple = (
         engine_named(Setting.default) in (None, "compiled")
@@ -132,12 +132,12 @@ def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
 
 
 def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
-    """The code: values go to the staged ones; behind them comes a 0 if all is finite."""
+    """Trace both sweeps to code: values go to `staged`, followed by a number that is 0 if all is finite, else NaN."""
     code = Straight(Module(), "sweeps", PARAMETERS)
     registers: list[Any] = [code.leaf("values", row) for row in whole.rows]
     for step, row in enumerate(whole.rows):
         if whole.kinds[step] == CONSTANT:
-            registers[step] = tables.values[row]  # which will never change
+            registers[step] = tables.values[row]  # a constant in the code
     nonfinite: Any = 0.0
     steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
     for event in forward_sweep(whole, registers):
@@ -162,7 +162,7 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
 
 
 def _absorbed_values(tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any]) -> None:
-    """Rows that merged ones took over have values too, as `run_checks.commit_values` gives them."""
+    """Emit the values of absorbed rows, as `run_checks.commit_values` computes them."""
     made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in plan.absorbed}
     for _, row, operands, count in reversed(plan.absorbed):
         if row not in value_of:
@@ -175,7 +175,7 @@ def _absorbed_values(tables: Tables, plan: Plan, code: Straight, value_of: dict[
 def _absorbed_adjoints(
     tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any], adjoints: dict[int, Any]
 ) -> None:
-    """And gradients, as `run_checks.commit_grads` gives them: as if they still were their absorbers' first operands."""
+    """Emit the adjoints of absorbed rows, as `run_checks.commit_grads` does: as their absorbers' first operands."""
     for absorber, row, operands, count in plan.absorbed:
         xs = [value_of[each] for each in (row, *operands[count:])]
         wanted = [True] + [False] * (len(xs) - 1)
@@ -186,18 +186,18 @@ def _absorbed_adjoints(
 
 
 def _add_nonfinite(nonfinite: Any, x: Any) -> Any:
-    """What the finiteness check has added up so far, and x: x - x is 0 for a finite x, else NaN."""
+    """Add x - x to the finiteness flag: 0 for a finite x, else NaN."""
     return nonfinite if isinstance(x, float) else nonfinite + (x - x)
 
 
 def _list_computed_rows(tables: Tables, plan: Plan) -> list[int]:
-    """The rows whose values are computed."""
+    """The rows whose values are computed: operators and absorbed rows."""
     operators = [row for row, kind in zip(plan.rows, plan.kinds) if kind >= 0]
     return list(dict.fromkeys([*operators, *(row for _, row, _, _ in plan.absorbed)]))
 
 
 def committing(rows: list[int], size: int) -> str:
-    """The sweeps, then the values and the time beside each, written if all is finite. Gives 1 if it is not."""
+    """LLVM function `quick`: run the sweeps; if all is finite, copy values and stamps to the tables, else return 1."""
     lines = []
     for row in rows:
         lines.append(f"%s{row} = getelementptr double, ptr %staged, i64 {row}")

@@ -1,6 +1,6 @@
-"""Building by name: the frames and operators of `Graph`, as the note that this toolkit follows has them.
+"""Functions and methods of `Graph` that build nodes by an operator's name, as in the note that this toolkit follows.
 
-Whatever they are given, the result is a node: numbers become Constants.
+Their result is always a node: numbers become Constants.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def commutable_binary_function_frame(node1: Any, node2: Any, operator: str) -> A
 
 
 class CalculateTable(Mapping[str, Callable[[Node], float]]):
-    """For each operator's name, what computes a node's value from its operands' present values."""
+    """Operator name -> function that computes a node's value from its operands' present values."""
 
     def __getitem__(self, name: str) -> Callable[[Node], float]:
         if name not in RULES:
@@ -130,7 +130,7 @@ def _frame(operator: str, arity: int) -> Rule:
 
 
 def _apply_rule(rule: Rule, *operands: Any) -> Any:
-    """The rule as a node, also of numbers alone; of tensors, a tensor."""
+    """Apply the rule: a node, even if all operands are numbers; with tensors, a tensor."""
     if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):
         if isinstance(operands[0], Iterable):
             operands = tuple(as_list(operands[0], f"'{rule.name}'", "a list of numbers or nodes"))
@@ -143,7 +143,7 @@ def _operand(x: Any) -> Any:
 
 
 def _stand_in(value: Any) -> Any:
-    """A number in place of a node; anything else as it is."""
+    """1.0 for a node, to check arguments with numbers only; anything else as it is."""
     return 1.0 if isinstance(value, Arithmetic) else value
 
 
@@ -165,7 +165,7 @@ def method_of(rule: Rule) -> Any:
 def _method_composed(composition: Callable[..., Any]) -> Any:
     def method(cls: type[ByName], x: Any, *properties: Any, **named: Any) -> Any:
         if not isinstance(x, Arithmetic):
-            # Of numbers alone it is a number: what is wrong is refused before x becomes a node.
+            # Try it with numbers first: wrong arguments raise before x becomes a node.
             others = {key: _stand_in(value) for key, value in named.items()}
             composition(x, *map(_stand_in, properties), **others)
         return composition(_operand(x), *properties, **named)

@@ -1,6 +1,6 @@
-"""Nodes: the handles by which a learner holds rows of the graph.
+"""Node classes: Constant, Variable, PlaceHolder and Operator, the objects by which a learner holds rows of the graph.
 
-A node knows its row and nothing else. Its value, gradient and neighbours are
+A node stores its home tables and its row. Its value, gradient and neighbours are
 looked up in the tables; at most one node exists for each row, so `is` means
 "the same node".
 """
@@ -39,11 +39,11 @@ from .registry import CURRENT, KINDS, OPERATOR, append, check_name, handle, regi
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_getframe, _new = sys._getframe, object.__new__  # found quickly
+_getframe, _new = sys._getframe, object.__new__  # faster to look up
 
 
 def _locked(question: Callable[P, R]) -> Callable[P, R]:
-    """A question of a node in which nobody else cuts the graph back or clears it: another thread waits."""
+    """Decorator of methods that read the graph: they hold the lock, so no other thread truncates or clears it."""
 
     question = explains(question)
 
@@ -58,7 +58,7 @@ def _locked(question: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Counter:
-    """A learner's working counter of a sort, at first the degree of that name. No run of ours reads it."""
+    """A counter that a learner's algorithm may change; it starts as the degree of that name, and we do not read it."""
 
     def __init__(self, degree: str) -> None:
         self.degree = degree
@@ -71,7 +71,7 @@ class _Counter:
             node.tables.counters[self.degree, node._row] = count
 
 
-if TYPE_CHECKING:  # with the methods that the catalogue gives it
+if TYPE_CHECKING:  # the class with a method for each operator of the catalogue
     from ._methods import NodeMethods as _Methods
 else:
     _Methods = Arithmetic
@@ -111,7 +111,7 @@ class Node(_Methods):
         """A new Operator node that applies `rule` to the operands; numbers become Constants."""
         for operand in operands:
             if not isinstance(operand, Node) and isinstance(operand, Arithmetic):
-                return NotImplemented  # a tensor, say: it knows what to do with a node
+                return NotImplemented  # such as a tensor, which handles nodes itself
         return build(rule, operands)
 
     def build_edge(self, consumer: Node) -> None:
@@ -157,11 +157,11 @@ class Node(_Methods):
         """The node's value, a float; None where it was not computed or fed yet."""
         home, row = self._home, self._row
         try:
-            if row is not None and home is CURRENT.tables:  # written out: loops ask for it again and again
+            if row is not None and home is CURRENT.tables:  # inlined: loops read it again and again
                 value = home._values[row] if home._stamps[row] != NEVER else None
                 if self._home is home:
                     return value
-        except IndexError:  # another thread has cut the graph back
+        except IndexError:  # another thread has truncated the graph
             pass
         with home.lock, GUARD:
             return self.tables.value(self._row)
@@ -338,7 +338,7 @@ class Node(_Methods):
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Arithmetic) and not isinstance(other, Node):
-            return NotImplemented  # a tensor says what it takes
+            return NotImplemented  # a tensor handles it
         raise OperandError(refusal("matmul", type(self).__name__))
 
     __rmatmul__ = __matmul__
@@ -350,7 +350,7 @@ class Node(_Methods):
         )
 
     def __array_function__(self, function: Any, types: Any, operands: Any, named: Any) -> Any:
-        """As without it, but for np.where: whose truth is asked for by NumPy, which takes what has [0] for a list."""
+        """NumPy's default, but np.where raises: NumPy would take a node, which has [0], for a list, and test it."""
         if function.__name__ == "where":
             bool(self)
         return function._implementation(*operands, **named)
@@ -396,10 +396,10 @@ class Node(_Methods):
 
     # --- refusals ---
 
-    if not TYPE_CHECKING:  # for whom there is nothing else
+    if not TYPE_CHECKING:  # type checkers shall report unknown names
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name in guesses("numpy"):  # NumPy asks each node of an array for a method of the function's name
+            if name in guesses("numpy"):  # NumPy looks up a method of its function's name on each node of an array
                 kind = type(self).__name__
                 message = f"This {kind} has no attribute {name!r}. {refusal(name, kind)}"
                 raise AttributeError(message, name=name, obj=self)
@@ -407,7 +407,7 @@ class Node(_Methods):
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__
-        with self._home.lock:  # who is about to clear the graph has put another in its place already
+        with self._home.lock:  # wait for a thread that is clearing the graph: it sets `closed` last
             pass
         if self._home.closed:
             raise StaleNodeError(f"This {kind} belongs to a graph that {self._home.closed}. Build it again.")
@@ -421,7 +421,7 @@ class Node(_Methods):
         if value is None and type(self) not in KINDS.values():
             if isinstance(self, Variable | PlaceHolder):
                 raise NumberError(f"{self.tables.label(self._row)} takes a real number, not None. {IN_NAIVE}")
-            with home.lock, GUARD:  # a learner's own kind of node may begin so
+            with home.lock, GUARD:  # a learner's own node class may start so
                 self.tables.leave_unset(self._row)
             return
         if type(value) is not float:
@@ -434,18 +434,18 @@ IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as 
 
 
 def _refuse_assignment(name: str) -> Callable[[Any, object], None]:
-    """What assigning to this property of a node does."""
+    """The setter of a read-only property: raises AttributeError."""
 
     def refuse(node: Any, value: object) -> None:
         if name == "operator" and value == node.operator:
-            return  # an own class of operators may note its name
+            return  # a learner's own operator class may set its name
         raise AttributeError(f"{name} of a node is found in the graph, and cannot be set. {IN_NAIVE}")
 
     return refuse
 
 
 class _NotSet:
-    """A name that other libraries set, `x.data = 5`: it is refused as it is when it is read."""
+    """A name that other libraries set, as in `x.data = 5`: setting raises the same error as reading."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -453,7 +453,7 @@ class _NotSet:
     def __get__(self, node: Any, kind: type) -> Any:
         if node is None:
             return self
-        raise AttributeError(self.name)  # so that the node's __getattr__ is asked, which says what to write
+        raise AttributeError(self.name)  # so that Python calls the node's __getattr__, whose error says what to write
 
     def __set__(self, node: Node, value: object) -> None:
         getattr(node, self.name)
@@ -466,11 +466,11 @@ for _name in NOT_SET:
 _EXACT = 2**53  # up to here every int is a float
 
 
-# The three ways that most nodes come into being, written out for speed: one append.
+# The three ways by which most nodes are made, inlined for speed: one append.
 
 
 def _infix(rule: Rule, reflected: bool = False) -> Any:
-    """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number.
+    """The infix method of a rule, with a fast path for two nodes, or a node and a number.
 
     reflected: the number comes first, as in 2.0 * x.
     """
@@ -503,7 +503,7 @@ def _infix(rule: Rule, reflected: bool = False) -> Any:
         waiting = home.waiting
         if value is None:
             waiting += (number, self, other, 0.0, code, instruction, node)
-        else:  # one step, too
+        else:  # one append, too
             left, right = (BEFORE, self) if reflected else (self, BEFORE)
             waiting += (
                 CONSTANT, NOTHING, NOTHING, value, code, instruction, None,
@@ -517,7 +517,7 @@ def _infix(rule: Rule, reflected: bool = False) -> Any:
 
 
 def _method(rule: Rule) -> Any:
-    """The rule as a method of nodes."""
+    """The rule as a method of nodes, with a fast path."""
     number = rule.number
 
     def method(self: Node, *more: Never, **unknown: Never) -> Any:
@@ -567,7 +567,7 @@ class Constant(Node):
         raise NodeError(f"{label} cannot be set: its value is fixed. Make it a Variable if it should change.")
 
 
-NO_VALUE: Any = object()  # told from None, which is a mistake
+NO_VALUE: Any = object()  # no argument, as opposed to None, which is a mistake
 
 
 class Variable(Node):
@@ -652,11 +652,11 @@ class Operator(Variable):
 
 
 def _in_place(rule: Rule) -> Any:
-    """`x -= number` on a Variable: an operator, as of any node; and a warning where the Variable was to be moved."""
+    """`x -= number` makes an operator; on a Variable that has a gradient it warns: an update may have been meant."""
     sign = f"{rule.infix}="
 
     def operator(self: Variable, other: Any) -> Any:
-        if self.grad and not isinstance(other, Arithmetic):  # a number, beside a gradient that waits for its step
+        if self.grad and not isinstance(other, Arithmetic):  # a number, and a gradient: as in a gradient step
             warnings.warn(
                 f"x {sign} a number makes a new operator and calls it x: the Variable stays where it is, and so does "
                 f"what was built on it. To move the Variable write x.value {sign} a number.",
@@ -668,7 +668,7 @@ def _in_place(rule: Rule) -> Any:
     return operator
 
 
-# An operator is not moved: `s += x` is the quick way to build.
+# No warning for Operators: `s += x` is a usual way to build.
 for _sign, _name in INFIX.items():
     _inplace = _sign.replace("__", "__i", 1)
     setattr(Variable, _inplace, _in_place(RULES[_name]))
@@ -681,12 +681,12 @@ Operator.operator = Operator.operator.setter(_refuse_assignment("operator"))  # 
 
 
 def is_tensor(thing: object) -> TypeGuard[Any]:
-    """Whether it is a node of tensors, which are a floor above."""
+    """Whether it is a tensor node (classes of naive_graph.tensor, which this file cannot import)."""
     return isinstance(thing, Arithmetic) and not isinstance(thing, Node)
 
 
 def is_leaf_variable(node: object) -> bool:
-    """Whether the node is a Variable that may be set: an Operator is one, too, whose value is computed."""
+    """Whether the node is a Variable that may be set; an Operator is a Variable, too, but computed."""
     return isinstance(node, Variable) and not isinstance(node, Operator)
 
 
@@ -719,7 +719,7 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
     if not home.computes_at_once:
         append(home, entries)
         return node
-    with home.lock, GUARD:  # to build is a run then
+    with home.lock, GUARD:  # eager: building computes
         value = _value_now(home, rule, checked)
         append(home, entries)
         if value is not None:
@@ -728,7 +728,7 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
 
 
 def _value_now(home: Tables, rule: Rule, operands: Iterable[Node | float]) -> float | None:
-    """What the rule gives of the operands' present values, for renew(immediate_compute=True); None if one has none."""
+    """The rule's value from the operands' present values (renew(immediate_compute=True)); None if one has none."""
     values = [operand.value if isinstance(operand, Node) else operand for operand in operands]
     if None in values:
         return None
@@ -739,7 +739,7 @@ def _value_now(home: Tables, rule: Rule, operands: Iterable[Node | float]) -> fl
 
 
 def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
-    """The rows of some nodes of the current graph; an error that says what is not a node."""
+    """The rows of nodes of the current graph. Raises NodeError for what is not a node."""
     rows = []
     if not isinstance(nodes, (list, tuple)):
         nodes = [nodes] if isinstance(nodes, Node) else as_list(nodes, who, "a node or a list of nodes")

@@ -1,4 +1,4 @@
-"""A node as text: its formula, its two tables, and how it shows itself in a notebook."""
+"""Formatting of nodes: formulas, text tables, HTML for notebooks, line wrapping, and code in C or JavaScript."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import NaiveGraphError, NodeError, PlaceHolderError
 
 Item = TypeVar("Item")
-NARROWEST = 30  # letters of a line, in whatever terminal
-WIDTH, CELL = 80, 28  # letters of a terminal's line, and of a table's cell at most
-MOST_TOLD = 30  # nodes whose formula stands in one line
-MOST_ROWS = 60  # of a table; the middle of a longer one is left out
-MOST_LINES = 200  # of a formula
-PRE = "<pre style='margin:0; font-family:monospace'>"  # exported pages give a bare pre the font of their prose
+NARROWEST = 30  # minimum characters per line, in any terminal
+WIDTH, CELL = 80, 28  # maximum characters per terminal line, and per table cell
+MOST_TOLD = 30  # up to so many nodes, a formula is shown in one line
+MOST_ROWS = 60  # rows of a table; of a longer one the middle is left out
+MOST_LINES = 200  # lines of a formula
+PRE = "<pre style='margin:0; font-family:monospace'>"  # explicit font: exported pages style a bare pre like prose
 
 
 class Printed(str):
-    """A text that prints as itself, also where Python would show its repr."""
+    """A string whose repr is the string itself, so that a notebook or prompt shows it as printed."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -67,7 +67,7 @@ def one_line(tables: Tables, row: int) -> str:
 
 
 def _short_formula(tables: Tables, row: int) -> str | None:
-    """The formula, if the node is made of few others; None too where edges drawn by hand make no formula."""
+    """The formula, if it is short; None if many nodes are needed, or edges drawn by hand make none."""
     needed, waiting = {row}, [row]
     while waiting:
         operands = {*tables.operands(waiting.pop())} - needed
@@ -95,7 +95,7 @@ def printed_tables(tables: Tables, plan: Plan) -> Printed:
 
 
 def node_row(tables: Tables, row: int) -> tuple[str, str, str, str, str]:
-    """One row of the table of nodes; a dot stands for what was not computed."""
+    """One row of the table of nodes; a dot for a number that was not computed."""
     return (
         str(row),
         tables.kind(row),
@@ -106,7 +106,7 @@ def node_row(tables: Tables, row: int) -> tuple[str, str, str, str, str]:
 
 
 def shown_number(value: float | None) -> str:
-    """Six significant digits; a dot for what was not computed."""
+    """Six significant digits; a dot for a number that was not computed."""
     return "." if value is None else f"{value:.6g}"
 
 
@@ -123,15 +123,15 @@ def node_html(tables: Tables, plan: Plan) -> str:
 
 
 def _ends(items: Sequence[Item]) -> list[Item]:
-    """All of a short list, the first and last of a long one."""
+    """All items of a short list; the first and the last of a long one."""
     half = MOST_ROWS // 2
     return list(items) if len(items) <= MOST_ROWS else [*items[:half], *items[-half:]]
 
 
 def align_columns(lines: Sequence[Sequence[str] | str]) -> list[str]:
-    """Lines of cells as text in columns; what a terminal is too narrow for stands in further blocks.
+    """Align lines of cells in columns; columns that do not fit the width follow in further blocks.
 
-    A line that is no cells but a text stays as it is. The first column heads every block.
+    A line that is a string stays as it is. The first column is repeated in every block.
 
     >>> align_columns([["row", "x"], ["0", "2.5"]])
     ['row    x', '  0  2.5']
@@ -154,19 +154,19 @@ def _line(cells: Sequence[str] | str, block: Sequence[int], widths: Sequence[int
 
 
 def _cut(text: str, most: int) -> str:
-    """The text, without its middle if it is longer."""
+    """The text; its middle is left out if it is longer than `most`."""
     return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
 def wrapped_to_terminal(text: str) -> str:
-    """The text wrapped to the width of the terminal, which is asked when something is printed; at most 80."""
+    """The text wrapped to the terminal's width at the time of printing; 80 at most."""
     return wrap_text(text, min(WIDTH, max(NARROWEST, get_terminal_size((WIDTH, 24)).columns)))
 
 
 def wrap_text(text: str, width: int = WIDTH) -> str:
-    """The text with its long lines broken between words, to fit a terminal; a long word stays whole.
+    """Break long lines between words; a long word stays whole.
 
-    What goes on in the next line stands under its beginning; of a numbered line, under its text.
+    Continuation lines are indented; those of a numbered line start below its text.
 
     >>> wrap_text("f = " + " + ".join(["x"] * 30)).splitlines()[1]
     '    x + x + x + x + x + x + x + x + x + x + x'
@@ -192,7 +192,7 @@ def _table(head: list[str], lines: list[list[str]], size: int) -> str:
 
 
 def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:
-    """The row's value and gradient as code. wrt: rows of leaves; None: all that it depends on."""
+    """The row's value and gradient as code. wrt: rows of leaves; None: all leaves that it depends on."""
     from ..core.arithmetics.code import code, is_name
     from ..core.arithmetics.translate import LANGUAGES
 

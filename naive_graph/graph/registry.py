@@ -1,6 +1,6 @@
-"""Where nodes come from: they wait in the current graph for their rows, and each row has at most one handle.
+"""Creates nodes: appends them to the current graph's waiting list, and keeps at most one Node object (handle) per row.
 
-This file knows the tables, not the classes of nodes; those enter themselves in
+This file does not import the classes of nodes; they register themselves in
 `KINDS`.
 """
 
@@ -21,25 +21,25 @@ from ..core.waiting import FULL, NOTHING
 from ..errors import NodeError, StaleNodeError
 
 _getframe = sys._getframe
-OPERATOR = 0  # stands for every operator in KINDS
-KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
+OPERATOR = 0  # key in KINDS for all operators
+KINDS: dict[int, type] = {}  # leaf kind, or OPERATOR -> class of its nodes
 
 
 class Current:
     """Holds the tables of the current graph, to which new nodes are appended."""
 
-    __slots__ = ("scratch_thread", "tables")  # quicker to look up
+    __slots__ = ("scratch_thread", "tables")  # faster attribute access
 
     def __init__(self) -> None:
         self.tables = Tables()
-        self.scratch_thread: int | None = None  # which thread is inside Graph.scratch()
+        self.scratch_thread: int | None = None  # the thread that is inside Graph.scratch()
 
 
 CURRENT = Current()
 
 
 def handle(home: Tables, row: int) -> Any:
-    """The one Node of a row. Raises StaleNodeError if the row is not there any more."""
+    """The one Node object of a row. Raises StaleNodeError if the row does not exist any more."""
     with LOCK, GUARD:
         if row >= len(home):
             raise StaleNodeError(f"This node's graph {home.closed or 'was cut back'}. Build it again.")
@@ -55,7 +55,7 @@ def handle(home: Tables, row: int) -> Any:
 
 
 def truncate_if_unreferenced(home: Tables, mark: Checkpoint) -> None:
-    """Forget what came after the mark if nobody holds a node of it: a thread or a handler may have built there, too."""
+    """Truncate to the mark, unless a node behind it is referenced: another thread or a handler may have built it."""
     with LOCK, GUARD:
         home.flush()
         held = [home.handles[row] for row in home.handles if row >= mark.rows]
@@ -64,7 +64,7 @@ def truncate_if_unreferenced(home: Tables, mark: Checkpoint) -> None:
 
 
 def register(node: Any, kind: int, value: Any, name: str | None) -> None:
-    """Let a node that is being made by its class join the graph. value: of a leaf; () for an operator."""
+    """Append a node to the current graph, called by its constructor. value: of a leaf; () for an operator."""
     if name is not None:
         check_name(name)
     home = CURRENT.tables
@@ -80,7 +80,7 @@ def register(node: Any, kind: int, value: Any, name: str | None) -> None:
 
 
 def user_frame(home: Tables, frame: FrameType) -> FrameType:
-    """The frame of the learner's who called us, from one that may be ours; its code is the last that was seen."""
+    """The learner's frame that called us, starting from one that may be ours; `code_now` is set to its code."""
     if is_ours.get(frame.f_code.co_filename, True):
         frame = learners_frame(2)
     home.code_now = frame.f_code
@@ -88,7 +88,7 @@ def user_frame(home: Tables, frame: FrameType) -> FrameType:
 
 
 def append(home: Tables, entries: Sequence[Any]) -> None:
-    """Let new nodes wait for their rows."""
+    """Append new nodes to the waiting list, and flush it when it is full."""
     waiting = home.waiting
     waiting += entries
     if len(waiting) >= FULL:

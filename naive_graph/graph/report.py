@@ -1,4 +1,4 @@
-"""What a gradient check was asked, and what it found."""
+"""Options and report of `gradcheck`: tolerances, the comparison of one derivative, tallies and failures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..errors import GradientCheckError, NodeError, NumericError
 from .printed import align_columns, wrap_text
 
 SUBSETS = ("random", "every_n")
-KINK_REACH = 10.0  # steps of eps within which a declared kink spoils a finite difference
-ALIKE = 1e-4  # how far the slopes on both sides of a kink that is none are apart, relative to their sizes
-KEPT = 20  # of the entries that are furthest off
+KINK_REACH = 10.0  # in units of eps: a declared kink so near spoils a finite difference
+ALIKE = 1e-4  # relative difference up to which the slopes on both sides count as equal: no kink
+KEPT = 20  # how many of the entries with the largest errors are kept
 
 
 class CheckOptions(NamedTuple):
-    """What `gradcheck` was asked; see there."""
+    """The options of `gradcheck`; see there."""
 
     eps: float
     max_rel: float
@@ -45,7 +45,7 @@ class CheckOptions(NamedTuple):
         return self._replace(eps=eps, max_rel=max_rel, min_abs=min_abs, most=most)
 
     def sample(self, places: Sequence[int], generator: random.Random) -> Sequence[int]:
-        """At most so many of one parameter's entries."""
+        """At most `most` entries of one parameter."""
         if self.most is None or len(places) <= self.most:
             return places
         if self.subset == "random":
@@ -114,7 +114,7 @@ class Report(Tally):
         is_near_kink: bool,
         wishes: CheckOptions,
     ) -> None:
-        """One entry: its derivative in each mode beside the nearest finite difference; at a kink it is left out.
+        """Check one entry: its derivative in each mode against the nearest finite difference; at a kink it is left out.
 
         loss: the loss with the entry moved by a distance. Raises NumericError for what is not finite.
         """
@@ -148,7 +148,7 @@ class Report(Tally):
         self.parameters.setdefault(parameter, Tally()).add(tally)
 
     def gather(self, other: Report) -> None:
-        """Add what another check found."""
+        """Add the results of another check."""
         self._keep(other.failures, other.entries)
         for name, tally in other.parameters.items():
             self._count(name, tally)
@@ -181,9 +181,9 @@ class Report(Tally):
 
 
 def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float, float] | None:
-    """The slopes on the left and on the right of a declared kink, if they are equal; None if it is one.
+    """The slopes left and right of a declared kink if they are equal; None if they differ: a real kink.
 
-    loss: of a distance. Each slope is that of a parabola through three points.
+    loss: a function of the distance moved. Each slope is that of a parabola through three points.
     """
     reach, center = KINK_REACH * wishes.eps, loss(0.0)
     noise = wishes.min_abs + 1e-15 * abs(center) / reach
@@ -191,13 +191,13 @@ def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float,
     if any(_jumps(rises, noise * reach) for _, *rises in steps):
         return None
     left, right = ((4.0 * half - full) / step for step, _, half, full in steps)
-    bend = min(4.0 * abs((full - 2.0 * half) / step) for step, _, half, full in steps)  # may turn within reach, too
+    bend = min(4.0 * abs((full - 2.0 * half) / step) for step, _, half, full in steps)  # it may curve within reach, too
     near = ALIKE * (abs(left) + abs(right)) + bend + noise
     return (left, right) if abs(left - right) <= near else None
 
 
 def _jumps(rises: Sequence[float], noise: float) -> bool:
-    """Whether what a loss rises by stays, however short the step: it jumps there, and no slope is to be compared."""
+    """Whether the loss jumps: its change does not shrink with the step, so that there is no slope to compare."""
     sizes = [abs(rise) for rise in rises]
     return min(sizes) > 0.8 * max(sizes) > noise
 

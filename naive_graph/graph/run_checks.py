@@ -1,4 +1,4 @@
-"""What a forward and a backward run check before they start, and write when they succeed."""
+"""Checks before a forward or backward run, and the writing of values and gradients to the tables after it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING_FED: Mapping[int, float] = {}
 
 
 def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
-    """The rows that are fed, and what with; an error that says what cannot be fed."""
+    """Pairs (row, value) of a feed. Raises FeedError for what is no mapping or has a key that is no PlaceHolder."""
     if not isinstance(feed, Mapping):
         raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {shortened(feed)}.")
     for node, value in feed.items():
@@ -39,18 +39,18 @@ def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
 
 
 def check_plain(**wishes: Any) -> None:
-    """Nothing was asked for that tensors do not take."""
+    """Raise NodeError if an option was given that tensors do not take."""
     if wished := [name for name, wish in wishes.items() if wish]:
         raise NodeError(f"With a tensor there is no {wished[0]}=. Set its leaves, x.value = array, and leave it out.")
 
 
 def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
-    """The rows and numbers of a feed."""
+    """The feed as row -> float, checked."""
     return {row: number(value, CURRENT.tables.label(row)) for row, value in fed_rows(feed)}
 
 
 def checked_leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING_FED) -> list[float]:
-    """What a run begins with: the leaves' values by step, or what they are fed by row; operators' are to be computed.
+    """The initial values of a run, by step: leaves have their values or what is fed; operators are not computed yet.
 
     Raises PlaceHolderError if a leaf that is needed has no number, ArityError if an operator lacks operands.
     """
@@ -72,11 +72,11 @@ def checked_leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = N
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float], now: int) -> None:
-    """Write what a forward run computed, all at once. Rows that were absorbed get their values too.
+    """Write the values of a forward run to the tables, all at once; absorbed rows get values too.
 
     now: the number of the run.
     """
-    column, stamps = tables._values[:], tables._stamps[:]  # of one moment: asking for `values` may add rows
+    column, stamps = tables._values[:], tables._stamps[:]  # copies of one moment: `tables.values` could flush rows
     if fed:
         tables.written = now
     for row, value in fed.items():
@@ -86,18 +86,18 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
             column[row], stamps[row] = value, now
     operators = tables.operators
     folds: dict[int, list[float]] = {}
-    for absorber, row, operands, count in plan.absorbed:  # a fold to the left meets the values of all it took over
+    for absorber, row, operands, count in plan.absorbed:  # the partial results of a left fold are their values
         fold = folds.get(absorber)
         if fold is None:
             fold = list(accumulate([column[operand] for operand in operands], BY_NUMBER[operators[absorber]].value))
         folds[row] = fold
         column[row], stamps[row] = fold[count - 1], now
     all_rows = slice(0, len(column))
-    tables._values[all_rows], tables._stamps[all_rows] = column, stamps  # and nothing is called: both, or neither
+    tables._values[all_rows], tables._stamps[all_rows] = column, stamps  # no function is called: both or neither
 
 
 def check_results(tables: Tables, results: Sequence[int]) -> None:
-    """There is something to differentiate; a warning names the results if they are several."""
+    """Raise StaleGraphError if there is nothing to differentiate; warn, with names, if there are several results."""
     if not results:
         raise StaleGraphError("There is nothing to differentiate: the graph has no operators.")
     if len(results) > 1:
@@ -110,7 +110,7 @@ def check_results(tables: Tables, results: Sequence[int]) -> None:
 
 
 def check_fresh(tables: Tables, plan: Plan) -> None:
-    """The targets were evaluated after the last change to anything they depend on."""
+    """Raise StaleGraphError unless the targets were evaluated after the last change to anything they depend on."""
     evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
     if evaluated == NEVER:
         raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
@@ -125,7 +125,7 @@ def check_fresh(tables: Tables, plan: Plan) -> None:
 
 
 def why_stale(node: Node) -> str:
-    """Why an operator's value is not that of its leaves as they are; nothing if it is, or was never computed."""
+    """Why an operator's value is stale (a leaf or an edge has changed since); empty if it is not, or has none yet."""
     tables, row = node.tables, node.row
     with tables.lock:
         evaluated = tables.stamp(row)
@@ -139,13 +139,13 @@ def why_stale(node: Node) -> str:
 
 
 def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
-    """Write what a backward run computed; everything that y does not depend on gets 0.0."""
+    """Write the gradients of a backward run to the tables; rows that the result does not depend on get 0.0."""
     grads = [0.0] * len(tables)
     for row, adjoint in zip(plan.rows, adjoints):
         grads[row] = adjoint
     operators, values = tables.operators, tables.values
     for absorber, row, operands, count in plan.absorbed:  # as if the row still were the absorber's first operand
-        partials: Any = BY_NUMBER[operators[absorber]].partials  # all by one function, as of any rule that merges
+        partials: Any = BY_NUMBER[operators[absorber]].partials  # one function: rules that merge are variadic
         xs = [values[row]]
         for operand in operands[count:]:
             xs.append(values[operand])
@@ -154,7 +154,7 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
 
 
 def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
-    """Make a whole column of gradients the tables' own."""
+    """Replace the tables' column of gradients. accumulate: add the earlier gradients of leaves."""
     if accumulate:
         for row, (earlier, kind) in enumerate(zip(tables.grads[: len(grads)], tables.operators)):
             if kind in (VARIABLE, PLACEHOLDER):
@@ -163,7 +163,7 @@ def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
 
 
 def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:
-    """Complain if a result is infinite or NaN. Only then is the culprit searched for."""
+    """Warn or raise if a result is infinite or NaN; only then is the node searched for where it arose."""
     if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
         complain(nan_trace.explain_forward(tables, plan, values), on_invalid)
 
@@ -171,7 +171,7 @@ def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid
 def check_grads(
     tables: Tables, plan: Plan, values: Sequence[float], adjoints: Sequence[float], on_invalid: str
 ) -> None:
-    """Complain if the gradient of a leaf is infinite or NaN."""
+    """Warn or raise if the gradient of a leaf is infinite or NaN."""
     if on_invalid == "ignore" or all(map(isfinite, adjoints)):
         return
     wanted = plan.varies()
@@ -181,12 +181,12 @@ def check_grads(
 
 
 def warning_callback(on_invalid: str) -> Callable[[Callable[[], str]], None]:
-    """What complains of a message that is only written where somebody wants it."""
+    """A callback that warns or raises; it takes a function that makes the message, called only if needed."""
     return lambda message: None if on_invalid == "ignore" else complain(message(), on_invalid)
 
 
 def complain(message: str, on_invalid: str) -> None:
-    """Raise or warn, as `Graph.on_invalid` says, at the learner's line."""
+    """Raise or warn, as `Graph.on_invalid` says; the warning points to the learner's line."""
     if on_invalid == "raise":
         raise NumericError(message)
     warnings.warn(NumericWarning(message), stacklevel=learners_level())

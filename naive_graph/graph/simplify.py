@@ -1,9 +1,9 @@
-"""Laws that make a derivative readable, one small function for each operator.
+"""Algebraic simplification of derivatives: one rewrite function per operator.
 
 Each takes the operands that a rule is about to be applied to, and returns
-something simpler of equal value, or None. A bare float comes from a formula; an
+something simpler of equal value, or None. A bare float comes from a derivative formula; an
 expression that has a number may be the learner's own Constant. A learner's `0 * x`
-stays: only the zeros of the formulas themselves vanish.
+stays: only zeros from the formulas are simplified away.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def law(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def again(rule: Any, *xs: Any) -> Any:
-    """The rule over expressions and floats: what `rule(*xs)` gives, without checking them again."""
+    """Apply a rule to expressions and floats, like `rule(*xs)` but without checking them again."""
     for x in xs:
         if type(x) is not float:
             return x.owner.apply(rule, xs)
@@ -31,13 +31,13 @@ def again(rule: Any, *xs: Any) -> Any:
 
 
 def number_of(x: Any) -> float | None:
-    """The number that an operand certainly is."""
+    """The value of an operand that is a float or a Constant; None for others."""
     return x if isinstance(x, float) else x.number
 
 
 def foldable(*xs: Any) -> bool:
-    """Whether all are numbers, none of them a learner's own 0."""
-    for x in xs:  # noqa: SIM110 - quicker than all(), and asked very often
+    """Whether all operands are numbers, and none is a learner's own 0."""
+    for x in xs:  # noqa: SIM110 - faster than all(), and called very often
         if type(x) is not float and (x.number is None or x.number == 0.0):
             return False
     return True
@@ -48,7 +48,7 @@ def is_rule(x: Any, rule: Any) -> bool:
 
 
 def coefficient(x: Any) -> tuple[float, Any]:
-    """x as a number times the rest: 3 * y is (3, y), and y is (1, y)."""
+    """Split x into a number times the rest: 3 * y is (3, y), and y is (1, y)."""
     if type(x) is not float and x.rule is c.mul and len(x.operands) == 2:
         for one, other in (x.operands, x.operands[::-1]):
             if foldable(one):
@@ -57,7 +57,7 @@ def coefficient(x: Any) -> tuple[float, Any]:
 
 
 def serial(x: Any) -> int:
-    """Where a factor stands in a product: numbers first, then nodes by row, then expressions by age."""
+    """Sort key of a factor in a product: numbers first, then nodes by row, then expressions by age."""
     return -1 if isinstance(x, float) else x.serial
 
 
@@ -68,7 +68,7 @@ def add(*xs: Any) -> Any:
     a, b = xs
     if foldable(a, b):
         return number_of(a) + number_of(b)  # type: ignore[operator]
-    if a == 0.0 or b == 0.0:  # an expression equals nothing but itself: these are bare zeros
+    if a == 0.0 or b == 0.0:  # an expression equals only itself, so these are bare zeros
         return b if a == 0.0 else a
     if is_rule(b, c.neg):
         return again(c.sub, a, b.operands[0])
@@ -191,7 +191,7 @@ def pow_(a: Any, b: Any) -> Any:
 
 @law
 def pow_slope(a: Any, b: Any) -> Any:
-    """b * a**(b - 1), where b is a number and b - 1 is exact: then the bits are the rule's own."""
+    """b * a**(b - 1), if b is a number and b - 1 is exact: then the result has the same bits as the rule's own."""
     number = number_of(b)
     if number is None or not ieee.less_one_is_exact(number):
         return None

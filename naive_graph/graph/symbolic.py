@@ -1,9 +1,9 @@
-"""Expressions: nodes that are planned and simplified before any row is written.
+"""Symbolic expressions: a derivative is built and simplified as expressions before any row is written.
 
 A derivative graph that is written straight into the tables is full of `1 * g`
-and `x ** 1`. So the sweeps first run over expressions. An expression stands for
-a row that exists, or for a rule over other expressions; only what the answer
-needs becomes rows. Numbers that formulas bring along stay plain floats.
+and `x ** 1`. So the sweeps run over expressions first. An expression stands for
+a row that exists, or for a rule applied to other expressions; only those that the answers
+depend on become rows. Constants of formulas stay plain floats.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .simplify import LAWS
 
 
 class Expression(Arithmetic):
-    """A node that exists (`_row`), or one that would apply `rule` to `operands`."""
+    """An existing node (`_row`), or the application of `rule` to `operands` that has no row yet."""
 
     __slots__ = ("_row", "needed", "number", "operands", "owner", "rule", "serial")
 
@@ -36,7 +36,7 @@ class Expression(Arithmetic):
         self._row: Any = row
         self.rule = rule
         self.operands = operands
-        self.number: float | None = None  # the number of a Constant
+        self.number: float | None = None  # the value, if it is a Constant
         self.needed = False
         self.serial = owner.size + len(owner.planned) if row is None else row
 
@@ -46,7 +46,7 @@ class Expression(Arithmetic):
 
 
 def infix(rule: Rule, reflected: bool = False) -> Callable[[Expression, Any], Any]:
-    """The rule between two, as `Arithmetic` has it; between expressions and floats, without checking them again."""
+    """The infix method of a rule; operands that are expressions or floats skip the checks of `Arithmetic`."""
 
     def applied(self: Expression, other: Any) -> Any:
         pair = (other, self) if reflected else (self, other)
@@ -61,15 +61,15 @@ for _name, _rule in (("add", catalogue.add), ("sub", catalogue.sub), ("mul", cat
 
 
 class Expressions:
-    """All expressions over one graph. Equal applications of a rule are one expression."""
+    """All expressions over one graph. Equal applications of a rule are one expression (hash-consing)."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables, self.size = tables, len(tables)
-        self.planned: list[Expression] = []  # in an order in which operands come first
-        self.memory: dict[int, dict[Any, Expression]] = defaultdict(dict)  # by rule and operands
+        self.planned: list[Expression] = []  # in topological order
+        self.memory: dict[int, dict[Any, Expression]] = defaultdict(dict)  # rule number -> operands -> expression
 
     def node(self, row: int, rule: Rule | None = None, operands: tuple[Any, ...] = ()) -> Expression:
-        """The expression that stands for a node that exists."""
+        """The expression for an existing node."""
         expression = Expression(self, row, rule, operands)
         if rule is not None:
             self.memory[rule.number][operands] = expression
@@ -78,9 +78,9 @@ class Expressions:
         return expression
 
     def apply(self, rule: Rule, operands: tuple[Any, ...]) -> Any:
-        """The rule over these operands: remembered, simplified, or a new expression."""
+        """Apply a rule to operands: an expression that exists already, a simpler one, or a new one."""
         memory, key = self.memory[rule.number], operands
-        if 0.0 in operands:  # -0.0 equals it, and is another number
+        if 0.0 in operands:  # -0.0 == 0.0, but they are different operands
             key = tuple([x.hex() if type(x) is float else x for x in operands])
         expression = memory.get(key)
         if expression is None:
@@ -93,32 +93,32 @@ class Expressions:
         return expression
 
     def to_nodes(self, answers: list[Any]) -> list[Node]:
-        """The answers as nodes: what they need is appended to the tables, and nothing else; on an error, nothing."""
+        """The answers as nodes: only what they depend on is appended to the tables; on an error, nothing is."""
         return [
             Constant(answer) if isinstance(answer, float) else handle(self.tables, answer)
             for answer in self.rows(answers)
         ]
 
     def close(self) -> None:
-        """Forget the expressions at once: they and this hold each other, and would wait for the garbage collector."""
+        """Drop all expressions now: they and this form reference cycles, left to the garbage collector otherwise."""
         self.memory.clear()
         self.planned.clear()
 
     def rows(self, answers: list[Any]) -> list[int | float]:
-        """The row of each answer, written with all that it needs; an answer that is a number stays one."""
+        """Write what the answers depend on; return the row of each, or the float if it is a number."""
         needed, frame = self._collect_needed(answers), learners_frame()
         entries: list[Any] = []
         code, instruction = frame.f_code, frame.f_lasti
         for expression in many(needed, "gradients", len(needed)):
             rule, left = expression.rule, expression.operands[0]
             assert rule is not None  # an expression without a row applies a rule
-            is_new = type(left) is float or left._row is None  # a node that exists keeps its operands
+            is_new = type(left) is float or left._row is None  # existing nodes are not absorbed
             entries += operator_entries(rule.number, expression.operands, code, instruction, expression, is_new)
         self.tables.write_nodes(entries)  # which gives the expressions their rows
         return [answer._row if isinstance(answer, Expression) else answer for answer in answers]
 
     def _collect_needed(self, answers: Sequence[Any]) -> list[Expression]:
-        """The expressions without a row that the answers depend on, operands first."""
+        """The expressions without a row that the answers depend on, in topological order."""
         needed = []
         for answer in answers:
             if isinstance(answer, Expression):

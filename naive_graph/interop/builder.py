@@ -1,4 +1,8 @@
-"""Build the tensor graph of a file: apply the operator that stands for each step, and keep its results by name."""
+"""StepBuilder: the common base of the ONNX and TensorFlow importers.
+
+For each step (a node of the file) it applies the row (our operator definition) that
+is mapped to the step's operator, and stores the results by name.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +39,9 @@ def register(rules: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
 
 
 class StepBuilder:
-    """The values of a graph: arrays that are known, weights, and tensor nodes. A subclass knows one file format.
+    """Builds a graph; its values are constant arrays, weights and tensor nodes. A subclass knows one file format.
 
-    most: how many bytes a file's constants may make. nodes: what each step gave, by its name.
+    most: limit for the bytes of computed constants. nodes: the results of each step, by name.
     """
 
     def __init__(self, weights: StoredWeights, most: int) -> None:

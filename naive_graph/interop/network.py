@@ -1,4 +1,8 @@
-"""A network that came from a file: its inputs, parameters, outputs and inner nodes as ordinary tensor nodes."""
+"""ImportedNetwork: the common base of networks read from ONNX and TensorFlow files.
+
+Its inputs, parameters, outputs and inner nodes are ordinary tensor nodes. They
+are built once for each combination of input shapes, when those shapes are known.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,9 @@ from ..training.model import Model
 from .scopes import NamedScopes
 from .weights import StoredWeights, Weight
 
-Sizes = tuple[tuple[int, ...], ...]
-FEW = 8  # names in a message
-MOST = 2 * 10**9  # bytes that may be made of a file besides its weights
+Sizes = tuple[tuple[int, ...], ...]  # the shape of every input
+FEW = 8  # names shown in an error message
+MOST = 2 * 10**9  # default limit for the bytes of computed constants, besides the weights
 
 
 class Port(NamedTuple):
@@ -88,8 +92,8 @@ class ImportedNetwork:
     called after its input and axis, `x_0`.
     """
 
-    size = 0  # how many operators it is made of
-    said = ""  # what the file holds
+    size = 0  # number of operators
+    said = ""  # the text that summary() returns
 
     def __init__(
         self, name: str, slots: Sequence[Port], weights: StoredWeights, sizes: Mapping[str, int], most: int = MOST
@@ -104,7 +108,7 @@ class ImportedNetwork:
             self.graph_of(tuple(self._shape(slot) for slot in self.slots))
 
     def build(self, sizes: Sizes) -> BuiltGraph:
-        """The nodes for inputs of these shapes."""
+        """Build the nodes for inputs of these shapes."""
         raise NotImplementedError
 
     def advice(self, names: Collection[str]) -> str:
@@ -123,7 +127,7 @@ class ImportedNetwork:
 
     @property
     def graph(self) -> BuiltGraph:
-        """The nodes for the sizes that were used last."""
+        """The nodes for the input shapes used last. Raises ImportModelError if none were built yet."""
         if not self.built:
             free = [slot.name for slot in self.slots if not self._is_sized(slot)]
             raise ImportModelError(
@@ -155,13 +159,13 @@ class ImportedNetwork:
 
     @property
     def parameters(self) -> dict[str, Weight]:
-        self.with_sizes()  # which says what is used
+        self.with_sizes()  # building finds out which weights are used
         return self.weights.learned()
 
     @cached_property
     def model(self) -> Model:
         """A Model that owns the parameters: `AdamTrainer(network.model)`, `network.model.save(path)`."""
-        self.with_sizes()  # which says what is used
+        self.with_sizes()  # building finds out which weights are used
         return self.weights.model()
 
     def compiled(self, **how: Any) -> Callable[..., Any]:
@@ -180,7 +184,7 @@ class ImportedNetwork:
         return run
 
     def with_sizes(self) -> BuiltGraph:
-        """The nodes for the sizes that were used last; for 1 in place of each that is open, if there are none yet."""
+        """Return the nodes for the input shapes used last; if none were built, build with 1 for each open extent."""
         if not self.built and all(slot.extents is not None for slot in self.slots):
             shapes = (fix_sizes(slot, self.sizes) or () for slot in self.slots)
             return self.build(
@@ -198,9 +202,9 @@ class ImportedNetwork:
         return tuple(int(size or 0) for size in fix_sizes(slot, self.sizes) or ())
 
     def graph_of(self, sizes: Sizes) -> BuiltGraph:
-        """The nodes for inputs of these shapes; built once."""
+        """Return the nodes for inputs of these shapes, built on first use and cached."""
         graph = self.built.pop(sizes, None) or self.build(sizes)
-        self.built[sizes] = graph  # the last
+        self.built[sizes] = graph  # moved to the end: the one used last
         return graph
 
     # --- running ---
@@ -235,7 +239,7 @@ class ImportedNetwork:
 
 
 class BuiltGraph:
-    """The nodes of a network, for inputs of certain shapes. values: the outputs, those that are known as arrays."""
+    """The nodes of a network for one set of input shapes. values: all outputs, constant ones as arrays."""
 
     def __init__(
         self,
@@ -251,13 +255,13 @@ class BuiltGraph:
 
     @cached_property
     def plan(self) -> list[Recipe]:
-        """How all outputs are computed, found once."""
+        """The recipes that compute all outputs, in order; planned once."""
         return all_recipes(self.computed.values())
 
     def run(self) -> dict[str, Any]:
-        """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""
+        """Compute the outputs' arrays from the inputs' current values; inner nodes keep their values, too."""
         check_tensors("A network", self.computed.values())
-        forget_stale(self.computed.values())  # which looks at the weights
+        forget_stale(self.computed.values())  # notices changed weights
         now = next(ticks)
         for node in self.inner:
             node._value = None
@@ -290,7 +294,7 @@ def check_names(given: Any, what: str) -> list[str]:
 
 
 def check_parameter_names(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
-    """Names of arrays of floats with an axis, which are to be parameters. Raises ImportModelError."""
+    """Check the names of arrays to train. Raises ImportModelError unless each is a float array of rank 1 or more."""
     names = check_names(given, f"parameters are the names of {kind}s")
     for name in names:
         if name not in arrays or arrays[name].dtype.kind != "f" or not arrays[name].ndim:

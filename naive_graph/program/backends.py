@@ -1,8 +1,8 @@
-"""The engines as a Program sees them: a backend answers a query with values, derivatives, and whether all are finite.
+"""The backends of a Program, one per engine: each answers a query with values, derivatives, and whether all are finite.
 
-reference   the sweeps in Python: the law, and slow
-direct      right on the tables: for plans that are too large or too wide for the passes
-compiled    code of the plan's own; a large plan goes in level runs, until its code is there
+reference   the sweeps in Python: slow, and the definition of the right numbers
+direct      compiled sweeps on the graph's tables: for plans that are too large or too wide for the passes
+compiled    the plan's own machine code; a large plan runs in level runs until its code is compiled
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Query(NamedTuple):
 
 
 class ReferenceBackend:
-    """Answers by the reference engine: the law, and slow.
+    """Answers with the reference engine: slow, and the definition of the right numbers.
 
-    Called, it gives the values, the slopes, and whether all are finite. patience: runs until other code replaces its.
+    Calling it returns the values, the slopes, and whether all are finite. patience: runs until other code takes over.
     """
 
     patience = 0
@@ -177,9 +177,9 @@ class DirectBackend(ReferenceBackend):
 class CompiledBackend(ReferenceBackend):
     """Answers by code of the plan's own, or in level runs: see engines/compiled/choose.py.
 
-    Either leaves all results in one array, its `out`; the last place there holds 0.0 if all are finite. tape: what
-    runs; idle: what the next call runs, None while a call is under way, and after one was cut off. picks: where the
-    outputs' values lie, and each output's slopes.
+    Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the Runnable;
+    idle: the Runnable for the next call, None during a call and after an interrupted one. picks: where the outputs'
+    values lie, then each output's slopes.
     """
 
     def __init__(self, asked: Query) -> None:

@@ -2,8 +2,8 @@
 
     w <- w - 0.1 * g        is two more rows, and a move: the new w is the next run's w.
 
-The formula is called once for each Variable with stand-ins for the weight, its
-gradient and what it remembers; what it does to them is written down.
+The formula is traced once for each Variable: it is called with tracers for the weight,
+its gradient and its memory (such as a momentum), which record its operations.
 """
 
 from __future__ import annotations

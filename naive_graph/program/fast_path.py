@@ -1,12 +1,11 @@
-"""The fast path of a Program: a question asked again is run at once, for what was checked still holds.
+"""The fast path of a Program: repeated calls with the same signature skip the checks that have been made before.
 
-The second question of a form opens the path. From then on questions of that form are fed (numbers are copied to where
-the code reads them, samples are read where they lie), run, and their results copied.
+The second call of a signature builds the path. From then on such calls copy their numbers to where the code reads
+them (or pass pointers to the samples), run the code, and copy the results.
 
-A form is what the path relies on: when the graph was changed last, how many
-samples there are, which PlaceHolders are fed, and what kind of things are given.
-Whatever does not fit, or has a result that is infinite or NaN, is left to the
-long way, which says what is wrong.
+The signature ("form") is what the path relies on: the state of the graph (its age), the number of samples, the
+PlaceHolders that are fed, and the types of the inputs. A call that does not match, or whose result is infinite or
+NaN, takes the slow path, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from .results import as_list
 Found = tuple[Any, Any]
 FastCall = Callable[..., Found | None]
 PLAIN = (np.dtype(np.float64), np.dtype(np.float32))  # each number of either is a float64
-AGE = "age"  # among what was derived from the tables: an object that is there until they change
+AGE = "age"  # key in the tables' cache: an object that is kept until the graph changes
 
 
 def never(inputs: Any) -> Found | None:
-    """The fast path where there is none: it answers nothing, so the long way is taken."""
+    """The null fast path: it returns None, so that the slow path is taken."""
     return None
 
 
 class FastPath:
-    """What a Program remembers of its last call: its form, and a fast path, good while the graph has this age."""
+    """The signature ("form") of a Program's last call, and a fast path (`way`), valid while the graph has this age."""
 
     __slots__ = ("age", "form", "way")
 
@@ -42,19 +41,19 @@ class FastPath:
         self.close()
 
     def close(self) -> None:
-        """Send all calls the long way, which may change what the fast path uses."""
+        """Disable the fast path: the slow path may change the state that it uses."""
         self.way: FastCall = never
         self.age = object()
 
     def remember(self, form: Any, age: object, make: Callable[[], FastCall]) -> None:
-        """Note a call that the long way answered. make: builds the fast path for calls of its form."""
+        """Record a call that the slow path answered; on the second of a form, build its fast path with `make`."""
         if form is not None and form == self.form:
             self.way, self.age = make(), age
         self.form = form
 
 
 def call_signature(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
-    """The form of a call, which calls on the fast path share; None for a call with lists, which has no fast path."""
+    """The signature (form) of a call; None if the first input is neither a float nor an array: no fast path then."""
     if inputs and not hasattr(inputs[0], "ndim") and type(inputs[0]) is not float:
         return None
     return (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
@@ -63,11 +62,11 @@ def call_signature(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
 def fast_path(
     answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[InputSlot], given: Sequence[Any]
 ) -> FastCall:
-    """The fast path for questions like the one that was just answered: a function that gives values and slopes.
+    """Build the fast path for calls like the one just answered: a function from inputs to (values, slopes) or None.
 
-    kept: the weights, in an array or in the graph, whose values stay where they
-    lie. single: whether the one output is to be given, not a list. inputs, given: what
-    was fed, one after the other: floats, each by itself, or arrays, of which all are batches, or all of one sample.
+    kept: the weights, in an array or in the graph, which are read in place. single: whether to return one output
+    instead of a list. inputs, given: the slots and values of the call: all floats, or all arrays, and then either all
+    batches, or all of one sample.
     """
     if not isinstance(answers, CompiledBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
@@ -100,7 +99,7 @@ def fast_path(
 
 
 def _count_runs(answers: CompiledBackend, way: FastCall) -> FastCall:
-    """The fast path over level runs, which counts them: after enough the long way sees to code of the plan's own."""
+    """Wrap a fast path over level runs to count them: after enough, the slow path switches to compiled code."""
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
         answer = way(inputs) if answers.patience > 1 else None
@@ -117,7 +116,7 @@ def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
 
 
-Fit = Callable[..., Any]  # has what is given read by the code, and returns what must be held meanwhile; None: unfit
+Fit = Callable[..., Any]  # passes inputs to the code; returns what must be kept alive for the run, None if unfit
 
 
 def _no_inputs(inputs: Any) -> Any:

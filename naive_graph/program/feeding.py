@@ -1,4 +1,4 @@
-"""The checks of what a Program is given, numbers for one sample or batches of many, and their messages."""
+"""Validate the inputs of a Program call (numbers, arrays and batches), with the error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers and batches of a run, and how machine code comes by them: numbers are copied, arrays read in place."""
+"""The validated inputs of a run, and how they reach machine code: numbers are copied, batches are read in place."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class Inputs(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """An array of float64, side by side, that holds Variables' values in the tables' stead; where, by their rows."""
+    """A contiguous float64 array that holds Variables' values instead of the tables. places: row -> index in it."""
 
     array: Any
     places: dict[int, int]
 
 
 def feed(code: Any, inputs: Inputs) -> None:
-    """Copy all numbers to where the code reads them; of samples it is told where they lie, which must be held."""
+    """Pass inputs to the code: copy numbers, and give it pointers to batches, which must be kept alive for the run."""
     if inputs.batches and code.samples[1] != inputs.samples:
         code.set_samples([1, inputs.samples])
     for batch in inputs.batches:
@@ -74,7 +74,7 @@ def feed(code: Any, inputs: Inputs) -> None:
 
 
 def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, Any]:
-    """Which of these rows the code reads; and where among its scalars they go, or into which lines of samples."""
+    """The indices of those rows that the code reads; and their slots in its scalars, or their lines of samples."""
     fed = [code.ir.sources[leaf].row for leaf in code.fed[1]] if of_samples else code.fed_rows
     place_of = {row: offset for offset, row in enumerate(fed, 0 if of_samples else code.fed_at.start)}
     read = [index for index, row in enumerate(rows) if row in place_of]
@@ -82,7 +82,7 @@ def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, An
 
 
 def as_slice(places: Sequence[int]) -> Any:
-    """The places as an array, or as a slice if they follow one another: it is copied several times faster."""
+    """The indices as a slice if they are consecutive (which copies several times faster), else as an array."""
     first = places[0] if places else 0
     neighbours = list(places) == list(range(first, first + len(places)))
     return slice(first, first + len(places)) if neighbours else np.array(places, np.intp)

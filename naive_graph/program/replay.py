@@ -1,8 +1,8 @@
-"""A batch evaluated again, sample by sample, to find the node that went wrong.
+"""Evaluate a batch again, sample by sample, to find the node whose value became infinite or NaN.
 
-A sample is evaluated as far as it needs no total over all samples; then the
-totals are known, and the next round goes further. So a batch takes the memory of
-one sample, and a `mean` in the middle of a graph is the mean that it was.
+In each round, every sample is evaluated up to the totals over all samples that are not
+known yet; then these totals are known, and the next round goes further. So a batch needs
+the memory of one sample, and a `mean` inside the graph is the mean over the whole batch.
 """
 
 from __future__ import annotations

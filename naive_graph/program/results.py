@@ -1,4 +1,4 @@
-"""How the values and derivatives that a query asks for are found in the memory of a finished run."""
+"""Read the values and derivatives that a query requests from the memory of a finished run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where a Program's weights are kept: in the graph's Variables, or in an array of somebody's own.
+"""Storage of a Program's weights: in the graph's Variables, or in an array that the caller provides.
 
     Program(loss, wrt=w)                    reads the Variables
-    Program(loss, wrt=w, weights=array)     reads the array in their stead, where it lies
+    Program(loss, wrt=w, weights=array)     reads the array instead, in place
 
 A Model keeps all its parameters in one array, so a Program over it copies nothing.
 """

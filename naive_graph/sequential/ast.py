@@ -1,31 +1,35 @@
-"""What was written, as a tree: statements, layers, arguments, and expressions that know their place."""
+"""Syntax tree of the sequential language: statements, layers, arguments and expressions.
+
+Names and expressions know their line and column. str() of a node is its source
+text, laid out in one way.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-BINDS = {"plus": 1, "minus": 1, "times": 2, "divide": 2, "neg": 3}  # how tightly; others stand alone
+BINDS = {"plus": 1, "minus": 1, "times": 2, "divide": 2, "neg": 3}  # operator precedence; other kinds are atoms
 SIGNS = {"plus": " + ", "minus": " - ", "times": "*", "divide": "/"}
 
 
 class ParsedExpression:
-    """A number, a text, a name, a tuple, or a calculation, with its place. Equal if it reads the same.
+    """An expression: a number, string, name, tuple or calculation, with its position. Equal if its text is equal.
 
-    value: None until it is calculated, or where that cannot be.
+    value: None until it is evaluated, or if that is impossible.
     """
 
     __slots__ = ("column", "kind", "line", "parts", "value")
 
     def __init__(self, kind: str, parts: tuple[Any, ...], value: Any, line: int, column: int) -> None:
         self.kind = kind
-        self.parts = parts  # expressions; of a number, a text or a name, as it was written
+        self.parts = parts  # operands; of a number, string or name, its source text
         self.value = value
         self.line = line
         self.column = column
 
     def __str__(self) -> str:
-        """As it is written, with the brackets that it needs. Never recursive: ten thousand brackets are no harm."""
+        """The source text, with only the brackets needed. Not recursive, so deep nesting cannot overflow the stack."""
         done: list[str] = []
         waiting: list[Any] = [self]
         while waiting:
@@ -44,7 +48,7 @@ class ParsedExpression:
         return "".join(done)
 
     def _bracket_part(self, index: int, tighter: int) -> list[Any]:
-        """A part, in brackets if it binds less than its place asks: a - (b - c)."""
+        """Operand `index`, in brackets if its precedence is too low there: a - (b - c)."""
         part = self.parts[index]
         loose = BINDS.get(part.kind, 9) < BINDS[self.kind] + tighter
         return ["(", part, ")"] if loose else [part]
@@ -61,7 +65,7 @@ class ParsedExpression:
 
 @dataclass(frozen=True)
 class PlacedName:
-    """A name and where it stands; equal names are equal wherever they stand."""
+    """A name with its position; comparison ignores the position."""
 
     text: str
     line: int = field(compare=False)
@@ -73,7 +77,7 @@ class PlacedName:
 
 @dataclass(frozen=True)
 class Argument:
-    """A value, and its name if it has one."""
+    """An argument of a layer or network, positional or named."""
 
     value: ParsedExpression
     name: PlacedName | None = None
@@ -148,13 +152,13 @@ class CompositeStatement:
 
 @dataclass(frozen=True)
 class ProgramTree:
-    """A whole text. Printed, it gives a text of the same tree."""
+    """A whole program. Its str() parses to an equal tree."""
 
     items: tuple[Statement | CompositeStatement, ...]
 
     @property
     def statements(self) -> list[Statement]:
-        """All statements in their order, those in a composite too."""
+        """All statements in order, including those inside composites."""
         flattened: list[Statement] = []
         for item in self.items:
             flattened += item.statements if isinstance(item, CompositeStatement) else (item,)

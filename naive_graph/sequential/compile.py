@@ -1,4 +1,7 @@
-"""`parse(text)`: the networks that a text describes.
+"""Compile a program of the sequential language to networks: `parse(text)`.
+
+parser.py makes the syntax tree; here its declarations are checked and its networks
+made. All errors are collected, and the first is raised with the others behind it.
 
 >>> program = parse('''
 ... stream<double x> res, data, label;
@@ -110,7 +113,7 @@ def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], read
 def _make(
     statement: SequentialStatement, declared: dict[str, PlacedName], networks: dict[str, Sequential], reading: Reading
 ) -> None:
-    """Make the network of a statement, or note its mistakes; may raise the last of them."""
+    """Make the network of a statement, or collect its errors; may raise the last of them."""
     result, data, labels = statement.result, statement.data, statement.labels
     for name in (result, data, labels):
         if name.text not in declared:
@@ -126,7 +129,7 @@ def _make(
     layers: list[Layer] = []
     for layer in statement.layers:
         with reading.noting():
-            if all(argument.value.value is not None for argument in layer.arguments):  # else its mistake is told
+            if all(argument.value.value is not None for argument in layer.arguments):  # else reported already
                 layers.append(_layer(layer))
     if any(argument.value.value is None for argument in statement.arguments):
         return
@@ -136,7 +139,7 @@ def _make(
             bind(WHO, TRAINING, positional, named)
             return
         streams = Streams(result.text, data.text, labels.text)
-        streams = streams if len(set(streams)) == 3 else Streams()  # what is wrong with them was told
+        streams = streams if len(set(streams)) == 3 else Streams()  # equal names were reported above
         with warnings.catch_warnings():
             if reading.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)
@@ -174,7 +177,7 @@ def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[s
 
 
 def _argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
-    """Where an argument stands, by its place or its name."""
+    """Find an argument in the text, by its position or its name; None if it is not there."""
     if isinstance(which, int) and which < len(arguments):
         return arguments[which].value
     return next((argument.name for argument in arguments if argument.name and argument.name.text == which), None)

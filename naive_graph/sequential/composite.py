@@ -1,7 +1,8 @@
-"""A composite of one's own: sources, operators with rates, splits and joins, networks, sinks.
+"""User-defined dataflow graphs: sources, operators with rates, splits and joins, networks, sinks.
 
-An operator sees `peek` numbers of a stream in its window, takes the first `pop` of
-them out, and puts `push` numbers into its own. It fires as soon as they are there.
+A firing of an operator sees `peek` numbers of each input stream in its window, removes
+the first `pop` of them, and writes `push` numbers to its output. It happens as soon as
+the windows are full.
 
 >>> main = Composite()
 >>> main.source("x", range(1, 11))
@@ -68,10 +69,10 @@ class Composite(Dataflow):
     def __init__(self, name: str = "Main") -> None:
         super().__init__([], name)
         self.watched = self._watch_run
-        self.begin: dict[str, Callable[[], Work]] = {}  # what each operator does, made anew for every run
-        self.networks: dict[str, Network] = {}  # of operators that are whole networks
-        self.values: dict[str, Array] = {}  # of sources
-        self.files: dict[str, Path] = {}  # of sinks, by their stream
+        self.begin: dict[str, Callable[[], Work]] = {}  # by operator: makes its function, anew for every run
+        self.networks: dict[str, Network] = {}  # by operator, where that is a whole network
+        self.values: dict[str, Array] = {}  # numbers of each source, by "operator()"
+        self.files: dict[str, Path] = {}  # of sinks, by stream
 
     def input(self, *names: str) -> None:
         """Streams from outside, for which `run` is given numbers."""
@@ -142,7 +143,7 @@ class Composite(Dataflow):
         self, kind: str, name: str, begin: Callable[[], Work], outputs: Sequence[str], inputs: Sequence[str], *,
         push: Rates = 1, pop: Rates = 1, peek: Rates = 0,
     ) -> str:  # fmt: skip
-        """The name of an operator that is there now, with its streams. Raises SequentialError, and nothing is added."""
+        """Add an operator with its streams; return its name. Raises SequentialError before anything is added."""
         puts, takes = _rates("push", push, len(outputs)), _rates("pop", pop, len(inputs))
         sees = _rates("peek", peek, len(inputs), 0)
         for input_ in inputs:
@@ -162,6 +163,7 @@ class Composite(Dataflow):
         return operator.name
 
     def _let_read(self, operator: StreamOperator, name: str, pop: int, peek: int) -> None:
+        """Connect an operator to a stream that it reads; if the stream has a reader already, to a copy of it."""
         if self.streams[name].reader:
             name = self._branch(name)
         stream = self.streams[name]
@@ -169,7 +171,7 @@ class Composite(Dataflow):
         operator.inputs.append(name)
 
     def _branch(self, name: str) -> str:
-        """One more stream with the same numbers, out of the copy that stands before the readers of a stream."""
+        """Return a new stream with the same numbers, from the `copy` operator that reads the stream (added if none)."""
         stream = self.streams[name]
         reader = self.operators[stream.reader]
         if reader.kind != "copy":
@@ -203,16 +205,16 @@ class Composite(Dataflow):
         return results
 
     def _queues(self, feeds: Mapping[str, Any] | None) -> dict[str, deque[float]]:
-        """What lies in each stream at first, and in each source."""
+        """The initial contents of each stream and each source."""
         outside = [stream.name for stream in self.streams.values() if not stream.writer]
         if not isinstance(feeds or {}, Mapping) or set(feeds or {}) != set(outside):
             message = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
             raise SequentialError("UNDECLARED_STREAM", message, "feeds")
         held = {name: numbers_of(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
-        return {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}  # a source's: name()
+        return {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}  # sources: "name()"
 
     def _firings(self, queues: Mapping[str, deque[float]], networks: Mapping[str, Network]) -> Iterator[Firing]:
-        """Every firing; the networks learn."""
+        """Fire operators until none can, and yield each firing; the given networks are trained."""
         works = {name: begin() for name, begin in self.begin.items() if name not in networks}
         works |= {name: _learning(network) for name, network in networks.items()}
         takes = {name: self._takes(operator) for name, operator in self.operators.items()}
@@ -235,13 +237,13 @@ class Composite(Dataflow):
             )
 
     def _watch_run(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
-        """What the streams hold at first, and all firings, in which the networks stay as they are."""
+        """The streams' initial contents, and all firings, with copies of the networks in place of them."""
         queues = self._queues(feeds)
         held = {name: np.array(queue) for name, queue in queues.items() if queue and name in self.streams}
         return held, self._firings(queues, deepcopy(self.networks))
 
     def _takes(self, operator: StreamOperator) -> list[tuple[str, int, int]]:
-        """From where an operator takes, how many numbers, and how many it sees. In a sink they stay."""
+        """The inputs of an operator, as (queue, pop, peek). A sink has none: its numbers stay in its stream."""
         if operator.kind == "source":
             push = self.streams[operator.outputs[0]].push
             return [(f"{operator.name}()", push, push)]
@@ -249,7 +251,7 @@ class Composite(Dataflow):
         return [(input_, self.streams[input_].pop, self.streams[input_].peek) for input_ in inputs]
 
     def _given(self, operator: StreamOperator, result: Any) -> Iterator[tuple[str, Array]]:
-        """What a firing put into each stream. Raises SequentialError if it is not what was said."""
+        """The numbers for each output stream. Raises SequentialError unless they match the outputs and push rates."""
         parts = result if len(operator.outputs) > 1 else [result]
         if not isinstance(parts, (tuple, list)) or len(parts) != len(operator.outputs):
             says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {shortened(result)}."
@@ -269,7 +271,7 @@ class Composite(Dataflow):
         return "\n\n".join([super().text(), *(Network.expand(network).text() for network in self.networks.values())])
 
     def replaced(self) -> Dataflow:
-        """Each network's composite in its place; what is of a network bears its operator's name before its own."""
+        """Inline the dataflow of each network; its operators and streams get the network operator's name as prefix."""
         made, readers, writers = Dataflow([], self.name), dict[str, str](), dict[str, str]()
         for name, operator in self.operators.items():
             if name not in self.networks:
@@ -298,7 +300,7 @@ class Composite(Dataflow):
 
 
 def _learning(network: Network) -> Work:
-    """A network as what an operator does: it learns from each sample, and gives the gradient at the data."""
+    """The function of a network operator: it trains on one sample, and returns the gradient at the data."""
     flow, machine, size = Network.expand(network), NetworkMachine(network), network.batch_size
     versions, totals, seen = Versions([network.weights] * 2, "delayed", network.learning_rate), Gradients(), count(1)
 
@@ -322,7 +324,7 @@ def _as_list(names: str | Sequence[str]) -> list[str]:
 
 
 def _rates(who: str, rates: Rates, count: int, least: int = 1) -> list[int]:
-    """A rate for each of some streams: one for all, or as many as there are."""
+    """Return one rate for each of `count` streams, from a single number or a list. Raises SequentialError."""
     numbers = list(rates) if isinstance(rates, (list, tuple)) else [rates] * count
     if len(numbers) != count:
         raise SequentialError("RATES", f"it has {len(numbers)} numbers for {count} streams. Give one for each.", who)
@@ -330,7 +332,7 @@ def _rates(who: str, rates: Rates, count: int, least: int = 1) -> list[int]:
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number behind it if another has it."""
+    """The name, with a number appended if it is taken."""
     return next(
         candidate for candidate in chain([name], (f"{name}_{number}" for number in count(2))) if candidate not in taken
     )

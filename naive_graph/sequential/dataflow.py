@@ -1,8 +1,8 @@
-"""A network as operators and the streams between them: what is written here is who waits for whom.
+"""Synchronous dataflow graph of a network: operators, and the streams (queues) between them.
 
-Each layer becomes two operators, FComp (forward) and BComp (backward); the loss
-stands between them. A stream has one writer and one reader, so data that both
-ends need goes through `copy`.
+Each layer becomes two operators, FComp (forward) and BComp (backward), with the
+loss between them. A stream has one writer and one reader, so data that two
+operators read goes through a `copy` operator.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Stream(NamedTuple):
-    """A queue of samples from one operator to one other; at the rims from, or to, nobody ("")."""
+    """A queue of samples from one operator to another; an input or output of the graph has "" for that end."""
 
     name: str
     writer: str
     reader: str
-    shape: tuple[int, ...]  # of what one firing puts in
-    pop: int  # numbers that one firing of its reader takes out
-    peek: int  # numbers that it sees then: those, and some that stay for the next one
+    shape: tuple[int, ...]  # of what one firing of the writer puts in
+    pop: int  # numbers that one firing of the reader removes
+    peek: int  # numbers in the reader's window: the removed ones, and some that stay for the next firing
 
     @property
     def push(self) -> int:
@@ -42,7 +42,7 @@ class Stream(NamedTuple):
 
 @dataclass
 class StreamOperator:
-    """A node: it fires when each of its inputs holds a sample."""
+    """An operator of the dataflow graph: it fires when each of its input streams holds a sample."""
 
     name: str
     kind: str  # copy, forward, loss, backward; of a splitjoin: duplicate, roundrobin, dilate, join, its workers' kind;
@@ -60,7 +60,7 @@ def part_of(partition: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 class Dataflow:
-    """Operators, in an order in which each stands behind those that it reads from, and their streams.
+    """Operators, in topological order, and their streams.
 
     >>> from .layers import Dense, placed
     >>> flow = expanded(placed([Dense(3), Dense(2)], (4,)))
@@ -74,8 +74,8 @@ class Dataflow:
     BComp1   B2_B1, copy_2    res
     """
 
-    watched: Callable[[Any], Any] | None = None  # what the streams hold at first, and all firings
-    of_numbers = False  # whether streams hold numbers, of which a firing takes several, or samples
+    watched: Callable[[Any], Any] | None = None  # for the stepper: initial contents of the streams, and all firings
+    of_numbers = False  # whether streams hold single numbers, with rates, or whole samples
 
     def __init__(self, layers: Sequence[Placed], name: str = "Main") -> None:
         self.layers = list(layers)
@@ -84,7 +84,7 @@ class Dataflow:
         self.streams: dict[str, Stream] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is watched has this process's weights.
+        # `watched` refers to the weights of this process: it is not pickled.
         return {name: value for name, value in vars(self).items() if name != "watched"}
 
     def add(self, operator: StreamOperator) -> StreamOperator:
@@ -92,9 +92,9 @@ class Dataflow:
         return operator
 
     def connect(self, name: str, writer: str, reader: str, shape: tuple[int, ...], pop: int = 0, peek: int = 0) -> None:
-        """A stream between two operators that are there. pop: without it, what a firing puts in, one takes out.
+        """Add a stream between two existing operators. pop: defaults to what one firing puts in.
 
-        Raises SequentialError for a name that another has.
+        Raises SequentialError for a duplicate name.
         """
         if name in self.streams:
             raise SequentialError("DUPLICATE_NAME", "a network has two streams of this name. Choose another.", name)
@@ -135,7 +135,7 @@ class Dataflow:
 
         Beside streams stands how many numbers each firing pushes into one and pops from it.
         """
-        ends: dict[bool, list[str]] = {False: [], True: []}  # of streams that nobody reads, and nobody writes
+        ends: dict[bool, list[str]] = {False: [], True: []}  # the graph's outputs (False) and inputs (True)
         rates: dict[str, list[str]] = {}
         for stream in self.streams.values():
             if stream.writer and stream.reader:

@@ -1,4 +1,4 @@
-"""What may stand between the brackets of a layer: names, kinds, bounds, and what is said where they are broken."""
+"""Validate the arguments of layers and networks: names, types, bounds, and the messages for wrong ones."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..errors import SequentialError
 
 
 class WrongArgument(Exception):
-    """A value does not fit: the code of the mistake, and what is asked for."""
+    """Raised by a field's check: the error code, and a phrase for what the value must be."""
 
     def __init__(self, code: str, asked: str) -> None:
         self.code = code
         self.asked = asked
 
 
-REQUIRED = object()  # stands where a field has no default
+REQUIRED = object()  # the default of a field without one
 
 
-ELSEWHERE = {  # what a layer of Keras is given, and who has it here
+ELSEWHERE = {  # hints for arguments that layers have in Keras, but not here
     "activation": ', which is a layer of its own: Activation("relu")',
     "input_shape": ", which is the network's: Sequential([...], input_shape)",
 }
 
 
 class Field(NamedTuple):
-    """One argument: its name, what it must be, and its default."""
+    """One argument: its name, its check (which returns the converted value), and its default."""
 
     name: str
     fit: Callable[[Any], Any]
@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of each field, checked. Raises SequentialError, whose `argument` says which one is wrong.
+    """Bind arguments to fields, and check them. Raises SequentialError, whose `argument` says which one is wrong.
 
     >>> bind("Dense", [Field("units", whole(1)), Field("use_bias", flag, 1)], [3], {})
     {'units': 3, 'use_bias': 1}
@@ -70,7 +70,7 @@ def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping
 
 
 def fit_field(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
-    """The value as the field keeps it. Raises SequentialError."""
+    """Check and convert one value by its field. Raises SequentialError."""
     try:
         return field.fit(value)
     except WrongArgument as wrong:
@@ -90,7 +90,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def is_whole(value: Any) -> bool:
-    """NumPy's whole numbers too, such as an extent that was calculated."""
+    """Whether a value is an integer (NumPy's too, such as a computed extent), but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -1,9 +1,9 @@
-"""The pipeline on Dask: one task is one worker's part of one group, and moves the weights that the part learns.
+"""Pipelined training on Dask: one task runs one worker's part of one group, and updates the part's weights.
 
-Weights stay where they were learned: a task is given the shares of the layers that
-its operators read, and gives the shares that it has moved, each as a result of its
-own, so that only what another worker reads is sent to it. Dask's loop takes some 50 ms of
-a processor for a group beside two busy workers: a group has to take 0.3 s on one worker
+Weights stay on the worker that updated them: a task takes the shares of the layers
+that its operators read, and returns the shares that it updated, each as a separate
+result, so that only what another worker reads is sent to it. Dask's loop takes some 50 ms of
+processor time for a group beside two busy workers: a group has to take 0.3 s on one worker
 (four layers of 2048 units, or samples by hundreds) before two are much faster.
 """
 

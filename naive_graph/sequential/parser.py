@@ -1,4 +1,9 @@
-"""From a text to its tree, by lark: every mistake has a line, a column, and what would be right there."""
+"""Parser of the sequential language, with lark (grammar: sequential.lark), with error recovery.
+
+Every error has a line, a column and a suggestion. Where the likely repair of a syntax
+error is known (a missing sign, a wrong quote), it is made and parsing starts again, so
+that several errors can be reported at once. Expressions are evaluated here, too.
+"""
 
 from __future__ import annotations
 
@@ -35,25 +40,25 @@ except ImportError:
     ) from None
 
 MOST_CHARACTERS = 100_000
-MOST_MISTAKES = 10  # that are told at once
-MOST_DIGITS = 18  # of a whole number: what an int64 holds
+MOST_MISTAKES = 10  # reported at once
+MOST_DIGITS = 18  # of an integer, so that it fits into an int64
 SIGNS = {
     "SEMICOLON": ";", "COMMA": ",", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "EQUAL": "=",
     "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
 }  # fmt: skip
-MISSING_BEFORE = {  # a sign, and what may stand where it is missing
+MISSING_BEFORE = {  # for a sign, the tokens that show that it was left out before them
     "SEMICOLON": ("_ADD", "RBRACE", "ID", "TYPE", "_STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE", "_ADD"),
     "COMMA": ("ID", "NUMBER", "STRING"), "EQUAL": ("_SEQUENTIAL",),
 }  # fmt: skip
 QUOTES = "\"'“”„‟«»‘’‚‛`´"
-COMMENTS = r"""("[^"\n]*"|'[^'\n]*')|//[^\n]*|/\*[\s\S]*?\*/"""  # or a text, in which none begins
+COMMENTS = r"""("[^"\n]*"|'[^'\n]*')|//[^\n]*|/\*[\s\S]*?\*/"""  # group 1: a string, not a comment
 INSTEAD = {"#": " A comment begins with //.", "[": " Brackets are round.", "]": " Brackets are round."}
 WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end"}
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
 
 
 class Repair(NamedTuple):
-    """What to write instead of a part of a text, so that what stands behind it can be read."""
+    """Replace text[start:end] by `instead`, so that the rest can be parsed."""
 
     start: int
     end: int
@@ -61,14 +66,14 @@ class Repair(NamedTuple):
 
 
 class NamedNumber(NamedTuple):
-    """A number that has a name; None while it is not known, or where its declaration is wrong."""
+    """A declared constant. value: None until it is evaluated, or if its declaration is wrong."""
 
     name: PlacedName
     value: int | float | None = None
 
 
 class TextMistake(Exception):
-    """A mistake of the text, and its repair if one is likely to be meant."""
+    """A syntax error that stops the parser, and its likely repair, if there is one."""
 
     def __init__(self, error: SequentialError, repair: Repair | None = None) -> None:
         self.error = error
@@ -76,7 +81,7 @@ class TextMistake(Exception):
 
 
 class Reading:
-    """A text, its mistakes, and the tree that it has when those are repaired; None where nobody knows how.
+    """A parsed text: its errors, and its tree after repairs (None if an error could not be repaired).
 
     >>> print(Reading("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};").tree)
     stream<double x> r, d, l;
@@ -98,7 +103,7 @@ class Reading:
         self.repairs: list[Repair] = []
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
-        self.guesses: list[SequentialError] = []  # words for which quotes were guessed
+        self.guesses: list[SequentialError] = []  # errors that guess a word's quotes are missing
         self.constants: dict[str, NamedNumber] = {}
         self.streams: dict[str, PlacedName] = {}
         while self.tree is None and len(self.repairs) < MOST_MISTAKES:
@@ -115,7 +120,7 @@ class Reading:
             self._calculate(self.tree)
 
     def _calculate(self, tree: ProgramTree) -> None:
-        """Give all expressions their values, in the order of the text: a name is declared before it is used."""
+        """Evaluate all expressions in the order of the text, since constants are declared before use."""
         for statement in tree.statements:
             if isinstance(statement, StreamDeclaration):
                 self.streams |= {name.text: name for name in statement.names}
@@ -133,7 +138,7 @@ class Reading:
         constant = self.constants.get(name.text)
         before = constant.name if constant else self.streams.get(name.text)
         if constant is None:
-            self.constants[name.text] = NamedNumber(name)  # where its declaration is wrong, that is told once
+            self.constants[name.text] = NamedNumber(name)  # so that a wrong declaration is reported once
         self._value(expression, within=name.text)
         if before is not None:
             says = f"it is declared in line {before.line} already. Take one away."
@@ -148,7 +153,7 @@ class Reading:
         self.constants[name.text] = NamedNumber(name, value if value is None or kind == "int" else float(value))
 
     def _value(self, expression: ParsedExpression, within: str = "") -> None:
-        """Calculate an expression, its parts first. within: the constant that is declared by it."""
+        """Evaluate an expression, operands first. within: the constant that it declares, if it does."""
         waiting, order = [expression], list[ParsedExpression]()
         while waiting:
             part = waiting.pop()
@@ -163,7 +168,7 @@ class Reading:
                 part.value = self._constant_or_word(part)
 
     def _constant(self, part: ParsedExpression, within: str) -> NamedNumber:
-        """The constant of a name. Raises SequentialError where there is none yet."""
+        """Look up the constant of a name. Raises SequentialError unless it is declared before."""
         name = part.parts[0]
         constant = self.constants.get(name)
         if constant is not None and name != within:
@@ -185,7 +190,7 @@ class Reading:
         )
 
     def _constant_or_word(self, part: ParsedExpression) -> Any:
-        """The value of a name that stands alone; of none that is declared, the word that lacks its quotes."""
+        """The value of a lone name: a constant's, or else the word itself, reported as a string without quotes."""
         name = part.parts[0]
         if name in self.constants or self._declared_later(name) or near(name, self.constants, "{}"):
             return self._constant(part, "").value
@@ -196,9 +201,9 @@ class Reading:
         return name if one is None else one
 
     def add(self, error: SequentialError) -> None:
-        """One more mistake, at its place in the text as it was written; of several in one place, the first.
+        """Add an error, with its position mapped back to the original text; of several at one position, keep the first.
 
-        What a word that only lacked quotes was to be is told instead of them.
+        A later error replaces one that only guessed that a word lacks its quotes.
         """
         before = self.repaired.split("\n")[: error.line - 1]  # lines, as the parser counts them
         offset = sum(len(line) + 1 for line in before) + error.column - 1
@@ -213,7 +218,7 @@ class Reading:
         if not same:
             self.mistakes.append(located)
         elif same[0] in self.guesses and located.code != "SyntaxError":
-            if located.code == "ARG_TYPE":  # no word is meant, but a number
+            if located.code == "ARG_TYPE":  # a number is due, so the name is undeclared
                 says = f"no number has this name. Declare one before: int {same[0].about} = 3;"
                 missing = SequentialError("UNDECLARED_NAME", says, same[0].about)
                 located = missing.at(located.line, located.column, located.source)
@@ -221,14 +226,14 @@ class Reading:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """A mistake inside is one more."""
+        """Context manager: collect a SequentialError that is raised inside."""
         try:
             yield
         except SequentialError as error:
             self.add(error)
 
     def complain(self) -> None:
-        """Raise the first mistake, with the others behind it, if there are any."""
+        """Raise the first error, with the others in its `more`, if there are any."""
         if self.mistakes:
             first, *more = sorted(self.mistakes, key=lambda mistake: (mistake.line, mistake.column))[:MOST_MISTAKES]
             first.more = more
@@ -236,14 +241,14 @@ class Reading:
 
 
 def _tree(text: str) -> ProgramTree:
-    """The tree of a text. Raises TextMistake for its first mistake."""
+    """Parse a text to its tree. Raises TextMistake for its first error."""
     try:
         tree = _parser().parse(text)
     except lark.UnexpectedToken as error:
         raise _explain_unexpected(text, error) from None
     except lark.UnexpectedCharacters as error:
         raise _strange(text, error) from None
-    except lark.exceptions.VisitError as error:  # of our own, from a calculation
+    except lark.exceptions.VisitError as error:  # lark wraps errors of _Builder
         raise TextMistake(error.orig_exc) from None  # type: ignore[arg-type]
     except SequentialError as error:
         raise TextMistake(error) from None
@@ -254,11 +259,12 @@ def _tree(text: str) -> ProgramTree:
 @cache
 def _parser() -> lark.Lark:
     grammar = files(__package__).joinpath("sequential.lark").read_text(encoding="utf-8")
-    # The tree is made while reading, from the leaves up: no depth of brackets can exhaust the stack.
+    # The tree is built during parsing, bottom-up, so deep nesting cannot overflow the stack.
     return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
 
 
 def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
+    """Explain an unexpected token by what was expected; if one sign was left out, with its repair."""
     wanted = sorted(error.interactive_parser.accepts(), key=lambda terminal: terminal.strip("_"))  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
     ended = token.type == "$END"
@@ -276,7 +282,7 @@ def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
     if text[start:].partition("(")[0].endswith(".add"):
         got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
     code = re.sub(COMMENTS, lambda match: match[1] or " " * len(match[0]), text[:start])
-    behind = len(code.rstrip())  # where a sign is missing: behind what stands before
+    behind = len(code.rstrip())  # the end of the code before: where a missing sign belongs
     offset = behind if ended or wanted == ["SEMICOLON"] else start
     line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
     sign = next((SIGNS[terminal] for terminal in wanted if token.type in MISSING_BEFORE.get(terminal, ())), "")
@@ -291,7 +297,7 @@ def _no_statement(word: Any) -> SequentialError:
 
 
 def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
-    """A character that begins nothing; what is likely to be meant by it."""
+    """Explain a character that begins no token, with the likely repair."""
     offset, char = error.pos_in_stream or 0, error.char
     plain = unicodedata.normalize("NFKC", char)
     name = unicodedata.name(char, "a control character").lower()
@@ -301,7 +307,7 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
         repair = Repair(offset, offset + 1, plain)
     elif char in QUOTES:
         inside = re.compile(f"([^{QUOTES}\\n]*)([{QUOTES}]?)").match(text, offset + 1)
-        assert inside is not None  # it fits an empty text
+        assert inside is not None  # the pattern matches an empty text, too
         word = f'"{inside[1].strip()}"'
         says = f"a text stands in plain quotes, \" or ', not in {char}: {word}."
         if char in "\"'":
@@ -319,7 +325,7 @@ def _two_sided(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
 
 
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
-    """Each rule of the grammar as what it becomes. Called by the parser as soon as a rule is complete."""
+    """Builds tree nodes: one method for each grammar rule, called by the parser when the rule is complete."""
 
     def program(self, items: list[Any]) -> ProgramTree:
         return ProgramTree(tuple(items))
@@ -392,7 +398,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
 
 
 def calculate_value(part: ParsedExpression) -> Any:
-    """The value of an expression whose parts have theirs; None if one has none. Raises SequentialError."""
+    """The value of an expression whose operands are evaluated; None if one has no value. Raises SequentialError."""
     if part.kind == "number":
         (digits,) = part.parts
         return _within(part, int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else float(digits))
@@ -421,7 +427,7 @@ def calculate_value(part: ParsedExpression) -> Any:
 
 
 def error_at(place: Any, code: str, says: str, about: str = "") -> SequentialError:
-    """An error at the place of a name, an expression or a token."""
+    """Make a SequentialError at the position of a name, an expression or a token."""
     return SequentialError(code, says, about, None, place.line, place.column)
 
 
@@ -438,7 +444,7 @@ def _name(token: Any) -> PlacedName:
 
 
 def _within(part: ParsedExpression, value: Any) -> Any:
-    """The value, if a computer's number holds it."""
+    """Return the value. Raises SequentialError if it is too large for an int64 or a double."""
     if not abs(value) < 10**MOST_DIGITS and not (isinstance(value, float) and abs(value) < 1e308):
         raise error_at(part, "ARG_RANGE", "the number is too large to be one.")
     return value

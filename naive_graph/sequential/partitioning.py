@@ -1,8 +1,9 @@
-"""Which operators share a worker: costs that are measured, and runs that are best.
+"""Partition a dataflow's operators among workers, by measured costs.
 
-A worker's time for one sample is the work of its operators and what its streams
-from and to other workers cost. The slowest worker decides the throughput, so the
-best division has the least slowest worker; runs of neighbours are tried, exactly.
+A worker's time for one sample is the work of its operators plus the cost of its
+streams from and to other workers. The slowest worker decides the throughput, so
+its time is minimized: exactly, over all partitions into runs of neighbours in
+topological order.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from .splitjoin import decomposed, shares
 from .weight_staleness import Gradients, Versions, all_summed, block_size, doubled, fire_operators
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
-PIECES = 8  # of a worker's work, into which an operator that is more of it is taken apart
-LEAST_PIECE = 2**19  # products for a block: some 0.1 ms, beside which handing it over is little
+PIECES = 8  # a large operator is split into pieces of 1/8 of a worker's share of the work
+LEAST_PIECE = 2**19  # multiplications of a piece for a block, at least: about 0.1 ms, much more than MESSAGE
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def measured(
     repeats: int = 20,
     lock: float | None = None,
 ) -> Costs:
-    """The costs on this machine: medians of firings of a random block. lock: without it, it is measured, too."""
+    """Measure the costs on this machine: medians over firings of a random block. lock: measured unless given."""
     flow = flow or Network.expand(network)
     size = block_size(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
@@ -75,7 +76,7 @@ def measured(
 def _fire_all(
     machine: NetworkMachine, network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]]
 ) -> None:
-    """Fire every operator for a random block, and note the seconds, with its part of a group's step on the weights."""
+    """Fire every operator on a random block; append its seconds, with its share of a group's weight update."""
     random, size = np.random.default_rng(0), block_size(network)
     shapes = {network.streams.data: network.input_shape, network.streams.labels: network.output_shape}
     streams = {name: random.random((size, *shape)) for name, shape in shapes.items()}
@@ -97,7 +98,7 @@ def _fire_all(
 
 
 def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: int = 3) -> float:
-    """How much longer two threads take for the same, side by side, than one."""
+    """Measure contention: how much longer two threads take for the same work each than one (0 to 1)."""
 
     def work(versions: Versions) -> None:
         for _ in range(repeats):
@@ -179,10 +180,10 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
 
 
 def division(network: Network, workers: int, pays: bool = True) -> tuple[Partition, Costs]:
-    """What each worker does in a run that is fast, by costs that are measured now; and those costs.
+    """Partition a network for fast training, by costs that are measured now; return the partition and the costs.
 
-    Groups pass in as many blocks as keep all workers busy, two groups being under way (`network.blocks` is set).
-    pays: fewer workers where those are faster.
+    `network.blocks` is set so that groups pass in enough blocks to keep all workers busy with two groups under way.
+    pays: use fewer workers where those are faster.
     """
     network.blocks = max(1, -(-workers // 2))
     flow = large_apart(network, workers)
@@ -191,9 +192,9 @@ def division(network: Network, workers: int, pays: bool = True) -> tuple[Partiti
 
 
 def large_apart(network: Network, workers: int) -> Dataflow:
-    """The operators of a network; what is a large part of a worker's work is taken apart.
+    """Expand a network to its dataflow, and split operators that are a large part of a worker's work.
 
-    What is taken apart sums in another order. So work is counted here, not measured: the bits of a training must not
+    Split operators sum in another order. So work is counted here, not measured: the bits of a training must not
     depend on how busy the machine is.
     """
     flow = Network.expand(network)
@@ -211,16 +212,16 @@ def large_apart(network: Network, workers: int) -> Dataflow:
 
 
 def products(flow: Dataflow, operator: StreamOperator) -> int:
-    """How many numbers an operator multiplies for a sample, as far as weights are among them."""
+    """Number of multiplications with W that an operator does for one sample; 0 for an operator without W."""
     if operator.kind not in ("forward", "backward") or "W" not in flow.layers[operator.layer - 1].weight_shapes:
         return 0
     placed = flow.layers[operator.layer - 1]
     once = math.prod(placed.weight_shapes["W"]) * math.prod(placed.output_shape[:-1])
-    return once if operator.kind == "forward" else 2 * once  # backward: for the samples, and for the weights
+    return once if operator.kind == "forward" else 2 * once  # backward: gradients at inputs, and of weights
 
 
 def run_costs(flow: Dataflow, costs: Costs) -> Any:
-    """[i, j]: the seconds for a sample of a worker that runs operators i to j, without j; infinite for an empty run."""
+    """Matrix [i, j]: seconds per sample of a worker that runs operators i to j - 1; infinite for an empty run."""
     names = list(flow.operators)
     position = {name: number for number, name in enumerate(names)}
     count = len(names)

@@ -1,4 +1,4 @@
-"""The pipeline: which operator works on which iteration in which cycle, and which weights it meets there.
+"""Pipeline schedule: which operator works on which iteration in which cycle, and which version of weights it reads.
 
 Stage s (from 0) works on iteration i (from 1) in cycle i + s. Within a cycle,
 every stage sees the memory that earlier cycles left.

@@ -1,9 +1,9 @@
-"""Rates: how often each operator fires in a period, and in which order.
+"""Balance equations of synchronous dataflow: how often each operator fires in a period.
 
-On a stream from A to B, A puts in `push` numbers a firing and B takes out `pop`.
-A period leaves as many numbers in every stream as it found there, so the firings
-of A and B in it balance: push * times(A) = pop * times(B). The least whole numbers
-that balance every stream are the repetition vector (Lee & Messerschmitt, 1987).
+On a stream from A to B, A writes `push` numbers in a firing and B removes `pop`.
+A period leaves each stream as full as it was before, so the firings of A and B
+balance: push * times(A) = pop * times(B). The least whole numbers that balance
+every stream are the repetition vector (Lee & Messerschmitt, 1987).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, Stream
 
-Firings = dict[str, int]  # of each operator, in an order in which all their numbers are there
+Firings = dict[str, int]  # number of firings by operator, in topological order
 
 
 def repetitions(flow: Dataflow) -> Firings:
@@ -45,7 +45,7 @@ def repetitions(flow: Dataflow) -> Firings:
     for first in flow.operators:
         group = [] if first in times else [first]
         times.setdefault(first, Fraction(1))
-        for name in group:  # grows while it is walked
+        for name in group:  # breadth-first: grows during the loop
             for stream, other, ratio in beside[name]:
                 if other not in times:
                     group.append(other)
@@ -68,7 +68,7 @@ def _raise_unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> Non
 
 
 def inner(flow: Dataflow) -> list[Stream]:
-    """The streams that have a writer and a reader."""
+    """The streams that have both a writer and a reader."""
     return [stream for stream in flow.streams.values() if stream.writer and stream.reader]
 
 

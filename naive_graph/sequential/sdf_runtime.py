@@ -1,7 +1,8 @@
-"""Running a dataflow: an operator fires as soon as each of its streams holds a sample.
+"""Run a synchronous dataflow graph: an operator fires as soon as each of its input streams holds a sample.
 
-`firings` is the one way in which operators run: training drains it, the stepper
-shows it, workers fire the operators of their part by the same `NetworkMachine`.
+`NetworkMachine.fire` computes one firing. `firings` runs a whole network sample
+by sample, as the stepper shows it; training and its workers fire blocks of
+samples by the same machine.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ Array = Any
 
 
 class Firing(NamedTuple):
-    """One firing: what the operator took, what it gave, and what else it found.
+    """One firing of an operator: its inputs and outputs by stream, and the gradients and losses that it computed.
 
-    In a run that is watched for one sample, otherwise for several: the samples
-    lie along the first axis, gradients are summed, and loss lists the losses.
+    From `firings` it is for one sample, otherwise for a block: the samples lie
+    along the first axis, gradients are summed, and loss lists the losses.
     """
 
     operator: str
-    iteration: int  # of the first sample
-    taken: dict[str, Array]
-    given: dict[str, Array]
-    gradients: dict[str, Array]  # of the weights, by a backward
-    loss: Any = None  # by the loss
-    part: Mapping[str, Any] = {}  # where the gradients lie in the layer's
+    iteration: int  # number of the first sample, from 1
+    taken: dict[str, Array]  # inputs, by stream
+    given: dict[str, Array]  # outputs, by stream
+    gradients: dict[str, Array]  # of the weights, by name; of a backward operator
+    loss: Any = None  # of the loss operator
+    part: Mapping[str, Any] = {}  # by name: the index of the gradients within the layer's weights
 
 
 class NetworkMachine:
-    """What the operators of a network do with the samples in their streams.
+    """Computes what each operator of a network does with a block of samples.
 
-    later: a backward gives no gradients of weights, but what they are made of; `summed` makes them of all blocks of a
-    group at once, which is one product of matrices instead of several that are added.
+    later: defer weight gradients: a backward gives the pair (delta, held) that they are computed from, and `summed`
+    computes them for all blocks of a group at once, by one matrix product instead of a sum of several.
     """
 
     def __init__(self, network: Network, training: bool = True, last: str = "", later: bool = False) -> None:
@@ -51,14 +52,14 @@ class NetworkMachine:
         self.layers = network.layers
         self.shares: dict[str, Share] = {}
         self.training = training
-        self.last = last  # a stream that nobody reads, so that nobody writes it
+        self.last = last  # a stream that nobody reads: its samples are not computed
         self.later = later
 
     def fire(
         self, operator: StreamOperator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int
     ) -> Firing:
-        """One firing. weights: of the operator's layer, by name. iteration: of the first sample, from 1; it decides
-        what a Dropout drops."""
+        """Fire an operator once. weights: of the operator's layer, by name. iteration: number of the first sample,
+        from 1; it decides what a Dropout drops."""
         inputs = [taken[name] for name in operator.inputs]
         gradients: dict[str, Array] = {}
         loss = None
@@ -92,9 +93,9 @@ class NetworkMachine:
         return made or self.shares.setdefault(operator.name, Share(self.layers[operator.layer - 1], operator))
 
     def gather(self, total: dict[str, Array], found: Mapping[str, Array]) -> None:
-        """One more block's gradients in a sum, or what they are made of behind the others.
+        """Add a block's gradients to the totals; with `later`, append its (delta, held) pair.
 
-        The first are held as they are: nobody writes into them.
+        The first block's arrays are stored without a copy: nobody writes into them.
         """
         for name, array in found.items():
             if name in total:
@@ -104,7 +105,7 @@ class NetworkMachine:
     def summed(
         self, operator: StreamOperator, total: dict[str, Array], weights: Mapping[str, Array]
     ) -> dict[str, Array]:
-        """The sums of the gradients that an operator found in a group."""
+        """The weight gradients of an operator, summed over a group, from the totals that `gather` made."""
         if not self.later or not total:
             return total
         sums: dict[str, Array] = {}
@@ -118,17 +119,17 @@ class NetworkMachine:
         numbers = range(iteration, iteration + len(x))
         chances = [(self.seed, operator.layer, number) for number in numbers] if self.training else None
         result, residual = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
-        residual_stream = f"F{operator.layer}_B{operator.layer}"  # the stream of what it keeps
+        residual_stream = f"F{operator.layer}_B{operator.layer}"  # to its backward
         return [residual if name == residual_stream else result for name in operator.outputs]
 
 
 def learning(network: Network, later: bool = False) -> NetworkMachine:
-    """The machine of a training: nobody reads the gradient at the data."""
+    """A machine for training: it skips the gradient at the data, which nobody reads."""
     return NetworkMachine(network, last=network.streams.result, later=later)
 
 
 def _of_one(flow: Dataflow, fired: Firing) -> Firing:
-    """A firing for one sample, without the axis along which samples lie."""
+    """Drop the sample axis from a firing of one sample, and fill in `part`."""
     operator = flow.operators[fired.operator]
     taken, produced = ({name: array[0] for name, array in arrays.items()} for arrays in (fired.taken, fired.given))
     loss = None if fired.loss is None else fired.loss[0]
@@ -175,7 +176,7 @@ def firings(
 
 
 def in_turn(flow: Dataflow, can_fire: Callable[[str], bool]) -> Iterator[str]:
-    """The operators, each as soon as it can fire; whoever asks for the next has fired the last."""
+    """Yield each operator as soon as it can fire; the caller fires it before taking the next."""
     ready = deque(filter(can_fire, flow.operators))
     while ready:
         name = ready.popleft()

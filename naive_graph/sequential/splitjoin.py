@@ -1,4 +1,4 @@
-"""An operator taken apart: splits, workers that each do a share, and a join.
+"""Decompose one dataflow operator into a splitjoin: splits, parallel workers that each do a share, and a join.
 
     Dense forward     duplicate x; worker j computes the results of its units
     Dense backward    roundrobin x, duplicate delta; worker i has rows i of W
@@ -6,8 +6,8 @@
     Conv backward     dilate delta, duplicate that and x; each worker its channels
     Pool, both        roundrobin x (and delta); each worker its channels
 
-A roundrobin cuts along the last axis, and the join puts together in that order.
-Together they compute what the undivided operator computes, to rounding.
+A roundrobin splits along the last axis, and the join concatenates in that order.
+The result is that of the undivided operator, up to rounding.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
     if not all(is_whole(size) and size >= 1 for size in grains.values()):
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(grain)}.", "grain")
     made = Dataflow(flow.layers, flow.name)
-    readers: dict[str, str] = {}  # of each stream that a splitjoin reads
+    readers: dict[str, str] = {}  # by input stream of a decomposed operator: its new reader
     for operator in flow.operators.values():
         count = shares(flow, operator)
         if count is None or operator.name not in grains:
@@ -66,7 +66,7 @@ def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
 
 
 def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, ranges: list[range]) -> dict[str, str]:
-    """Add the parts of an operator; who reads each of its streams."""
+    """Add the splits, workers and join of an operator; return the new reader of each of its input streams."""
     placed = flow.layers[operator.layer - 1]
     readers = {}
     for stream in operator.inputs:
@@ -86,7 +86,7 @@ def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, range
 
 
 def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
-    """From splits to workers, and from workers to the join, each with the shape of what goes through."""
+    """Connect splits to workers, and workers to the join, by streams of the right shapes."""
     placed, name = made.layers[operator.layer - 1], operator.name
     parts = [worker for worker in made.operators.values() if worker.share and worker.name.startswith(f"{name}.worker_")]
     small = [smaller(placed, worker) for worker in parts]
@@ -106,7 +106,7 @@ def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
 
 
 def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
-    """Into how many parts an operator can be taken; None if it stays whole."""
+    """Into how many parts an operator can be split at most; None if it cannot be split."""
     if operator.kind not in ("forward", "backward"):
         return None
     placed = flow.layers[operator.layer - 1]
@@ -122,14 +122,14 @@ def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
 
 
 def split_samples(placed: Placed, operator: StreamOperator, samples: Array) -> list[Array]:
-    """What a roundrobin gives its workers: a slice of the last axis each."""
+    """The roundrobin: a slice of the last axis for each worker."""
     if isinstance(placed.layer, Dense):
         samples = samples.reshape(len(samples), -1)
     return np.split(samples, operator.cuts, axis=-1)
 
 
 def join_results(placed: Placed, operator: StreamOperator, parts: list[Array]) -> Array:
-    """The workers' results, one after the other along the last axis."""
+    """The join: concatenate the workers' results along the last axis."""
     shape = placed.output_shape if operator.name.startswith("F") else placed.input_shape
     return np.concatenate(parts, axis=-1).reshape(-1, *shape)
 
@@ -143,21 +143,21 @@ def dilated_shape(placed: Placed) -> tuple[int, ...]:
 
 
 def dilate_delta(placed: Placed, delta: Array) -> Array:
-    """delta spread out for a convolution's backward: E[k - 1 + s i, k - 1 + s j] = delta[i, j], and zeros between."""
+    """Dilate delta for a convolution's backward: E[k - 1 + s i, k - 1 + s j] = delta[i, j], and zeros elsewhere."""
     spread = np.zeros((len(delta), *dilated_shape(placed)))
     spread[:, *_places(placed)] = delta
     return spread
 
 
 def _places(placed: Placed) -> tuple[slice, ...]:
-    """Where the entries of delta lie when it is spread out."""
+    """The slices of the dilated array that hold the entries of delta."""
     layer: Any = placed.layer
     extents = zip(layer.kernel_size, layer.strides, placed.output_shape)
     return tuple(slice(k - 1, k - 1 + s * n, s) for k, s, n in extents)
 
 
 def smaller(placed: Placed, operator: StreamOperator) -> Placed:
-    """The layer that a worker computes."""
+    """The layer of one worker, with fewer units, inputs, filters or channels."""
     layer, forwards, count = placed.layer, operator.kind == "forward", len(operator.share or ())
     biased = {"use_bias": int("b" in locate_weights(placed, operator))}
     shape = placed.input_shape
@@ -175,7 +175,7 @@ def smaller(placed: Placed, operator: StreamOperator) -> Placed:
 
 
 def locate_weights(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
-    """Where the weights that an operator reads, or as a backward changes, lie in its layer's: an index by name."""
+    """By name, the index of an operator's part within its layer's weights: read by a forward, updated by a backward."""
     if operator.kind not in ("forward", "backward"):
         return {}
     share = operator.share
@@ -191,7 +191,7 @@ def locate_weights(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
 
 
 class Share:
-    """One worker: a smaller layer with its part of the weights."""
+    """The arithmetic of one worker: a smaller layer, applied to its part of the whole layer's weights."""
 
     def __init__(self, placed: Placed, operator: StreamOperator) -> None:
         assert operator.share is not None
@@ -219,7 +219,7 @@ class Share:
 
 
 class SpreadArithmetic(LayerArithmetic):
-    """A convolution's backward from delta spread out: dx correlates it with the kernel turned round."""
+    """A convolution's backward from the dilated delta: dx is its correlation with the flipped kernel."""
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
         _, learned = super()._made(count)

@@ -1,4 +1,4 @@
-"""How weights change while samples pass: one sample after the other, or in a pipeline.
+"""Weight updates of minibatch training, serial or pipelined with stale (delayed) weights.
 
 With U_g the weights that group g of m samples uses, U_0 = U_1 the initial ones:
 
@@ -6,12 +6,12 @@ With U_g the weights that group g of m samples uses, U_0 = U_1 the initial ones:
     delayed     U_{g+2} = U_{g+1} - rate * mean of the group's gradients at U_g
     alternate   U_{g+2} = U_g     - rate * mean of the group's gradients at U_g
 
-Operators fire for blocks of a group's samples (`blocks`); the sum is a left fold
-over them, so that every way to run a scheme has the same bits. In blocks of one
-sample it is the fold over samples; in others it differs from that by rounding, at
-most by 2 n eps times the sum of the terms' magnitudes. Delayed weights are what
-two buffers and a pipeline need: while group g + 1 is under way with U_{g+1},
-group g writes U_{g+2} where U_g was.
+Operators fire for blocks of a group's samples (`blocks`). Gradients are summed by
+a left fold over the blocks, so every way to run a policy gives the same bits. With
+other block sizes than one sample the sum differs from the fold over samples by
+rounding, at most by 2 n eps times the sum of the terms' magnitudes. The delayed
+policy suits a pipeline with two buffers of weights: while group g + 1 is under way
+with U_{g+1}, group g writes U_{g+2} over U_g.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .splitjoin import locate_weights
 
 POLICIES = ("serial", "delayed", "alternate")
 Array = Any
-Gradients = dict[str, dict[str, Array]]  # by operator and name
-IN_CACHE = 16_384  # numbers that a step moves at once
+Gradients = dict[str, dict[str, Array]]  # by operator, then by the weight's name
+IN_CACHE = 16_384  # entries that an update processes at a time, to stay in the cache
 
 
 def copy_weights(weights: Weights) -> Weights:
@@ -46,12 +46,12 @@ def check_policy(policy: object) -> str:
 
 
 def doubled(weights: Weights) -> list[Weights]:
-    """Where a training begins: U_0 and U_1, both the initial weights."""
+    """The two buffers at the start of training: U_0 and U_1, both copies of the initial weights."""
     return [copy_weights(weights), copy_weights(weights)]
 
 
 def newest(buffers: Sequence[Weights], ended: int) -> Weights:
-    """The newest weights after so many groups."""
+    """The newest weights after `ended` groups."""
     return buffers[(ended + 1) % 2]
 
 
@@ -59,10 +59,10 @@ def fire_operators(
     machine: NetworkMachine, operators: Iterable[StreamOperator], held: Sequence[Mapping[str, Array]],
     streams: dict[str, Array], totals: Gradients, iteration: int,
 ) -> list[float]:  # fmt: skip
-    """Fire operators once, in their order; the losses, if the loss is among them.
+    """Fire operators once each, in the given order; return the losses, if the loss operator is among them.
 
-    streams: a block of samples in each; what is taken goes, what is given comes. held: the weights of all layers.
-    totals: the sums of gradients, by operator. iteration: of the first sample.
+    streams: a block of samples by stream; inputs are removed, outputs are added. held: the weights of all layers.
+    totals: the sums of gradients by operator, added to. iteration: number of the first sample.
     """
     losses: list[float] = []
     for operator in operators:
@@ -79,7 +79,7 @@ def passed_group(
     machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
     members: range, first: int, size: int = MOST_AT_ONCE,
 ) -> tuple[Gradients, list[float]]:  # fmt: skip
-    """Some samples, in blocks of `size`: the sums of their gradients by operator, and their losses."""
+    """Pass a group of samples in blocks of `size`; return the summed gradients by operator, and the losses."""
     totals: Gradients = {}
     data, label = (stream.name for stream in flow.streams.values() if not stream.writer)
     losses: list[float] = []
@@ -92,13 +92,13 @@ def passed_group(
 def all_summed(
     machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], totals: Gradients
 ) -> Gradients:
-    """What operators found in a group, as sums of gradients."""
+    """Finish a group's totals: summed weight gradients by operator (see NetworkMachine.summed)."""
     pairs = ((flow.operators[name], total) for name, total in totals.items())
     return {operator.name: machine.summed(operator, total, held[operator.layer - 1]) for operator, total in pairs}
 
 
 class Versions:
-    """The weights of all layers in two buffers, group by group: what group g uses, and what it will leave."""
+    """Double-buffered weights of all layers: group g reads U_g in buffer g mod 2, and writes U_{g+2} over it."""
 
     def __init__(self, buffers: Sequence[Weights], policy: str, rate: float) -> None:
         self.buffers = buffers  # of group g: buffer g mod 2
@@ -106,11 +106,11 @@ class Versions:
         self.rate = rate
 
     def half(self, group: int) -> Weights:
-        """The buffer from which a group reads."""
+        """The buffer that a group reads."""
         return self.buffers[group % 2]
 
     def learn(self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int) -> None:
-        """Write U_{g+2} where U_g was, as far as it is mine; nobody reads that any more, if the pipeline is right."""
+        """Write U_{g+2} over U_g, at the indices in `mine`; in a correct pipeline nobody reads U_g any more."""
         base, after = self.half(group + (self.policy == "delayed"))[layer], self.buffers[group % 2][layer]
         for name, index in mine.items():
             old, new, rows = base[name][index], after[name][index], max(1, IN_CACHE // total[name][0].size)
@@ -121,7 +121,7 @@ class Versions:
                 np.subtract(old[part], step, out=new[part])
 
     def learn_all(self, flow: Dataflow, group: int, totals: Gradients, count: int) -> None:
-        """What all operators found in a group of so many samples, each for its own weights."""
+        """Apply the summed gradients of a group of `count` samples, each operator's to its own weights."""
         for name, total in totals.items():
             operator = flow.operators[name]
             mine = locate_weights(flow.layers[operator.layer - 1], operator)
@@ -129,7 +129,7 @@ class Versions:
 
 
 class GroupEnd(NamedTuple):
-    """A group that has ended."""
+    """The state after a group: its number, its samples' losses, and both weight buffers."""
 
     group: int
     losses: list[float]
@@ -137,17 +137,17 @@ class GroupEnd(NamedTuple):
 
 
 def groups(count: int, size: int) -> list[range]:
-    """The samples of each group; the last may be shorter."""
+    """Divide `count` samples into groups of `size`; the last may be shorter."""
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def blocks(members: range, size: int) -> list[range]:
-    """What one firing takes of a group: so many samples; the last block may be shorter."""
+    """Divide a group into blocks of `size` samples, one for each firing; the last may be shorter."""
     return [members[start : start + size] for start in range(0, len(members), size)]
 
 
 def block_size(network: Network) -> int:
-    """A group passes a pipeline in a few blocks, so that several workers have work at once."""
+    """Samples of a block: a group passes in `network.blocks` blocks or more, so that several workers are busy."""
     return min(MOST_AT_ONCE, -(-network.batch_size // network.blocks))
 
 
@@ -155,9 +155,9 @@ def in_series(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     group: int = 0, first: int = 0, *, flow: Dataflow | None = None, block: int | None = None,
 ) -> Iterator[GroupEnd]:  # fmt: skip
-    """Block after block in their order, group by group; both buffers are written into.
+    """Train group by group, in order, without a pipeline; yield a GroupEnd after each. Works on copies of the buffers.
 
-    group, first: groups and samples that other runs have seen. block: samples of one firing.
+    group, first: numbers of groups and samples in earlier runs. block: samples of one firing.
     """
     flow, machine = flow or Network.expand(network), learning(network, later=block is None)
     versions = Versions([copy_weights(buffer) for buffer in buffers], policy, network.learning_rate)
@@ -175,7 +175,7 @@ def in_series(
 def in_cycles(
     network: Network, schedule: Schedule, weights: Weights, samples: Array, labels: Array, policy: str | None
 ) -> Weights:
-    """The weights after a pipelined run that keeps to its cycles; what it is given is told at `by_cycles`."""
+    """The newest weights after a pipelined run, simulated cycle by cycle; parameters as of `by_cycles`."""
     size = network.batch_size if policy else 1
     return newest(by_cycles(network, schedule, weights, samples, labels, policy), -(-len(samples) // size))
 
@@ -184,18 +184,18 @@ def by_cycles(
     network: Network, schedule: Schedule, weights: Weights, samples: Array, labels: Array, policy: str | None,
     workers: Sequence[int] | None = None,
 ) -> list[Weights]:  # fmt: skip
-    """Both buffers after a pipelined run that keeps to its cycles, sample by sample.
+    """Both buffers after a pipelined run, simulated cycle by cycle, one sample for each firing.
 
     policy: "delayed" or "alternate" with two buffers, or None for the naive
     scheme: one buffer, updated after every backward. workers: the order in which
-    the workers have their turns in each cycle. In a right pipeline no order
-    changes a bit; in another they meet in the memory, and this is who comes first.
+    the workers have their turns in each cycle. In a correct pipeline no order
+    changes a bit; in an incorrect one the order decides the data races.
     """
     size, count = network.batch_size if policy else 1, len(samples)
     flow, machine = schedule.dataflow, learning(network)
     start = doubled(weights)
     versions = Versions(start if policy else start[:1] * 2, policy or "delayed", network.learning_rate)
-    waiting: dict[tuple[str, int], Array] = {}  # what lies in each stream, by iteration
+    waiting: dict[tuple[str, int], Array] = {}  # samples by stream and iteration
     totals: Gradients = {}
     outside = {network.streams.data: samples, network.streams.labels: labels}
     for cycle in range(1, schedule.cycles(count) + 1):

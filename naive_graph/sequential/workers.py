@@ -1,8 +1,8 @@
-"""The pipeline on real workers, threads, with the bits of the serial recurrence.
+"""Pipelined training with one thread for each worker; its results equal the serial recurrence bit for bit.
 
 A worker runs the operators of one part, block after block of each group's samples.
-Between workers there are queues that hold few blocks, and no lockstep: the forward
-of group g waits for its weights U_g, everything else for its samples.
+Workers are connected by bounded queues and do not run in lockstep: the forward of
+group g waits for its weights U_g, everything else for its samples.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .sdf_runtime import learning
 from .weight_staleness import Gradients, Versions, block_size, blocks, copy_weights, fire_operators, groups
 
 Array = Any
-CAPACITY = 4  # blocks that a stream between workers holds
-PATIENCE = 0.05  # seconds between two looks whether somebody has failed
+CAPACITY = 4  # blocks that a queue between workers holds
+PATIENCE = 0.05  # seconds that a worker waits before it checks whether another has failed
 
 
 class FiringTime(NamedTuple):
-    """One firing in real time, in seconds since the run began."""
+    """When one firing began and ended, in seconds since the run began."""
 
     worker: int
     operator: str
@@ -40,7 +40,7 @@ class FiringTime(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a run leaves: both buffers, how many groups have ended, the loss of every sample, and when what fired."""
+    """The result of a run: both buffers, the number of ended groups, each sample's loss, and the firing times."""
 
     buffers: list[Weights]
     ended: int
@@ -53,10 +53,10 @@ class WorkerStopped(Exception):
 
 
 class PipelineRun(Versions):
-    """What the workers of a run share: queues, weights in two buffers, how far to go, and whether one has failed.
+    """State shared by the workers of a run: queues, double-buffered weights, how far to go, and whether one failed.
 
-    The first two groups read the buffers that were there before, so nothing is copied; what groups leave is new.
-    begun: those buffers. before: the groups and samples that other runs have seen.
+    The first two groups read the buffers of the run before, `begun`, without a copy; groups write into new buffers.
+    before: numbers of groups and samples in earlier runs.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PipelineRun(Versions):
         self.outside = {network.streams.data: samples, network.streams.labels: labels}
         self.first_group, self.samples_before = before
         self.ended = {name: before[0] for name, each in flow.operators.items() if each.kind == "backward"}
-        self.writers: dict[int, list[str]] = {}  # of each layer's weights
+        self.writers: dict[int, list[str]] = {}  # by layer: the operators that write its weights
         for name in self.ended:
             self.writers.setdefault(flow.operators[name].layer, []).append(name)
         self.changed = threading.Condition()
@@ -86,33 +86,33 @@ class PipelineRun(Versions):
             raise WorkerStopped
 
     def wait(self, writers: Iterable[str], group: int) -> None:
-        """Until the weights of a group are there: groups 0 to group - 2 have ended."""
+        """Wait until these operators have written the weights of a group: groups 0 to group - 2 have ended."""
         with self.changed:
             while any(self.ended[name] < group - 1 for name in writers):
                 self.check()
                 self.changed.wait(PATIENCE)
 
     def end_group(self, writer: str) -> None:
-        """One more group has ended, and somebody may wait for it."""
+        """Count one more group as ended for an operator, and wake the workers that wait."""
         with self.changed:
             self.ended[writer] += 1
             self.changed.notify_all()
 
     def interrupt(self, number: int, frame: Any) -> None:
-        """A Ctrl-C lets all workers end the groups that were begun; a second one stops them at once."""
-        # No worker is further: group g waits for g - 2.
+        """Signal handler for Ctrl-C: all workers finish the groups in flight; a second Ctrl-C stops them at once."""
+        # No worker is further ahead: group g waits for group g - 2.
         begun = (min(self.ended.values()) - self.first_group + 3) * self.network.batch_size
         self.failed = self.failed or self.limit <= begun
         self.limit = min(self.count, begun)
 
     def left(self) -> list[Weights]:
-        """Both buffers; a copy of what was there before where no group has written."""
+        """Both buffers after the run; where no group has written, a copy of the buffer before."""
         written = {group % 2 for group in range(self.first_group, min(self.ended.values()))}
         return [self.buffers[half] if half in written else copy_weights(self.begun[half]) for half in (0, 1)]
 
 
 class Part:
-    """One worker: its operators, and what it has found."""
+    """One worker: its operators, and the losses and firing times that it has recorded."""
 
     def __init__(self, shared: PipelineRun, worker: int, names: Sequence[str], timed: bool) -> None:
         self.shared, self.worker, self.timed = shared, worker, timed
@@ -163,7 +163,7 @@ class Part:
                 self._retry(shared.queues[name].put, streams.pop(name))
 
     def _learn(self, operator: StreamOperator, group: int, total: Mapping[str, Array], count: int) -> None:
-        """Write the weights that an operator's group leaves."""
+        """Update an operator's weights at the end of a group."""
         shared = self.shared
         sums = self.machine.summed(operator, dict(total), shared.half(group)[operator.layer - 1])
         shared.wait(shared.ended, group + 1)  # nobody is more than a group ahead: the last whole group is at hand
@@ -171,7 +171,7 @@ class Part:
         shared.end_group(operator.name)
 
     def _retry(self, act: Callable[..., Any], *samples: Array) -> Any:
-        """What a queue gives or takes, as soon as it can, unless another worker has failed."""
+        """Repeat a queue's get or put until it succeeds. Raises WorkerStopped if another worker has failed."""
         while True:
             try:
                 return act(*samples, timeout=PATIENCE)
@@ -183,9 +183,9 @@ Division = Sequence[Sequence[str]] | Partition
 
 
 def check_division(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
-    """Operators and who runs them; halves if nobody says. Raises SequentialError for what is no division.
+    """Return the dataflow and each worker's operators; by default two halves. Raises SequentialError if invalid.
 
-    A Partition may be of the network taken apart; lists of names are of the whole one's operators.
+    A Partition may be of a decomposed dataflow; lists of names are operators of the undivided one.
     """
     flow = Network.expand(network)
     if isinstance(division, Partition):
@@ -202,7 +202,7 @@ def in_threads(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> Ran:  # fmt: skip
-    """A pipelined run with a thread for each part. A Ctrl-C ends it behind the group at hand."""
+    """Train in a pipeline with one thread for each part. Ctrl-C ends it after the groups in flight."""
     flow, names = check_division(network, partition)
     shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=names, before=before)
     _ = network.arithmetic  # made here, once, not by each thread

@@ -1,4 +1,4 @@
-"""A public name and what its page says: how it is called, its formula, an example, its picture, and its source."""
+"""Reference page of one public name: signature, docstring, formula, example, picture and source code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CLEANED = {  # of a signature: types as they were written, without their modules
 
 
 class PublicName:
-    """A public name and its page."""
+    """A public name of the package, and the contents of its reference page."""
 
     def __init__(self, room: str, name: str, thing: Any) -> None:
         self.room, self.name, self.thing = room, name, thing
@@ -62,12 +62,12 @@ class PublicName:
 
     @property
     def written(self) -> str:
-        """The line that brings the name into a program."""
+        """The import statement for the name."""
         return f"from {'.'.join(filter(None, [HOUSE, self.room]))} import {self.name}"
 
     @cached_property
     def usage(self) -> str:
-        """How it is called."""
+        """The name with its signature."""
         if self.is_rule or self.is_row:
             return self.name + str(self.thing.usage()).removeprefix(self.thing.name)
         with suppress(ValueError):
@@ -76,12 +76,12 @@ class PublicName:
 
     @cached_property
     def messages(self) -> list[str]:
-        """What an error says."""
+        """The messages of an error class; empty for other names."""
         return messages(self.name) if self.is_error else []
 
     @cached_property
     def members(self) -> dict[str, Any]:
-        """What a class can do, and its attributes, as pdoc reads them."""
+        """A class's documented public methods and attributes, as pdoc reads them."""
         if not self.is_class:
             return {}
         with catch_warnings(action="ignore"):
@@ -90,7 +90,7 @@ class PublicName:
 
     @staticmethod
     def called(member: Any) -> str:
-        """How a member is called; empty for an attribute."""
+        """A method's name with its signature; empty for an attribute."""
         with catch_warnings(action="ignore"):  # of types whose tools are not installed
             return (
                 member.name + _clean_signature(member.signature_without_self)
@@ -100,17 +100,17 @@ class PublicName:
 
     @cached_property
     def doc(self) -> str:
-        """What it says of itself; a rule's formulas are all that it has to say."""
+        """The docstring; empty for a rule, which has only its formulas."""
         return "" if self.is_rule else inspect.getdoc(self.thing) or ""
 
     @property
     def says(self) -> str:
-        """The first line of it."""
+        """The first line of the docstring; for a rule, its formula."""
         return self.formulas[0] if self.is_rule else self.doc.partition("\n")[0]
 
     @property
     def elsewhere(self) -> list[str]:
-        """What an operator is called in ONNX and in TensorFlow."""
+        """The names of an operator in ONNX and TensorFlow."""
         if self.is_row:
             return [f"{mapping.framework}: {mapping.operator}" for mapping in self.thing.mappings]
         if self.is_rule:
@@ -120,7 +120,7 @@ class PublicName:
 
     @cached_property
     def formulas(self) -> list[str]:
-        """Of an operator of numbers its value, and its derivative by each operand."""
+        """For a scalar operator: its formula, and its derivative with respect to each operand."""
         if not self.of_numbers or (self.is_rule and self.name in TABLE["over_samples"]):
             return TABLE["over_samples"][self.name] if self.of_numbers else []
         with Graph.scratch():
@@ -129,12 +129,12 @@ class PublicName:
 
     @property
     def rule(self) -> Any:
-        """A trainer's formula, as a function."""
+        """A trainer's update rule, as a function; None for other names."""
         return getattr(self.thing, "rule", None) if self.is_class and issubclass(self.thing, Trainer) else None
 
     @cached_property
     def example(self) -> str:
-        """A call of an operator with numbers, and what it gives, where its own words have none."""
+        """A doctest of an operator, if its docstring has none: a call with numbers, and the result."""
         if not self.is_operator or ">>>" in self.doc:
             return ""
         with Graph.scratch():
@@ -145,11 +145,11 @@ class PublicName:
             return f"{begun}>>> {call}\n{eval(call, names)!r}"
 
     def text(self, links: Links) -> str:
-        """What its page says, as HTML."""
+        """The text of its page, as HTML."""
         return str(templates().get_template("message.html").render(entry=self, links=links, facts=facts))
 
     def picture(self) -> str:
-        """An operator drawn: of numbers with letters for operands, of tensors with its example."""
+        """A drawing of an operator's graph: a scalar operator of variables, a tensor operator of its example."""
         if not self.is_operator:
             return ""
         with Graph.scratch(), suppress(DrawingError):
@@ -161,7 +161,7 @@ class PublicName:
         return ""
 
     def sources(self) -> Iterator[tuple[str, str, str]]:
-        """What there is to read of it: a title, a file, and a program."""
+        """Its source code, as (title, module path, code)."""
         for title, thing in [
             ("Its program", self.rule),
             ("Source", self.thing.function if self.is_row else self.thing),
@@ -172,7 +172,7 @@ class PublicName:
 
 
 def _signature(thing: Any) -> str:
-    """How it is called: a class with a `__new__` as well by what its `__init__` takes."""
+    """The signature of a function or class; of a class that of its `__init__`, even if it has a `__new__`."""
     has_init = isinstance(thing, type) and thing.__init__ is not object.__init__  # type: ignore[misc]
     has_signature = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
     signature = inspect.signature(thing.__init__ if has_init and not has_signature else thing)
@@ -199,7 +199,7 @@ def _slope(y: Any, x: Any) -> str:
 
 
 def _apply_operator(function: Any) -> tuple[Any, list[Variable]]:
-    """What an operator of numbers gives, and its operands."""
+    """Apply a scalar operator to new variables; return the result and the variables."""
     if isinstance(function, Rule):
         names = list("abcd"[: function.arity or 3])
     else:
@@ -213,7 +213,7 @@ def _apply_operator(function: Any) -> tuple[Any, list[Variable]]:
 
 
 def _number_call(name: str, function: Any) -> str:
-    """An operator of numbers, called with some that it takes."""
+    """The source of a call of a scalar operator, with numbers in its domain."""
     domain = function.domain if isinstance(function, Rule) else [(-1.0, 1.0)]
     values = [0.5 if low < 0.5 < high else low + 1.0 for low, high in domain]
     operands = [str(value) for value in [*values, 2.0, 3.0][: len(_apply_operator(function)[1])]]
@@ -221,7 +221,7 @@ def _number_call(name: str, function: Any) -> str:
 
 
 def _tensor_call(name: str, row: Row) -> str:
-    """An operator of tensors, called as in its example: with numbers, or of many with the shapes alone."""
+    """The source of a call of a tensor operator, from its first example; of large operands only shapes are shown."""
     case = ExampleCall(row, row.examples[0])
     call = f"{name}({', '.join(f'{parameter}={_literal(value)}' for parameter, value in case.given.items())})"
     suffix = "shape" if "np.ones" in call else "eval().round(4).tolist()"
@@ -229,7 +229,7 @@ def _tensor_call(name: str, row: Row) -> str:
 
 
 def _literal(value: Any) -> str:
-    """What an example gives, as one writes it."""
+    """An argument of an example, as Python source."""
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, LeafNode):

@@ -1,4 +1,4 @@
-"""All pages, written into a folder."""
+"""Build the static website: render lessons, slides, reference, gallery and search, and write them into a folder."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ from .wheel import wheel
 
 
 def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
-    """Write the site into a folder; say each page that was written.
+    """Write the site into a folder; yield the path of each file as it is written.
 
-    names: what to keep to, by the beginnings of lessons, of names in the
-    reference, and of programs; without them there is all. url: where the site will
-    stand, so that links to its pages show a card. Raises FolderError for a folder
-    that is a file or cannot be written.
+    names: build only the lessons, names in the reference and programs that begin
+    so; without them, all. url: the site's address, so that links to its pages show
+    a card. Raises FolderError for a folder that is a file or cannot be written.
     """
     files = _Pages(folder, url.rstrip("/") + "/" if url else "")
     lessons = [
@@ -53,12 +52,12 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
 
 
 class _Pages:
-    """The pages as files."""
+    """Renders pages and writes them as files; knows which optional parts (lab, playground) the folder has."""
 
     def __init__(self, folder: Path, url: str = "") -> None:
         self.url = url
         self.folder, self.lab = folder, (folder / "lite" / "index.html").is_file()
-        self.playground = (folder / "playground" / "index.html").is_file()  # which another command makes
+        self.playground = (folder / "playground" / "index.html").is_file()  # made by another command
         self.wheel, self.packed = wheel()
         self.python, self.known = None, ""
         if self.playground:
@@ -76,7 +75,7 @@ class _Pages:
         return write_into(self.folder, path, made.encode())
 
     def each(self, room: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[Path]:
-        """Pages of one kind, by name, title and facts, each with ways to the one before it and the one after it."""
+        """Write pages of one kind, given as (name, title, facts), each linked to the previous and the next."""
         for before, (name, title, facts), after in zip([None, *pages], pages, [*pages[1:], None]):
             yield self.page(f"{room}/{name}.html", template, title, before=before, after=after, **facts)
 
@@ -143,7 +142,7 @@ class _Pages:
 
     def of_the_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
         entries = {member: title for title, group in found.items() for member in group}
-        links = {entry.name: entry.page for entry in reversed(entries)}  # of two the first course's
+        links = {entry.name: entry.page for entry in reversed(entries)}  # the first of equal names wins
         yield self.page("reference/index.html", "reference.html", "Reference", groups=found)
         texts = {entry: entry.text(links) for entry in entries}
         page_entries = []
@@ -173,7 +172,7 @@ class _Pages:
         found: Mapping[str, Sequence[PublicName]],
         programs: Sequence[GalleryProgram],
     ) -> Path:
-        """What can be looked up: parts of lessons, words, names, what errors say, what others call it, and programs."""
+        """Write the search page with its index: sections of lessons, glossary, names, error messages, programs."""
         entries = [member for group in found.values() for member in group]
         rows = [
             (entry.path, f"reference/{entry.page}", "reference", " ".join(entry.elsewhere), entry.says)
@@ -195,7 +194,7 @@ class _Pages:
 
 
 def _translate_cells(language: str) -> str:
-    """What the cells of a lesson say, in a language: each text with its translation."""
+    """The texts of playground/cells.js with their translations to a language, as JSON."""
     match = re.search(r"const WORDS = \{(.*?)\n  \};", piece("playground/cells.js"), re.DOTALL)
     texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', match[1] if match else "")
     return json.dumps({text: messages(language).message(text) for text in texts}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The gallery: the programs of programs.md, each run, with the picture that its last line gives."""
+"""The site's gallery: runs each program of programs.md, and shows the picture that is the value of its last line."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ class GalleryProgram(NamedTuple):
 
     @property
     def link(self) -> str:
-        """What opens it in the playground; empty where it needs more than Python."""
+        """A link that opens it in the playground; empty if it needs more than Python."""
         return "" if NEEDS_MORE.search(self.code) else link_playground(self.code)
 
     def html(self) -> str:
-        """Its picture."""
+        """Its picture, as interactive HTML."""
         return shown(self.code, html)
 
     def still(self) -> str:
-        """Its picture as an image, for a wall of them."""
+        """Its picture as a static image (a data URI), for the overview."""
         return shown(self.code, lambda picture: "data:image/svg+xml;base64," + b64encode(picture.svg.encode()).decode())
 
 
 def examples() -> Iterator[GalleryProgram]:
-    """All of them, in their order."""
+    """All programs of the gallery, in order."""
     text = Path(__file__).with_name("programs.md").read_text("utf-8")
     for title, says, code in re.findall(r"^# (.*)\n\n(.*)\n\n((?:    .*\n|\n)+)", text, re.MULTILINE):
         yield GalleryProgram(re.sub(r"\W+", "-", title.lower()), title, says, dedent(code).strip())
 
 
 def lenet() -> str:
-    """A network at every altitude, whose page is so large that it stands alone."""
+    """The program that shows LeNet at every altitude; its page is so large that it is built apart."""
     return Path(__file__).with_name("lenet.txt").read_text("utf-8")
 
 
 def shown(code: str, use: Callable[[Any], Result]) -> Result:
-    """What is made of the last line of a program, while its graph is there."""
+    """Run a program in a graph of its own; return `use` of its last line's value, called while that graph exists."""
     *lines, last = ast.parse(code).body
     names: dict[str, Any] = {}
     with Graph.scratch():

@@ -1,4 +1,4 @@
-"""A laboratory of JupyterLite beside the site: the lessons as notebooks that a browser runs, without installing."""
+"""Build a JupyterLite site with the lessons, as notebooks that run in the browser without an installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notebook as a page to read: its words, its programs as text, and what they showed."""
+"""Turn a lesson's notebook into an HTML page: prose, programs as text, and their outputs."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class LessonPage(NamedTuple):
-    """What the front page tells of a lesson."""
+    """A lesson as the site shows it: its page, and the facts in the list of lessons."""
 
     notebook: Path
-    name: str  # of its files
-    number: str  # of a part of a lesson, 14a
+    name: str  # file name without suffix
+    number: str  # such as 3; of a part of a lesson, 14a
     title: str
     minutes: str
-    times: str  # which minutes are for what
-    builds: str
-    writes: list[str]  # the functions that are the learner's to write
-    body: str
-    needs_more: bool  # than Python and this package
+    times: str  # how the minutes are divided (HTML)
+    builds: str  # its first goal (HTML)
+    writes: list[str]  # the functions that learners write
+    body: str  # the page (HTML)
+    needs_more: bool  # whether it needs more than Python and this package
     parts: list[str]  # its headings
-    card: bytes  # its first picture
+    card: bytes  # its first picture (PNG)
 
 
 def lesson(notebook: Path, playground: bool = False) -> LessonPage:
-    """The lesson in a notebook, and in the notes for teachers beside it. playground: whether cells run by it."""
+    """Read a lesson from its notebook and its notes for teachers. playground: whether cells can run in the page."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
@@ -78,7 +78,7 @@ def _pngs(cell: Any) -> list[str]:
 
 
 def sections(each: LessonPage) -> Iterator[tuple[str, str, str]]:
-    """The title, the place and the words of each part of a lesson, for a search."""
+    """The title, address and text of each section of a lesson, for the search index."""
     text = "\n\n".join(_words(json.loads(each.notebook.read_text("utf-8"))["cells"]))
     for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)[1:]:
         heading, _, words = part.partition("\n")
@@ -87,13 +87,13 @@ def sections(each: LessonPage) -> Iterator[tuple[str, str, str]]:
 
 
 def lead_to_pages(body: str) -> str:
-    """A lesson's page whose links lead to pages of the site."""
+    """Rewrite a lesson's links to its notes as links to the site's pages."""
     body = body.replace('href="notes/glossary.md#', 'href="glossary.html#')
     return body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
 
 
 def now_two(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tuple[str, str]]:
-    """The pages of lessons that became two, which older links ask for: the name, and words that lead to the parts."""
+    """For lessons that were split in two: the old page's name, and a text with links to the parts, for old links."""
     pages = {lesson.name: lesson for lesson in lessons}
     for name, parts in PARTS.items():
         links = [f"[{pages[part].number}. {pages[part].title}]({part}.html)" for part in parts if part in pages]
@@ -102,7 +102,7 @@ def now_two(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tup
 
 
 def _speak_of_buttons(body: str, playground: bool) -> str:
-    """With buttons beside an exercise the page speaks of them."""
+    """With a playground, replace the notebook's advice for hints by that about the page's buttons."""
     return (
         ASKED.sub("Stuck? Press Hint below the cell, again for the next hint, and Solution in the end.", body)
         if playground
@@ -111,14 +111,14 @@ def _speak_of_buttons(body: str, playground: bool) -> str:
 
 
 def page(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
-    """The cells of a notebook, to be read. say: what a text of ours is in the language of the page."""
+    """Render the cells of a notebook as HTML. say: translates our texts to the language of the page."""
     made = templates().get_template("cells.html")
     words = {"guessed": say(GUESSED), "expected": say(EXPECTED)}
     return str(made.render(cells=cells, playground=playground, exercise=_exercise, output=output, **words))
 
 
 def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
-    """The glossary in a folder of lessons, with a place for each term and ways to these lessons."""
+    """Render the glossary of a folder of lessons as HTML, with links to these lessons."""
     text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
     for lesson_page in lessons:
         text = text.replace(
@@ -128,7 +128,7 @@ def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
 
 
 def _exercise(source: str) -> str:
-    """The exercise that a cell checks: of tiny.py the last one that a lesson asks for."""
+    """The name of the exercise that a cell checks; for check_tiny(n), the last part that lesson n asks for."""
     match = CHECKED.search(source)
     if match is None or match[1]:
         return match[1] if match else ""
@@ -136,7 +136,7 @@ def _exercise(source: str) -> str:
 
 
 def output(given: Any) -> str:
-    """What a cell showed, in the richest form that a page can have."""
+    """Render one output of a cell as HTML, in the richest form that it has."""
     data = {kind: "".join(text) for kind, text in given.get("data", {}).items()}
     text = data.get("text/plain") or "".join(given.get("text") or "\n".join(given.get("traceback", [])))
     html = SCROLLED.sub(r'<\1 tabindex="0"', data.get("text/html", ""))

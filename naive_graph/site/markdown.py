@@ -1,4 +1,4 @@
-"""Texts as HTML: markdown with formulas, docstrings, code."""
+"""Convert texts to HTML: markdown with formulas (MathML), docstrings, highlighted code. Also the Jinja templates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent / "templates"
 
 
 def missing() -> MissingToolError:
-    """Said where a library that makes pages is not installed."""
+    """The error for a missing library of the extra `site`."""
     return MissingToolError('The site needs libraries that make pages. Run: pip install "naive-graph[site]"')
 
 
@@ -32,12 +32,12 @@ try:
 except ImportError:
     raise missing() from None
 
-Links = Mapping[str, str]  # the page of a name
+Links = Mapping[str, str]  # from a public name to its page
 
 
 @cache
 def templates() -> Environment:
-    """The templates, in which these functions are filters."""
+    """The Jinja environment of the page templates, with the functions of this module as filters."""
     made = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -51,12 +51,12 @@ def _safe(function: Callable[..., str], *arguments: Any) -> Markup:
 
 
 def link_playground(program: str) -> str:
-    """The way from a page beside the playground's folder to this program in it."""
+    """The link that opens a program in the playground, from a page in a folder beside it."""
     return f"../playground/index.html#program={quote(program, safe='')}"
 
 
 def markdown(text: str) -> str:
-    """Markdown as HTML; what stands between dollars is MathML."""
+    """Convert markdown to HTML; formulas between dollars become MathML."""
     return str(_reader()(text))
 
 
@@ -73,13 +73,13 @@ def _reader() -> Any:
 
 
 def place(heading: str) -> str:
-    """What a link calls a heading, as GitHub does."""
+    """The anchor (id) of a heading, as GitHub makes it."""
     plain = re.sub(r"<[^>]*>|[^\w -]", "", unescape(heading)).strip().lower()
     return plain.replace(" ", "-")
 
 
 def plain(heading: str) -> str:
-    """A heading as a line of a list: its words alone."""
+    """Convert a heading to inline HTML, without heading, paragraph and link tags."""
     return re.sub(r"</?(?:h\d|p|a)\b[^>]*>", "", markdown(heading)).strip()
 
 
@@ -93,13 +93,13 @@ def formula(tex: str) -> str:
 
 
 def code(text: str, language: str = "python") -> str:
-    """A program with its parts in colours, which a keyboard can scroll."""
+    """Highlight code as HTML; the block can be scrolled by keyboard."""
     inside = highlight(text.rstrip(), get_lexer_by_name(language), HtmlFormatter(nowrap=True))
     return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>\n'
 
 
 def signed(text: str, links: Links, here: str = "") -> str:
-    """How something is called, with ways to the types in it that have another page than this."""
+    """A highlighted signature, with links to the pages of its types (except the page `here`)."""
 
     def link(found: re.Match[str]) -> str:
         return f'<a href="{links[found[0]]}">{found[0]}</a>' if links.get(found[0], here) != here else found[0]
@@ -108,7 +108,7 @@ def signed(text: str, links: Links, here: str = "") -> str:
 
 
 def docstring(text: str | None, links: Links) -> str:
-    """A docstring: paragraphs as they stand, doctests as programs, and the names in it as links."""
+    """Convert a docstring to HTML: paragraphs, doctests as highlighted code, names as links."""
     return "".join(
         _block(paragraph, links) for paragraph in re.split(r"\n\s*\n", cleandoc(text or "")) if paragraph.strip()
     )
@@ -123,7 +123,7 @@ def _block(text: str, links: Links) -> str:
 
 
 def linked(text: str, links: Links) -> str:
-    """A text, in which names that stand in backticks, and classes, lead to their pages."""
+    """Escape a text as HTML; names in backticks and class names become links to their pages."""
 
     def link(found: re.Match[str]) -> str:
         name = found[1] or found[0]

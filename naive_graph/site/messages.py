@@ -1,4 +1,7 @@
-"""What errors say, as the source has it."""
+"""Extract the messages of our error classes from the package's source code, by its syntax trees.
+
+The site's search finds them. ... stands for a name or number that is put in.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from pathlib import Path
 from .. import errors
 from ..graph.printed import Printed
 
-Functions = defaultdict[str, list[ast.FunctionDef]]  # of a file
+Functions = defaultdict[str, list[ast.FunctionDef]]  # the functions of a file, by name
 
 
 def messages(name: str) -> list[str]:
-    """What an error says: with ... where a name or a number is put in."""
+    """All messages that the package raises with an error class, sorted."""
     kind = getattr(errors, name)
     texts = (
         " ".join(text.split())
@@ -29,9 +32,10 @@ def messages(name: str) -> list[str]:
 
 @cache
 def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
-    """By an error's name what each call gives that makes one, and the functions around it.
+    """By error class name: the arguments of each call that makes one, and the functions of the call's file.
 
-    A function that makes one says so by what it returns, and takes a code and the text as `says`.
+    A call of a helper counts, too: of a function of the file that has a parameter `says` for the text (and perhaps
+    `code`), and an error class as its return annotation.
     """
     calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
     for file in sorted(Path(__file__).parents[1].rglob("*.py")):
@@ -52,17 +56,17 @@ def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
 
 
 def _expand_message(kind: type[Exception], arguments: list[ast.expr], functions: Functions) -> Iterator[str]:
-    """The error's text; one that puts it together from what it is given does so."""
+    """The possible texts of one call; a class with its own __str__ makes them of its arguments."""
     if "__str__" not in vars(kind):
         return _texts(arguments[0], functions)
     parts = [
         [Printed(text) for text in _texts(argument, functions)] for argument in arguments[:4]
-    ]  # then comes a place in a text
+    ]  # later arguments are positions in a text
     return (str(kind(*combination)) for combination in product(*parts))
 
 
 def _texts(part: ast.expr, functions: Functions) -> Iterator[str]:
-    """What is written there; what a function of the file returns, if it is asked for it."""
+    """The texts of an argument: a literal or f-string, or what a called function of the file can return."""
     made = functions[ast.unparse(part.func)] if isinstance(part, ast.Call) else []
     for node in (inner for function in made for inner in ast.walk(function)):
         if isinstance(node, ast.Return) and node.value:

@@ -1,4 +1,4 @@
-"""A page around what it shows: where to go from there, how it looks, and what its scripts may do."""
+"""Render a complete HTML page from a template: navigation, style, and content security policy."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..views.csp import digest, policy
 from ..views.theme import page_style
 from .markdown import HERE, templates
 
-NAME = "This course in English"  # whose translation names the language
+NAME = "This course in English"  # its translation is the link to another language
 ABOUT = "Ordinary Python becomes a graph of single numbers: drawn, stepped through, differentiated, compiled."
 SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.DOTALL)
-STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # that of an SVG begins with a new line, and stays there
+STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # not an SVG's own, which begins with a newline
 
 
 def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
-    """The page that a template makes of these facts.
+    """Render a page: the template with these facts as its body, in the common frame.
 
-    up: the way from its folder to the front page's, such as "../". What pictures
-    bring along, scripts, styles and dot, is in the page once, behind its text.
-    url: where the site will stand, if that is known; then messengers show a card with this picture, card.
+    up: the relative path to the front page's folder, such as "../". Scripts, styles and dot sources that
+    pictures bring along are in the page once, behind its text.
+    url: the site's address, if it is known; then messengers show a card with the picture `card`.
     """
     language = facts.setdefault("language", "en")
     say = messages(language).message if language != "en" else str
@@ -33,7 +33,7 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
     runs = [text for kind, text in scripts if "ng-dot" not in kind]
     style = "\n".join([_style(), *styles])
-    fixed = "" if " style=" in body else style  # a picture's size is its element's own style
+    fixed = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
     html: str = templates().get_template("frame.html").render(
         title=title, up=up, body=body, copies=copies, runs=runs, style=style, version=__version__, say=say,
         playground=facts.get("playground"), asks=facts.get("python"), bare=facts.get("bare"), language=language,
@@ -47,7 +47,7 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
 
 
 def with_a_way_home(page: str, up: str = "") -> str:
-    """A page that another room made, and above it a way to the front page."""
+    """Add a link to the front page at the top of a page that another part of the package made."""
     look = (HERE / "home.css").read_text("utf-8")
     way = f'<nav aria-label="the site"><a href="{up}index.html">naive_graph</a></nav>'
     for marker, more in {"style-src ": f"{digest(look)} ", "<body>": way}.items():

@@ -16,9 +16,9 @@ from .markdown import Links
 
 
 def groups() -> dict[str, list[PublicName]]:
-    """Every public name, in the groups of `help(naive_graph)`: those of a first course, then each room."""
+    """Every public name, in the groups of `help(naive_graph)`: first the package's own, then each subpackage's."""
     things = public(HOUSE)
-    del things["NaiveGraphError"]  # which stands among the errors
+    del things["NaiveGraphError"]  # listed among the errors
     things |= {name: getattr(sys.modules[HOUSE], name) for name in TABLE["among_functions"]}
     guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[HOUSE].__doc__ or "", re.MULTILINE)
     homes = {name: title.strip() for title, names in guide for name in re.findall(r"\w+", names) if name in things}
@@ -36,18 +36,18 @@ def groups() -> dict[str, list[PublicName]]:
     by_group["what functions take and give"] = [
         PublicName(file, name, getattr(sys.modules[f"{HOUSE}.{file}"], name))
         for file, name in TABLE["given"].items()
-        if f"{HOUSE}.{file}" in sys.modules  # by what rooms hand out, as far as their tools are there
+        if f"{HOUSE}.{file}" in sys.modules  # only if its optional dependencies are installed
     ]
     pages = set[str]()
     for public_name in (entry for entries in by_group.values() for entry in entries):
-        while public_name.page.lower() in pages:  # `Operator` and `operator` are one name for some file systems
+        while public_name.page.lower() in pages:  # `Operator` and `operator` collide on some file systems
             public_name.page = public_name.page.replace(".html", "_.html")
         pages.add(public_name.page.lower())
     return by_group
 
 
 def _of_a_room(name: str) -> dict[str, Any]:
-    """What a room hands out, with names that Python has for itself, which `import *` leaves out."""
+    """The public names of a subpackage, with those that shadow builtins, which `import *` leaves out."""
     names, room = public(name), sys.modules[name]
     return names | {
         builtin_name: getattr(room, builtin_name)
@@ -57,9 +57,9 @@ def _of_a_room(name: str) -> dict[str, Any]:
 
 
 def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:
-    """What the search finds beside names, with its page and what it says.
+    """Search index entries besides the public names, as (title, page, text).
 
-    Methods, the messages of errors, and what other libraries call things.
+    Methods, error messages, and the names that other libraries use.
     """
     entries = list(entries)
     classes = {entry.thing for entry in entries if entry.is_class}
@@ -76,7 +76,7 @@ def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str,
 
 
 def _place(advice: str, links: Links, members: Collection[str]) -> str:
-    """The page of the first name in an advice that has one; else the list of all."""
+    """The page of the first name in an advice that has a page; otherwise the index."""
     for word, member in re.findall(r"(\w+)(?:\.(\w+))?", advice):
         owner = {"node": "Node", "x": "Node", "t": "TensorNode", "history": "History"}.get(word, word)
         if owner in links:
@@ -85,7 +85,7 @@ def _place(advice: str, links: Links, members: Collection[str]) -> str:
 
 
 def _home(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
-    """The group of a name that the help does not list: where others of its file are, or else of its room."""
+    """The group of a name that the help does not list: that of names in its module, or else in its subpackage."""
     if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{HOUSE}.core")):
         return "functions"
     near = [name for name in homes if things[name].__module__ == thing.__module__]

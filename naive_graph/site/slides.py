@@ -1,4 +1,7 @@
-"""A lesson as slides: its questions, what they are about, answers, exercises and pictures, and little of its prose."""
+"""Turn a lesson's notebook into HTML slides: questions with their programs, answers, exercises and pictures.
+
+Of the prose only bold text and the first sentence below a heading are kept.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from .markdown import code, markdown
 
 BOLD = re.compile(r"\A\*\*.*?\*\*", re.DOTALL)
 SENTENCE = re.compile(r"\A.*?[.:?](?=\s|\Z)", re.DOTALL)
-HOME = re.compile(r"At home \d+: (.*?)\.\s", re.DOTALL)  # in the notes of a lesson
-STILL = re.compile(r'<img [^>]*src="(data:image/[^"]+)"')  # of a picture that is alive where scripts run
+HOME = re.compile(r"At home \d+: (.*?)\.\s", re.DOTALL)  # in a lesson's notes for teachers
+STILL = re.compile(r'<img [^>]*src="(data:image/[^"]+)"')  # the static image of an interactive picture
 SAID = re.compile(r'<img [^>]*alt="([^"]+)"')
-ROOM, WIDE = 15, 72  # lines on a slide below its heading, and letters in a line, if these are of 18 points
+ROOM, WIDE = 15, 72  # lines of a slide below its heading, and letters of a line, at 18 points
 
 
 def slides(notebook: Path) -> Iterator[str]:
-    """What stands on each slide of a lesson, but for the first, which has its title."""
+    """Yield the HTML of each slide of a lesson, except for the title slide."""
     home = HOME.search((notebook.parent / "notes" / notebook.name).with_suffix(".md").read_text("utf-8"))
     made = _Slides(set(re.findall(r"`(\w+)`", home[1] if home else "")))
     for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
@@ -35,15 +38,15 @@ def slides(notebook: Path) -> Iterator[str]:
 
 
 class _Slides:
-    """What was read of a lesson, and may be on a slide yet."""
+    """Makes slides cell by cell; its state is what was read of the lesson and may still go onto a slide."""
 
     def __init__(self, home: set[str]) -> None:
-        self.home = home  # the exercises that are not for the class
-        self.part = self.about = self.told = ""  # a heading, the last program below it, and what that printed
-        self.seen: Any = None  # the picture that it showed
-        self.said = self.exercise = ""  # what waits for the program that belongs to it
-        self.question = ""  # the last one
-        self.is_new = self.is_asked = False  # whether a heading is on no slide yet; whether an answer is to come
+        self.home = home  # names of the exercises for at home
+        self.part = self.about = self.told = ""  # current heading, last program below it, and its output
+        self.seen: Any = None  # the picture of that program
+        self.said = self.exercise = ""  # prose, or an exercise's title, that waits for its program
+        self.question = ""  # the last question
+        self.is_new = self.is_asked = False  # the heading is on no slide yet; the question's answer is still to come
 
     def text(self, text: str) -> Iterator[str]:
         if text.startswith("##"):
@@ -80,7 +83,7 @@ class _Slides:
         self.exercise = ""
 
     def asked(self, said: str, question: str) -> Iterator[str]:
-        """A question with the picture that it is about; else with the program, of which the end is on its slide."""
+        """Slides of a question: with the picture that it is about, or else with the (end of the) program."""
         self.question = question
         if self.seen is not None:
             yield self.slide(said + "\n\n" + question, picture=self.seen)
@@ -92,7 +95,7 @@ class _Slides:
         yield self.slide(said, code(last) if last else "", output, after=question)
 
     def make_program_slides(self, source: str, texts: list[Any], pictures: list[Any]) -> Iterator[str]:
-        """A program with what it showed: on one slide, if there is room."""
+        """Slides of a program with its output and pictures: a single one, if all fits."""
         output = "".join(map(_extract_text, texts))
         first, *rest = _pieces(source, ROOM - _count_lines(self.said))
         if not rest and not pictures and _count_lines(self.said) + _lines(first) + _lines(output) <= ROOM:
@@ -107,14 +110,14 @@ class _Slides:
         self.said = ""
 
     def waiting(self) -> Iterator[str]:
-        """What announced something, and nothing to be shown came."""
+        """A slide of the waiting prose, if there is any, when no program of its own followed."""
         if self.said:
             fits = self.is_new and _count_lines(self.said) + _lines(self.about) <= ROOM
             yield self.slide(self.said, code(self.about) if fits and self.about else "")
         self.said = ""
 
     def slide(self, said: str, program: str = "", told: str = "", after: str = "", picture: Any = None) -> str:
-        """One slide; beside a picture stand the words, on the left of it."""
+        """The HTML of one slide; text stands to the left of a picture."""
         self.is_new = False
         inside = (markdown(said) if said else "") + program + told + (markdown(after) if after else "")
         if picture is not None:
@@ -131,9 +134,9 @@ class _Slides:
 
 
 def _pieces(program: str, room: int = ROOM) -> list[str]:
-    """A program in pieces that fit on a slide each, cut at empty lines where there are some.
+    """Cut a program into pieces that fit on a slide each, at empty lines where possible.
 
-    room: for the last piece, beside which words stand; as the first piece of several may have them, too.
+    room: lines for each piece, so that the first or last one leaves room for text.
     """
     if _lines(program) <= room:
         return [program.strip("\n")]
@@ -148,7 +151,7 @@ def _pieces(program: str, room: int = ROOM) -> list[str]:
 
 
 def _fitting(lines: list[str], room: int) -> tuple[str, list[str]]:
-    """As many of the lines as have room, at least one, and the rest."""
+    """Split lines into as many as fit (at least one, joined) and the rest."""
     count = 1
     while count < len(lines) and _lines("\n".join(lines[: count + 1])) <= room:
         count += 1
@@ -156,22 +159,22 @@ def _fitting(lines: list[str], room: int) -> tuple[str, list[str]]:
 
 
 def _extract_text(output: Any) -> str:
-    """What a cell printed, or its value as a text."""
+    """The text of a cell's output, printed or of its value; empty for a picture."""
     text = output.get("text") or output.get("data", {}).get("text/plain", "")
     return "".join(text) if "image/png" not in output.get("data", {}) else ""
 
 
 def _in_a_box(printed: str) -> str:
-    """What a program printed, as far as there is room for it."""
+    """Printed output as HTML, cut to what fits on a slide."""
     taken, rest = _fitting(printed.strip("\n").splitlines() or [""], ROOM - 1)
     return f'<div class="output"><pre>{escape(taken)}{chr(10) + "..." if rest else ""}</pre></div>' if taken else ""
 
 
 def _lines(text: str) -> int:
-    """The lines that a program takes, or what it printed."""
+    """Number of lines of a program or its output on a slide, after wrapping."""
     return sum(-(-len(line) // WIDE) or 1 for line in text.strip("\n").splitlines())
 
 
 def _count_lines(text: str) -> int:
-    """The lines of a program for which words take the room."""
+    """Height of prose, which is set larger, in lines of a program."""
     return 2 * -(-len(text) // 56)

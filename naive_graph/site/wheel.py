@@ -1,4 +1,4 @@
-"""This package as a wheel, for those who want it on their own machine, and for the laboratory."""
+"""Pack this package and its lessons as a wheel, for download and for JupyterLite (lab.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: naive_graph\nRoot-Is-Purelib: true\nTag:
 
 
 def wheel() -> tuple[str, bytes]:
-    """Its file's name, and what it holds: the package, the lessons, and what pip asks of it."""
+    """Return the wheel's file name and its bytes: the package, the lessons, and the metadata for pip."""
     try:
         package = distribution("naive-graph")
     except PackageNotFoundError:

@@ -20,8 +20,8 @@ from ..graph.registry import CURRENT, check_name
 from .evaluation.arrays import Array
 from .index import Shape
 
-ROOM = 2**32  # between two serials, for what is only made when it is asked for
-serials = count(step=ROOM)
+ROOM = 2**32  # the gap between serials, so that nodes built lazily (unrolled scans) can be numbered in between
+serials = count(step=ROOM)  # creation numbers of nodes; sorting by them is a topological order
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -71,11 +71,11 @@ class Call:
 
 
 class Direct(NamedTuple):
-    """How an array is computed at once from those of other tensors.
+    """An array kernel of a node: computes its array directly from other tensors, instead of by its composition.
 
-    back: the derivatives for them, from the node, how to read an array, the node's adjoint, and the positions that
-    are asked for. Either gives None where the node's array is to be found as the node is written. check: raises an
-    error for arrays that this node cannot be computed from.
+    sources: the kernel's inputs. compute: forward, from their arrays. back: the vjp, from the node, a reader of
+    arrays, the node's adjoint, and the positions of the inputs whose derivatives are wanted. Both may return None
+    to decline, and then the composition is used. check: raises an error for invalid input arrays.
     """
 
     sources: tuple[TensorNode, ...]
@@ -94,20 +94,20 @@ class TensorNode(_Methods):
     """A tensor: its shape, and how its entries come from those of its sources."""
 
     kind = "tensor"
-    given_name: str | None = None  # what the learner called it, if that was done
+    given_name: str | None = None  # the name that the learner gave, if any
     _made_name: str | None = None
     sources: tuple[TensorNode, ...] = ()
-    letters: str = ""  # what the learner called the indices of the result, then those that are summed over
-    call: Call | None = None  # what the node is the result of, if that has a name
+    letters: str = ""  # the learner's letters for the result's indices, then for the summed ones
+    call: Call | None = None  # the operator call whose result this node is, if any
     _owner = "tensor"
-    structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
-    flat = False  # whether it moves with nothing, whatever it is made of
-    direct: Direct | None = None  # how its array is found at once, if single numbers go another way
-    travels = False  # whether it is sent whole to other processes, as part of what another node computes with
-    _version = 0  # of a leaf, when it was written last; of a kept array, until when it is known to be right
-    _asked: object = None  # the backward run of which its gradient was asked for
-    is_settled = False  # whether its array is right until a leaf is set: none that it depends on is watched
-    holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
+    structural = False  # whether it is a 0/1 tensor with structural zeros and ones: products with them are skipped
+    flat = False  # whether its derivative is 0 with respect to everything
+    direct: Direct | None = None  # an array kernel that replaces the composition in evaluation on arrays, if any
+    travels = False  # whether it is pickled in full, as part of another node's kernel, when sent to a process
+    _version = 0  # of a leaf: the tick of its last write; else: the tick up to which the cached array is valid
+    _asked: object = None  # the backward run whose gradient for this node was read
+    is_settled = False  # whether the cached array stays valid until a leaf is set (no ancestor is watched)
+    holes: bool | None = None  # whether some entries may be structural zeros; None: not determined yet
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)
@@ -180,12 +180,12 @@ class TensorNode(_Methods):
 
     @property
     def reads(self) -> tuple[TensorNode, ...]:
-        """The tensors whose arrays its own array is computed from."""
+        """The tensors that its array is computed from: its kernel's inputs, or its sources."""
         return self.direct.sources if self.direct else self.sources
 
     @property
     def behind(self) -> tuple[TensorNode, ...]:
-        """The tensors that it hands derivatives on to as arrays."""
+        """The tensors that it contributes derivatives to on arrays: its kernel's inputs, or its sources."""
         return self.direct.sources if self.direct and self.direct.back else self.sources
 
     @property

@@ -1,7 +1,9 @@
-"""The derivative rules of the four kinds of tensor node, in any algebra.
+"""The derivative rules (vjp and jvp) of every kind of tensor node, generic over what computes them.
 
-With `Nodes` they build derivative nodes; with `Arrays` (evaluation/) they
-compute numbers. Nothing else knows a derivative of a tensor.
+`Calculus` holds the rules; an `Algebra` carries out their operations: `Nodes` builds derivative nodes,
+`Arrays` (evaluation/evaluate.py) computes arrays at once. H is the index tuple of a second tensor that a
+derivative carries as trailing axes: the output in reverse mode, the input in forward mode; empty for
+the gradient of a scalar.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ from .reduction_vjp import Slope, softmax
 
 
 class Algebra(Protocol):
-    """What derivatives are computed with: nodes, which build a graph, or arrays."""
+    """The operations that derivative rules use, on graph nodes or on arrays."""
 
-    at_once: bool  # whether what knows how derivatives go back through it is asked, or else its sources
+    at_once: bool  # True: use a node's own backward kernel (`direct.back`) if it has one; False: the rules only
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Any: ...
 
@@ -49,25 +51,28 @@ class Algebra(Protocol):
     def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
     def product_of_others(self, index: TransformIndex, source: Any) -> Any:
-        """For each entry the product of the others that are reduced with it; of arrays alone."""
-        return None  # of nodes these products are written out, a row for each
+        """For each entry the product of the others that are reduced with it; implemented for arrays only."""
+        return None  # nodes build these products otherwise; see reduction_vjp.Slope.others
 
     def entries(self, source: Any) -> Any:
-        """The source as a reduction reads it: a zero by structure is a number among the others."""
+        """The source as a reduction reads it: there a structural zero is an ordinary 0."""
         return source
 
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Any]:
-        """The derivatives that a call's operator defines itself, for the operands at some places."""
+        """The custom vjp of a call's operator, for the operands at these positions.
+
+        given: the adjoint, the result, then the operands.
+        """
 
     def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Any) -> list[Any]:
-        """The derivatives through all that a node is made of, for what knows how they go back through it at once."""
+        """The vjp of a node with a backward kernel, computed through its composition instead; arrays only."""
         return []
 
 
 class Nodes(Algebra):
-    """Derivatives as new nodes: each operation builds one."""
+    """The algebra of graph nodes: each operation builds a node, so derivatives can be differentiated again."""
 
     at_once = False
 
@@ -99,6 +104,8 @@ class Nodes(Algebra):
         return leaf
 
 
+# Elementwise functions for derivatives of `where`. A mask is 1 for entries that a taken branch reaches, else 0;
+# masking by `where` instead of multiplying keeps NaN and infinity of the other branch out.
 GUARD = function_of(lambda taken, value: where(taken, value, 0.0), 2)
 _CHOICE = function_of(where, 3)
 _BRANCH = {1: function_of(lambda c: where(c, 1.0, 0.0), 1), 2: function_of(lambda c: where(c, 0.0, 1.0), 1)}
@@ -110,14 +117,15 @@ _EITHER = function_of(lambda a, b: where(a, 1.0, b), 2)
 
 
 class Calculus:
-    """The derivative rules of the four kinds of node, in one algebra, beside one other tensor of shape `h_shape`."""
+    """The derivative rules of the kinds of node, in one algebra. h_shape: the trailing axes H of all derivatives."""
 
     def __init__(self, algebra: Algebra, h_shape: Shape, value: Callable[[TensorNode], Any]) -> None:
         self.algebra = algebra
         self.h_shape = h_shape
-        self.value = value  # what a node is in the algebra
+        self.value = value  # maps a node to its value in the algebra: itself, or its array
 
     def h(self, *used: Iterable[int]) -> Ids:
+        """Index numbers for H that none of these arrays uses."""
         return fresh(len(self.h_shape), *used) if self.h_shape else ()
 
     def add(self, a: Any, b: Any, rank: int) -> Any:
@@ -130,27 +138,30 @@ class Calculus:
         return self.algebra.transform(TransformIndex(same, same), a, alpha, shape + self.h_shape)
 
     def along(self, a: Any, b: Any, rank: int) -> Any:
-        """a[I,H] * b[I], entry by entry."""
+        """a[I,H] * b[I], entry by entry; b is broadcast over H."""
         ids = straight(rank)
         h = self.h(ids)
         return self.algebra.linear(OpType.mul, LinearIndex(ids + h, ids + h, ids), a, b)
 
     def beside(self, a: Any, shape: Shape) -> Any:
-        """a[I] spread over H."""
+        """a[I] broadcast over H."""
         ids = straight(len(shape))
         new = tuple(-axis_id for axis_id in straight(len(self.h_shape)))
         index = TransformIndex(ids + new, ids)
         return self.algebra.transform(index, a, 1.0, shape + self.h_shape) if new else a
 
     def along_slope(self, node: NonlinearNode, position: int, move: Any) -> Any:
-        """A derivative times f' with respect to one source (the chain rule); None if f' is 0 everywhere."""
+        """The chain rule of a nonlinear node: `move` times df/d(source); None if that is 0 everywhere.
+
+        move: the adjoint in reverse mode, the source's tangent in forward mode.
+        """
         slope = node.function.derivative(position)
         if isinstance(slope, float):
             return self.scale_by(move, slope, node.shape) if slope != 0.0 else None
         return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
 
     def through(self, node: ReductionNode, index: LinearIndex, move: Any) -> Any:
-        """A derivative times that of a reduction (the chain rule); None if the reduction has none."""
+        """The chain rule of a reduction: `move` (adjoint or tangent) times its derivative; None if it has none."""
         if node.rule in FLAT:
             return None
         x = self.algebra.entries(self.value(node.sources[0]))
@@ -158,17 +169,17 @@ class Calculus:
         return self.algebra.linear(OpType.mul, index, move, slope.tensor())
 
     def back(self, node: TensorNode) -> Callable[..., Sequence[Any] | None] | None:
-        """How derivatives go back through a node at once, if it knows that and they are arrays."""
+        """The node's own backward kernel; None if it has none or derivatives are nodes."""
         return node.direct.back if self.algebra.at_once and node.direct else None
 
     def handed_back(self, node: TensorNode, adjoint: Any, asked: Collection[int]) -> Sequence[Any]:
-        """The derivatives that go back through such a node, at the positions that are asked for."""
+        """Run a node's backward kernel for some source positions; fall back to its composition if it declines."""
         back = self.back(node)
         derivatives = back(node, self.value, adjoint, asked) if back else None
         return self.algebra.as_written(node, self.value, adjoint) if derivatives is None else derivatives
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
-        """The tensors that a node hands its derivative on to."""
+        """The tensors that a node contributes derivatives to: a kernel's inputs, or the node's sources."""
         return node.behind if self.algebra.at_once else node.sources
 
     def values(self, node: TensorNode) -> list[Any]:
@@ -177,7 +188,7 @@ class Calculus:
     # --- reverse ---
 
     def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
-        """A node's contribution to the derivative of one of its sources; None if that is 0 everywhere."""
+        """The vjp for one source: the node's contribution to that source's adjoint; None if it is 0 everywhere."""
         if self.back(node):
             return self.handed_back(node, adjoint, [position])[position]
         target = node.sources[position]
@@ -198,7 +209,10 @@ class Calculus:
         return self.along_slope(node, position, adjoint)
 
     def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
-        """Which entries of a source are reached by a branch that some `where` took; None for all."""
+        """The mask of a source's entries that a taken branch of some `where` reaches; None for all.
+
+        taken: the same mask of the node's entries.
+        """
         branch_number = branch(node, position)
         if branch_number:
             condition = self.value(condition_of(node))
@@ -217,19 +231,19 @@ class Calculus:
         return self.algebra.transform(index, taken, 1.0, node.sources[position].shape)
 
     def either(self, a: Any, b: Any) -> Any:
-        """Which entries one branch or another reaches; None for all."""
+        """The union of two branch masks; None for all entries."""
         if a is None or b is None or a is b:
             return None if a is None or b is None else a
         return self.algebra.nonlinear(_EITHER, [a, b])
 
     def guarded(self, adjoint: Any, taken: Any, shape: Shape) -> Any:
-        """The adjoint where the branch was taken, else a plain 0."""
+        """The adjoint where the mask is set, else 0."""
         return adjoint if taken is None else self.algebra.nonlinear(GUARD, [self.beside(taken, shape), adjoint])
 
     # --- forward ---
 
     def tangent(self, node: TensorNode, moves: Sequence[Any]) -> Any:
-        """How a node moves when its sources do; None stands for a zero, which is never stored."""
+        """The jvp: the node's tangent from its sources' tangents; None stands for zero, which is never stored."""
         moving = [position for position, move in enumerate(moves) if move is not None]
         if not moving:
             return None
@@ -270,7 +284,7 @@ class Calculus:
         return total
 
     def _chosen(self, node: NonlinearNode, moves: Sequence[Any]) -> Any:
-        """How the branch that was taken moves; the other's slope may be infinite and does not matter."""
+        """The tangent of a `where`: that of the taken branch only, as the other's derivative may be infinite."""
         condition = self.beside(self.value(condition_of(node)), node.shape)
         by_place = {branch_number: moves[position] for position, branch_number in node.function.branches.items()}
         a, b = by_place.get(1), by_place.get(2)
@@ -281,7 +295,7 @@ class Calculus:
 
 
 def branch(node: TensorNode, position: int) -> int:
-    """Whether a source is a branch of a `where`: the first (1), the second (2), or none (0)."""
+    """Which branch of a `where` the source at this position is: the first (1), the second (2), or none (0)."""
     return node.function.branches.get(position, 0) if isinstance(node, NonlinearNode) else 0
 
 
@@ -294,7 +308,7 @@ def condition_of(node: TensorNode) -> TensorNode:
 
 
 def responds(node: TensorNode, position: int) -> bool:
-    """Whether a node has a derivative other than 0 with respect to a source: a heaviside has none."""
+    """Whether a node's derivative with respect to a source can be nonzero: that of heaviside cannot."""
     if isinstance(node, ReductionNode):
         return node.rule not in FLAT
     if not isinstance(node, NonlinearNode) or branch(node, position):
@@ -303,7 +317,7 @@ def responds(node: TensorNode, position: int) -> bool:
 
 
 def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
-    """The sources whose values a node's contribution to one of them, as an array, is made of."""
+    """The tensors whose arrays the vjp for one source reads (besides the adjoint)."""
     if node.direct and node.direct.back:
         return [node, *node.behind]
     if branch(node, position):

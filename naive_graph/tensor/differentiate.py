@@ -1,7 +1,8 @@
-"""Derivatives of tensor graphs: reverse mode walks back with adjoints, forward mode goes on with tangents.
+"""Reverse-mode and forward-mode differentiation of tensor graphs, on nodes or on arrays.
 
-Both work in any algebra (calculus.py). In that of nodes they give derivatives
-as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
+`reverse` accumulates adjoints in reverse topological order, `forward` propagates tangents; both take a
+`Calculus` (calculus.py) that says whether derivatives are arrays or new nodes. `gradients` and `tangents`
+return nodes, which can be evaluated, lowered, drawn, and differentiated again.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from .index import Shape, straight
 from .nodes import LeafNode, LeafType, LinearNode, OpType, TransformNode
 from .selection import identity
 
-Walk = Callable[[TensorNode], Iterable[TensorNode]]  # from a node to those that it is made of
-SOURCES: Walk = attrgetter("sources")
-BEHIND: Walk = attrgetter("behind")
+Walk = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
+SOURCES: Walk = attrgetter("sources")  # by composition
+BEHIND: Walk = attrgetter("behind")  # by backward kernels where nodes have them, else by composition
 
 
 def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Walk = SOURCES) -> list[TensorNode]:
-    """The outputs and all that they are made of, in an order in which sources come first. after: a serial."""
+    """The outputs and their ancestors in topological order. after: only nodes with a larger serial."""
     visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
@@ -46,7 +47,7 @@ def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Walk = SOURCES
 
 
 def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Walk = BEHIND) -> set[TensorNode]:
-    """Those of the nodes (sources first) that are wanted, or depend on one that is."""
+    """The nodes that are wanted or depend on a wanted one. nodes: in topological order."""
     dependents = set(wanted)
     for node in nodes:
         if not node.flat and any(source in dependents for source in of(node)):
@@ -55,7 +56,7 @@ def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Walk 
 
 
 class Adjoint:
-    """What the consumers of a node have contributed, and which entries a taken branch reaches (None for all)."""
+    """The sum of the contributions to a node's derivative, and the branch mask of its entries (None: all)."""
 
     def __init__(self, total: Any, taken: Any = None) -> None:
         self.sum = total
@@ -63,9 +64,9 @@ class Adjoint:
 
 
 def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterable[TensorNode]) -> dict[TensorNode, Any]:
-    """The derivatives with respect to each wanted node that outputs depend on. seeds: their own, by output.
+    """Reverse mode: the derivative with respect to each wanted node that the outputs depend on.
 
-    Consumers contribute youngest first, then by position: the order of the sum.
+    seeds: output -> its adjoint. Contributions are summed youngest consumer first, then by source position.
     """
     wanted = set(wanted)
     nodes = ancestors(seeds, of=calculus.sources)
@@ -88,7 +89,7 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
 def shares(
     calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: Route
 ) -> Iterator[tuple[TensorNode, Adjoint | None]]:
-    """A node's contributions: to operands by its operator's own derivative, and to its sources by the rules."""
+    """A node's contributions: to operands by its operator's custom derivative, and to its sources by the rules."""
     call, places, positions = route.of(node, adjoint.taken is not None)
     if call:
         for operand_position, share in zip(places, differentiate_call(calculus, call, node, adjoint.sum, places)):
@@ -105,10 +106,9 @@ def shares(
 class Route:
     """Which nodes each node contributes to in reverse mode: its sources, or its operator's operands.
 
-    Its sources; or, if its operator has a derivative of its own, the operands.
-    Then what the operator is made of hands on only to what is inside as well,
-    and only to what was asked for. Where a branch of a `where` was not taken,
-    what the operator is made of is walked: it says which entries the branch reaches.
+    If the node results from an operator with a custom derivative, these are the operands. Nodes inside the
+    operator then contribute only to wanted nodes that are inside as well. An adjoint masked by a `where` goes
+    through the composition instead, which says which entries the branch reaches.
     """
 
     def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode], sources: Walk = BEHIND) -> None:
@@ -117,9 +117,9 @@ class Route:
         self.within: dict[TensorNode, set[TensorNode]] = {}
 
     def of(self, node: TensorNode, masked: bool) -> tuple[Call | None, list[int], list[int]]:
-        """The call whose own derivative is used, if any, the places of the operands, and the positions of the sources.
+        """The call whose custom derivative is used (or None), the operand positions, and the source positions.
 
-        Nodes are asked for consumers first. masked: whether only some entries were reached.
+        Must be called in reverse topological order. masked: whether the adjoint is masked by a `where`.
         """
         among = self.within.get(node, self.varying)
         call = None if masked else overriding(node)
@@ -133,7 +133,7 @@ class Route:
 
 
 def overriding(node: TensorNode) -> Call | None:
-    """The call that the node is the result of whose operator has a derivative of its own, if there is one."""
+    """The outermost call resulting in this node whose operator has a custom derivative; None if there is none."""
     call = node.call
     while call and not getattr(call.operator, "derivative", None):
         call = call.within
@@ -141,7 +141,7 @@ def overriding(node: TensorNode) -> Call | None:
 
 
 def slice_by_serial(nodes: Sequence[TensorNode], first: int, last: int) -> Sequence[TensorNode]:
-    """Those of the nodes (sources first) that were made after one serial and before another."""
+    """The nodes with first < serial < last, by bisection. nodes: sorted by serial."""
     start, end = (bisect_left(nodes, serial, key=lambda node: node.serial) for serial in (first + 1, last))
     return nodes[start:end]
 
@@ -149,9 +149,10 @@ def slice_by_serial(nodes: Sequence[TensorNode], first: int, last: int) -> Seque
 def differentiate_call(
     calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, places: Sequence[int]
 ) -> list[Any]:
-    """The derivatives for some operands by the formula that their operator defines.
+    """Apply an operator's custom derivative, for the operands at these positions.
 
-    It is linear in the adjoint: how it moves with one is what it is for all entries of H at once.
+    With trailing axes H it is applied once, to an adjoint of ones, and then differentiated forward with respect
+    to that adjoint: since it is linear in the adjoint, this gives all entries of H at once.
     """
     values = [None if operand is None else calculus.value(operand) for operand in (node, *call.operands)]
     if not calculus.h_shape:
@@ -164,24 +165,27 @@ def differentiate_call(
 
 
 def finish_adjoint(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
-    """The finished derivative with respect to a node, to which all its consumers have contributed."""
+    """The final adjoint of a node after all contributions: entries outside the branch mask are set to 0."""
     return Adjoint(calculus.guarded(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
 
 
 def contribution(calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint) -> Adjoint | None:
-    """What a node hands to one of its sources; None if it does not respond to it."""
+    """A node's contribution to the adjoint of one of its sources; None if the derivative is 0 everywhere."""
     share = adjoint.sum if branch(node, position) else calculus.share(node, position, adjoint.sum)
     return None if share is None else Adjoint(share, calculus.taken(node, position, adjoint.taken))
 
 
 def merge_adjoints(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoint) -> Adjoint:
-    """The sum of what was contributed before and one contribution more."""
+    """Add a contribution to an accumulated adjoint, merging their branch masks."""
     parts = [calculus.guarded(adjoint.sum, adjoint.taken, source.shape) for adjoint in (before, share)]
     return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, share.taken))
 
 
 def forward(calculus: Calculus, nodes: Sequence[TensorNode], seeds: Mapping[TensorNode, Any]) -> dict[TensorNode, Any]:
-    """How each of the nodes (sources first) moves, given how some of them do; those that do not are missing."""
+    """Forward mode: the tangent of each node, from the tangents `seeds`; nodes with tangent 0 are left out.
+
+    nodes: in topological order.
+    """
     moves = dict(seeds)
     for node in nodes:
         if node not in seeds and node.sources:

@@ -1,18 +1,16 @@
-"""Index arrays: which entry of a source meets which entry of a result.
+"""Index arrays: einsum subscripts as integers, and the derivative rules of sums and products on them.
 
-An index is an integer, never 0; an array has one for each dimension, all
-different. A positive index occurs on both sides and is the same index there. A
-negative one occurs on one side: in a source it is summed over (dummy), in a
-result it is new. So matrix multiplication, C[i,j] = sum over k of
-A[i,k] * B[k,j], is
+An index array has one nonzero integer for each dimension of a tensor, all different. A positive index
+occurs on both sides (source and result) and is the same index there. A negative one occurs on one
+side: in a source it is summed over (a dummy), in a result it is new (a broadcast axis). So matrix
+multiplication, C[i,j] = sum over k of A[i,k] * B[k,j], einsum "ik,kj->ij", is
 
     dst 1,2    left 1,-3    right -3,2
 
-The classes here know nothing of tensors: they check index arrays, bring them
-into one canonical form, and find the extents of the result. The functions behind them
-turn the index arrays of a node into those of its derivative, in both modes: they are the
-whole calculus of sums and products, arrays in, arrays out. H is the index tuple of the
-other tensor (the output in reverse mode, the input in forward mode), always appended last.
+The classes know nothing of tensors: they check index arrays, bring them into a canonical form, and
+infer the result's shape. The functions `*_adjoint` (reverse mode) and `*_tangent` (forward mode) turn
+a node's index arrays into those of its derivative. H is the index tuple of the other tensor (the
+output in reverse mode, the input in forward mode), always appended last.
 """
 
 from __future__ import annotations
@@ -39,12 +37,12 @@ class TransformIndex(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many indices are dummy, new and repeated."""
+        """How many indices are dummy (summed), new (broadcast) and repeated (on both sides)."""
         dummy, new = _negatives(self.src), _negatives(self.dst)
         return dummy, new, len(self.src) - dummy
 
     def check(self) -> TransformIndex:
-        """The same, if it is well formed. Raises IndexSpecError."""
+        """Raise IndexSpecError unless the index arrays are well formed; returns self."""
         for name, ids in zip(self._fields, self):
             _check_ids(f"A TransformNode's {name}", ids)
         alone = {index for index in self.dst if index > 0} ^ {index for index in self.src if index > 0}
@@ -57,7 +55,7 @@ class TransformIndex(NamedTuple):
         return self
 
     def canonical(self) -> TransformIndex:
-        """Positives 1, 2, ... in order of the destination; dummies and new ones -1, -2, ... in their own arrays.
+        """Renumbered: positive ids 1, 2, ... in order of dst; dummies and new ids -1, -2, ... within each array.
 
         >>> TransformIndex((7, -5, 3), (3, 7)).canonical()
         TransformIndex(dst=(1, -1, 2), src=(2, 1))
@@ -66,7 +64,7 @@ class TransformIndex(NamedTuple):
         return TransformIndex(_renumber_ids(self.dst, number), _renumber_ids(self.src, number))
 
     def shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
-        """The extents of the destination. wished: its shape, which new indices need."""
+        """The shape of the destination. wished: its shape if known; required for new indices."""
         extents = Extents().note(self.src, source, "the source")
         return extents.of(self.dst, wished)
 
@@ -84,7 +82,7 @@ class LinearIndex(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many indices are dummy, and how many are in all three arrays."""
+        """How many indices are dummy (summed), and how many are in all three arrays."""
         dummies = {index for index in (*self.left, *self.right) if index < 0}
         return len(dummies), len({*self.dst} & {*self.left} & {*self.right})
 
@@ -94,7 +92,7 @@ class LinearIndex(NamedTuple):
         return tuple(dict.fromkeys(index for index in (*self.left, *self.right) if index < 0))
 
     def check(self) -> LinearIndex:
-        """The same, if it is well formed and every dummy is in both sources. Raises IndexSpecError."""
+        """Raise IndexSpecError unless well formed, with every dummy in both sources; returns self."""
         for name, ids in zip(self._fields, self):
             _check_ids(f"A LinearNode's {name}", ids)
         for index in self.dst:
@@ -127,7 +125,7 @@ class LinearIndex(NamedTuple):
                     )
 
     def canonical(self) -> LinearIndex:
-        """Destination ids 1..n in order, dummies -(n+1), ... in order of first occurrence.
+        """Renumbered: destination ids 1..n in order, dummies -(n+1), ... in order of first occurrence.
 
         >>> LinearIndex((4, 9), (-2, 4), (-2, 9)).canonical()
         LinearIndex(dst=(1, 2), left=(-3, 1), right=(-3, 2))
@@ -137,19 +135,20 @@ class LinearIndex(NamedTuple):
         return LinearIndex(*(tuple(number[index] for index in ids) for ids in self))
 
     def shape(self, left: Shape, right: Shape) -> Shape:
-        """The extents of the destination. Raises ShapeError if one index has two extents."""
+        """The shape of the destination. Raises ShapeError if the sources disagree on an index's extent."""
         extents = Extents().note(self.left, left, "the left source").note(self.right, right, "the right source")
         return extents.of(self.dst)
 
 
 class Extents:
-    """How far each index runs. Raises ShapeError when one index would have two extents."""
+    """The extent of each index, collected from operand shapes. Raises ShapeError if two shapes disagree."""
 
     def __init__(self, call: Mapping[int, str] | None = None) -> None:
-        self.known: dict[int, tuple[int, str]] = {}
-        self.call = call or {}  # what the learner calls an index
+        self.known: dict[int, tuple[int, str]] = {}  # index -> its extent, and the tensor that it was first seen in
+        self.call = call or {}  # index -> the learner's letter for it, for error messages
 
     def note(self, ids: Ids, shape: Shape, who: str) -> Extents:
+        """Record the extents of a tensor's indices; returns self."""
         if len(ids) != len(shape):
             raise ShapeError(f"{len(ids)} indices were given for {who}, which has {len(shape)} dimensions: {shape}.")
         for index, extent in zip(ids, shape):
@@ -160,7 +159,7 @@ class Extents:
         return self
 
     def of(self, ids: Ids, wished: Sequence[int | None] | None = None) -> Shape:
-        """The shape with these indices. `wished` gives the extents of those that no source has."""
+        """The shape of a tensor with these indices. wished: the expected shape; it gives new indices their extents."""
         if wished is not None and len(wished) != len(ids):
             raise ShapeError(f"The destination has {len(ids)} indices, but its shape was given as {tuple(wished)}.")
         shape = []
@@ -177,7 +176,7 @@ class Extents:
 
 
 def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[int]:
-    """Axes counted from 0; all for None. Raises ShapeError."""
+    """Normalize axes to nonnegative numbers; None means all. Raises ShapeError for an axis out of range or repeated."""
     if axes is None:
         return list(range(rank))
     numbers = [place(axis, rank, what) for axis in axes]
@@ -187,7 +186,7 @@ def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[in
 
 
 def place(axis: int, rank: int, what: str = "axis") -> int:
-    """An axis counted from 0. Raises ShapeError."""
+    """Normalize an axis to a nonnegative number. Raises ShapeError if it is out of range."""
     if not -rank <= axis < rank:
         has = (
             f"axes from {-rank} to {rank - 1}"
@@ -199,7 +198,7 @@ def place(axis: int, rank: int, what: str = "axis") -> int:
 
 
 def fresh(count: int, *used: Iterable[int]) -> Ids:
-    """Positive ids that none of the arrays uses.
+    """`count` new positive ids that none of the `used` index arrays contains.
 
     >>> fresh(2, (1, -3), (2,))
     (4, 5)
@@ -225,7 +224,7 @@ def _check_ids(who: str, ids: Ids) -> None:
 
 
 def _renumber_ids(ids: Ids, number: Mapping[int, int]) -> Ids:
-    """The ids numbered anew: positive ones by `number`, negative ones -1, -2, ... in order."""
+    """Renumber ids: positive ones by the mapping `number`, negative ones to -1, -2, ... in order."""
     count, renumbered = 0, []
     for index in ids:
         count -= index < 0
@@ -235,7 +234,7 @@ def _renumber_ids(ids: Ids, number: Mapping[int, int]) -> Ids:
 
 @lru_cache(maxsize=4096)
 def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
-    """The adjoint of a transform: its index arrays change places, so sums become broadcasts and broadcasts sums.
+    """The vjp of a transform: its index arrays swapped, so sums become broadcasts and broadcasts become sums.
 
     >>> transform_adjoint(TransformIndex((1, -1, 2), (2, 1)), (3,))
     TransformIndex(dst=(2, 1, 3), src=(1, -1, 2, 3))
@@ -245,7 +244,7 @@ def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
 
 @lru_cache(maxsize=4096)
 def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
-    """The adjoint of a sum or difference: spread over the source's summed indices, summed over those it lacks.
+    """The vjp of a sum or difference: broadcast over the source's summed indices, summed over those it lacks.
 
     >>> sum_adjoint(LinearIndex((1, 2), (1,), (1, 2)), 0)  # y[i,j] = b[i] + c[i,j], with respect to b
     TransformIndex(dst=(1,), src=(1, -2))
@@ -256,7 +255,7 @@ def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
 
 @lru_cache(maxsize=4096)
 def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
-    """The adjoint of a product: the adjoint times the other source, summed over all that the target lacks.
+    """The vjp of a product: adjoint * other source, summed over the indices that the target source lacks.
 
     >>> product_adjoint(LinearIndex((1, 2), (1, -3), (-3, 2)), 0)  # C = A B, with respect to A: Cbar B^T
     LinearIndex(dst=(1, 3), left=(1, -2), right=(3, -2))
@@ -282,19 +281,19 @@ def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
 
 @lru_cache(maxsize=4096)
 def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
-    """The tangent of a sum of which only one source moves, spread over the indices that it lacks."""
+    """The jvp of a sum when only one source has a tangent: it is broadcast over the indices that it lacks."""
     source = index[1 + side]
     return TransformIndex(tuple(label if label in source else -label for label in index.dst) + h, source + h)
 
 
 @lru_cache(maxsize=4096)
 def product_tangent(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
-    """The tangent of a product: the moving source has the indices H as well, the other stays as it is."""
+    """One term of a product's jvp: the source on `side` is replaced by its tangent, with indices H appended."""
     left, right = (ids + h if position == side else ids for position, ids in enumerate(index[1:]))
     return LinearIndex(index.dst + h, left, right)
 
 
 @lru_cache(maxsize=4096)
 def straight(rank: int) -> Ids:
-    """The ids 1, 2, ..., rank: the axes in their order."""
+    """The identity index array 1, 2, ..., rank."""
     return tuple(range(1, rank + 1))

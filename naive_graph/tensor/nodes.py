@@ -1,12 +1,13 @@
-"""The four kinds of tensor node, each an equation between indexed entries.
+"""The four kinds of tensor node, each an equation in einsum-like index notation (index.py).
 
     leaf        numbers
     transform   dst[I1] = alpha * sum over the dummies of src[I2]
     linear      dst[I1] = sum over the dummies of (left[I2] op right[I3]), op one of + - *
     nonlinear   dst[I] = f(src[I], ...)
 
-They are closed under differentiation: the derivative of each is made of these
-four again. Writing an expression computes nothing; it checks, and finds shapes.
+They are closed under differentiation: the derivative of each is again a composition of these four.
+Evaluation is lazy: building a node only checks its operands and infers its shape. "dst" is the node's
+result, "src" a source (operand), a dummy is an index that is summed over.
 """
 
 from __future__ import annotations
@@ -49,25 +50,26 @@ class LeafType(IntEnum, metaclass=_Choice):
     CONSTANT = 2
 
 
+# The first letter of generated names (x1, w2, ...) of leaves without a name.
 UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
 
 
 class OpType(IntEnum, metaclass=_Choice):
-    """What a LinearNode does with its two sources."""
+    """The arithmetic operation of a LinearNode: left + right, left - right or left * right."""
 
     add = 0
     sub = 1
     mul = 2
 
 
-# The seed's names, which an enumeration keeps for itself while it is made.
+# Member names of the original specification; set here because Enum rejects such names in its class body.
 for _kind, _names in ((LeafType, ("_leafIn_", "_leafPara_", "_leafConst_")), (OpType, ("_add_", "_sub_", "_mul_"))):
     for _name, _member in zip(_names, _kind):
         setattr(_kind, _name, _member)
 
 
 class LeafNode(TensorNode):
-    """Numbers that come from outside: an input, a parameter or a constant."""
+    """A tensor without sources: an input, a parameter or a constant."""
 
     kind = "leaf"
     _leafIn_, _leafPara_, _leafConst_ = LeafType
@@ -111,11 +113,11 @@ class LeafNode(TensorNode):
         leaf.nodes, leaf.watch = [node for node in array.flat if node.row >= 0], Watch()
         return leaf
 
-    source: Any = None  # the parameter of a Model that the leaf reads; which of its rows, or None for all;
-    rows: Any = None
-    places: Any = None  # and where its entries lie in the Model's arrays
-    nodes: list[Node] | None = None  # the scalar nodes that the leaf stands for, if it was made of them
-    watch: Watch | None = None  # what the array held last, if others may write into it
+    source: Any = None  # the parameter of a Model that the leaf reads, if any
+    rows: Any = None  # the rows of that parameter that it reads; None for all
+    places: Any = None  # the positions of its entries in the Model's flat arrays
+    nodes: list[Node] | None = None  # the scalar nodes that are the leaf's entries, if it was made by LeafNode.of
+    watch: Watch | None = None  # detects in-place writes by other holders of the array; None if there can be none
 
     @property
     def value(self) -> Any:
@@ -126,7 +128,7 @@ class LeafNode(TensorNode):
         if self.leaf_type == LeafType.CONSTANT:
             array = array.view()
             array.flags.writeable = False
-        else:  # from now on, who asks for what depends on it looks here first
+        else:  # the caller may now write into the array, so later evaluations compare it with this copy
             self.watch = Watch(own_copy(array), self._version)
             write_tick()
         return array
@@ -136,31 +138,31 @@ class LeafNode(TensorNode):
         if self.leaf_type == LeafType.CONSTANT or self.nodes is not None:
             why = "a constant stays" if self.nodes is None else "its entries are scalar nodes: set those"
             raise NodeError(f"{self.label} cannot be set: {why}.")
-        self._version = write_tick()  # before and after: what is computed in between must not pass for fresh
+        self._version = write_tick()  # before and after, so that a value computed meanwhile counts as stale
         self._hold(value)
         self._version = write_tick()
 
     @property
     def held(self) -> Any:
-        """The present numbers, for reading only; None for an input that was not fed."""
+        """The current array, for reading only (unlike `value`, not watched); None for an input that was not fed."""
         if self.nodes is not None:
             values = [node.value for node in self.nodes]
             return None if None in values else np.array(values).reshape(self.shape)
         return self._value
 
     def version(self) -> int:
-        """When the numbers were last written, as a tick of the clock."""
+        """The tick (see versions.py) of the last write to the array, in-place writes included."""
         return self._version if self.watch is None else max(self._version, self.watch.look(self.held))
 
     def _hold(self, value: object) -> None:
-        """Keep a copy of these numbers."""
+        """Store a copy of the value as the leaf's array."""
         array = self._fitting(value)
         if not isinstance(value, (list, tuple, int, float)):
             array = own_copy(array)
         self._value, self.watch = array, Watch() if is_torch(array) else None
 
     def receive(self, gradient: Array) -> None:
-        """Take the gradient that a backward found. A parameter of a model adds it to its own."""
+        """Accept the gradient of a backward run. A leaf of a Model's parameter adds it to that parameter's `g`."""
 
     def _fitting(self, value: object) -> Array:
         array = as_array(value, self.label)
@@ -169,7 +171,7 @@ class LeafNode(TensorNode):
         return array
 
     def __copy__(self) -> LeafNode:
-        """A leaf of its own, of the same kind, with the present numbers."""
+        """A new leaf of the same type and name, with a copy of the current array."""
         if self.nodes is not None:
             raise NodeError(f"{self.label} stands for scalar nodes, which have one graph. Copy its numbers: t.eval().")
         return LeafNode(self.leaf_type, self.shape, self.held, self.given_name)
@@ -179,17 +181,17 @@ class LeafNode(TensorNode):
 
 
 def constant_of(array: Array) -> LeafNode:
-    """A constant that holds this very array, not a copy: nobody may write into it."""
+    """A constant leaf that shares this array instead of copying it; the array must not be written to afterwards."""
     leaf = LeafNode(LeafType.CONSTANT, tuple(array.shape))
     leaf._value = array
     return leaf
 
 
-_LEAVES: WeakKeyDictionary[Tables, WeakValueDictionary[int, LeafNode]] = WeakKeyDictionary()  # of scalars, by row
+_LEAVES: WeakKeyDictionary[Tables, WeakValueDictionary[int, LeafNode]] = WeakKeyDictionary()  # per graph: row -> leaf
 
 
 def _leaf_of(node: Node, name: str | None) -> LeafNode:
-    """The leaf of a scalar node: one, wherever the node stands among tensors."""
+    """The 0-dimensional leaf that represents a scalar node in tensor expressions; cached, one for each node."""
     leaves = _LEAVES.setdefault(CURRENT.tables, WeakValueDictionary())
     leaf, checkpoints = leaves.get(node.row), CURRENT.tables.checkpoints
     if (
@@ -241,7 +243,7 @@ class TransformNode(TensorNode):
     RepeatedIndex = property(lambda self: self.index.counts[2], doc="How many indices both have.")
 
     def canonical(self) -> tuple[Any, ...]:
-        """What two equal transforms of one source share."""
+        """A key that is equal for equal transforms of one source, whatever their index numbers."""
         return ("transform", self.index.canonical(), self.alpha, self.shape)
 
 
@@ -281,12 +283,12 @@ class LinearNode(TensorNode):
     RepeatedIndex = property(lambda self: self.index.counts[1], doc="How many indices are in all three arrays.")
 
     def canonical(self) -> tuple[Any, ...]:
-        """What two equal linear nodes of the same sources share."""
+        """A key that is equal for equal linear nodes of the same sources, whatever their index numbers."""
         return ("linear", self.op, self.index.canonical(), self.shape)
 
 
 def multiplies(node: TensorNode) -> TypeGuard[LinearNode]:
-    """Whether a node is a product of two tensors, summed or not."""
+    """Whether a node multiplies two tensors, entry by entry or as a contraction."""
     return isinstance(node, LinearNode) and node.op == OpType.mul
 
 
@@ -322,7 +324,7 @@ class NonlinearNode(TensorNode):
     f = property(lambda self: self.function)
 
     def canonical(self) -> tuple[Any, ...]:
-        """What two equal nonlinear nodes of the same sources share."""
+        """A key that is equal for equal nonlinear nodes of the same sources."""
         names = [f"x{position}" for position in range(len(self.sources))]
         return ("nonlinear", self.function.formula(names), self.shape)
 

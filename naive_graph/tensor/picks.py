@@ -1,4 +1,4 @@
-"""Picking entries: slices, reshapes, windows and paddings, each a product with a selection."""
+"""Slices, reshapes, sliding windows and padding, each built as a contraction with a 0/1 selection tensor."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .selection import Picker, SelectionNode
 def pick(
     node: TensorNode, axis: int, extents: Sequence[int], strides: Sequence[int], offset: int = 0, table: Any = None
 ) -> LinearNode:
-    """Replace one axis by axes of these extents: position (p, q, ...) takes the entry offset + p * s + q * t + ...
+    """A strided gather: replace one axis by new axes, whose position (p, q) reads entry offset + p * s + q * t.
 
-    A position outside the axis is 0. table: the entry for each position, where
-    no strides describe it.
+    extents: the new axes' extents. strides: s, t, ... Positions that fall outside the axis are 0.
+    table: the entry that each position reads, where strides cannot describe it.
 
     >>> from .nodes import LeafNode
     >>> x = LeafNode.parameter([1.0, 2.0, 3.0, 4.0])
@@ -37,7 +37,7 @@ def pick(
 
 
 def reshape(node: TensorNode, shape: Sequence[int]) -> TensorNode:
-    """The same entries, row by row, in another shape; one extent may be -1."""
+    """The same entries in another shape, in row-major order; one extent may be -1 (inferred)."""
     wanted = _resolve_shape(node, shape)
     if wanted == node.shape:
         return node
@@ -72,7 +72,7 @@ def _unflatten_entries(flat: TensorNode, shape: Shape) -> TensorNode:
 
 
 def slice_axis(node: TensorNode, axis: int, part: slice) -> TensorNode:
-    """One axis cut down to a slice, which may step and run backwards."""
+    """Slice one axis; the slice may have a step, also a negative one."""
     try:
         steps = range(*part.indices(node.shape[axis]))
     except (TypeError, ValueError) as error:
@@ -85,7 +85,7 @@ def slice_axis(node: TensorNode, axis: int, part: slice) -> TensorNode:
 
 
 def entry(node: TensorNode, axis: int, place: int) -> TensorNode:
-    """One position of an axis; the axis goes."""
+    """Index one axis by an integer; the axis is removed. Raises PlaceError if it is out of range."""
     extent = node.shape[axis]
     if not -extent <= place < extent:
         raise PlaceError(f"Axis {axis} of {node.label} has no place {place}: it runs from 0 to {extent - 1}.")
@@ -93,5 +93,5 @@ def entry(node: TensorNode, axis: int, place: int) -> TensorNode:
 
 
 def pad_axis(node: TensorNode, axis: int, before: int, after: int) -> TensorNode:
-    """Zeros around one axis; negative numbers cut it."""
+    """Pad one axis with zeros before and after; negative numbers crop it."""
     return pick(node, axis, (node.shape[axis] + before + after,), (1,), -before)

@@ -76,7 +76,7 @@ class ReductionNode(TensorNode):
     RepeatedIndex = property(lambda self: self.index.counts[2], doc="How many indices stay.")
 
     def canonical(self) -> tuple[Any, ...]:
-        """What two equal reductions of one source share."""
+        """A key that is equal for equal reductions of one source, whatever their index numbers."""
         return ("reduction", self.rule, self.index.canonical(), self.shape)
 
 
@@ -92,11 +92,11 @@ def _checked_rule(rule: object) -> str:
 
 
 class Places(NamedTuple):
-    """The indices of a reduction, each of them a positive number of its own: 1, 2, ... along the source."""
+    """The indices of a reduction, numbered 1, 2, ... in the order of the source's axes."""
 
-    own: Ids  # of the source
-    kept: Ids  # of the result, in its order
-    dropped: Ids  # that are reduced, in the source's order
+    own: Ids  # all indices, those of the source
+    kept: Ids  # the indices of the result, in its order
+    dropped: Ids  # the reduced indices, in the source's order
 
     @classmethod
     @lru_cache(maxsize=4096)

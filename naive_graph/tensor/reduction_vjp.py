@@ -1,7 +1,7 @@
-"""The derivative of a reduction with respect to each entry of its source, as arrays or as nodes.
+"""The local partials of reductions: d result / d entry for each source entry, as arrays or as nodes.
 
-maximum, minimum    1 / count for those that tie, else 0
-first_maximum       1 for the first that is largest, else 0
+maximum, minimum    1 / count for the tied entries, else 0
+first_maximum       1 for the first largest entry, else 0
 logsumexp           the softmax
 mul                 the product of all other entries
 """
@@ -27,13 +27,13 @@ _NOT_ABOVE = function_of(lambda a, low: where(equal(low, low), 1.0 - less(low, a
 _ONE = function_of(lambda a: 1.0, 1)
 _SHARE = function_of(div, 2)
 _ELSE = function_of(lambda own, a: where(own, 1.0, a), 2)
-_PART = function_of(lambda weight, total: div(weight, total), 2)  # of an entry that is beaten: none
+_PART = function_of(lambda weight, total: div(weight, total), 2)  # 0 for entries that are beaten (weight 0)
 _SAME = function_of(lambda place, own: less(magnitude(place - own), 0.5), 2)
-# At an infinite top those that reach it share, where a difference would be NaN.
+# exp(a - top); if top is infinite, 1 for the entries equal to it, as inf - inf would be NaN.
 _WEIGHT = function_of(
     lambda a, top: where(less(FINITE, magnitude(held(top))), 1.0 - less(a, held(top)), exp(a - held(top))), 2
 )
-CHOICES = (_PART, _SAME)  # where an entry that is not chosen is 0 by structure
+CHOICES = (_PART, _SAME)  # functions whose zeros (entries not chosen) are structural
 
 
 class Slope:
@@ -49,20 +49,23 @@ class Slope:
         return SLOPES[self.node.rule](self)
 
     def spread(self, value: Any) -> Any:
-        """A tensor of the result's shape, over the source's."""
+        """Broadcast a tensor of the result's shape to the source's shape."""
         return self.algebra.transform(transform_adjoint(self.node.index), value, 1.0, self.shape)
 
     def along(self, function: Any, value: Any) -> Any:
-        """A function of each entry of the source, and of what its row has in common."""
+        """f(entry, value) for each source entry; value: of the result's shape, broadcast."""
         return self.algebra.nonlinear(function, [self.x, self.spread(value)])
 
     def shared(self, weights: Any) -> Any:
-        """Each weight, 1 or 0, divided by their sum."""
+        """Weights of 1 or 0 divided by their sum along the reduced axes."""
         total = self.algebra.transform(self.node.index, weights, 1.0, self.node.shape)
         return self.algebra.nonlinear(_PART, [weights, self.spread(total)])
 
     def others(self) -> Any:
-        """The product of all other entries: that of a row for each, in which it is a 1. So zeros are harmless."""
+        """For each entry the product of all others; without division, so zeros are harmless.
+
+        As nodes: one copy of the entries for each of them, with that one replaced by 1, then reduced by "mul".
+        """
         if self.algebra.at_once:
             return self.algebra.product_of_others(self.node.index, self.x)
         places = Places.of(self.node.index)
@@ -82,7 +85,7 @@ class Slope:
 
 
 def softmax(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
-    """exp(x) over the sum of exp(x) along what the index reduces."""
+    """softmax(x) along the axes that the index reduces."""
 
     def spread(value: Any) -> Any:
         return algebra.transform(transform_adjoint(index), value, 1.0, shape)
@@ -94,7 +97,7 @@ def softmax(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
 
 
 def first_by_place(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
-    """1 for the first largest entry, else 0: found by comparing places."""
+    """One-hot of the argmax: 1 for the first largest entry, else 0, by comparing each entry's index with it."""
     places = Places.of(index)
     extents = [shape[each - 1] for each in places.dropped]
     own = algebra.constant(np.arange(float(size_of(extents))).reshape(extents))

@@ -1,8 +1,8 @@
-"""A cell that is applied again and again along sequences: one node on arrays, however long they are.
+"""Scan: a recurrent cell applied along sequences, as one node (JAX's `lax.scan`, ONNX's Scan).
 
-Who looks inside finds every step: they are made once the node's sources are
-asked for. On arrays the cell is written down once, with how it responds to
-what it is given; both walks repeat that, and hold nothing but the states.
+On arrays the cell's step and its vjp are traced once; forward and backward loop over them and store
+only the states (backpropagation through time). The unrolled steps are built lazily, as nodes, only when
+`sources` is read: for pictures, lowering or derivatives as nodes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ from .nodes import LeafNode, TransformNode
 from .operators.joins import stack
 from .picks import entry
 
-MOST_STEPS = 30_000  # that become nodes
-Step = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]  # of what is fed, states, what is shared
+MOST_STEPS = 30_000  # the most steps that are unrolled into nodes
+Step = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]  # (inputs, states, weights) -> states
 
 
 class Loop:
-    """A cell's steps on arrays. order: the places along the sequences, in the order in which they are taken."""
+    """The array kernel of a scan: calls the traced step at each position, forward and backward.
+
+    order: the positions along the sequences, in the order of the steps. fed: the input sequences. states: the
+    initial states. shared: tensors that every step reads, such as weights.
+    """
 
     def __init__(self, step: Step, order: range, fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]):
         self.order, self.counts = order, (len(fed), len(states))
@@ -41,13 +45,13 @@ class Loop:
         self.forward = _travelling(Calculation(self.given, self.after))
 
     def split_arguments(self, all_of_it: Sequence[Any]) -> list[Sequence[Any]]:
-        """What is fed, the states, and what is shared."""
+        """Split a flat argument list into the inputs, the states, and the shared tensors."""
         fed, states = self.counts
         return [all_of_it[:fed], all_of_it[fed : fed + states], all_of_it[fed + states :]]
 
     @cached_property
     def backward(self) -> tuple[Calculation, list[bool]]:
-        """How what is given moves what comes out, and which of it does."""
+        """The vjp of one step, and for each argument whether it has a derivative at all."""
         with CURRENT.tables.lock:
             seeds = [LeafNode.constant(np.zeros(output.shape)) for output in self.after]
             derivatives = reverse(Calculus(Nodes(), (), lambda node: node), dict(zip(self.after, seeds)), self.given)
@@ -55,7 +59,7 @@ class Loop:
         return _travelling(Calculation([*self.given, *seeds], moves)), [leaf in derivatives for leaf in self.given]
 
     def __getstate__(self) -> dict[str, Any]:
-        self.backward  # noqa: B018 - another process has no graph to find it in
+        self.backward  # noqa: B018 - trace it before pickling: the other process has no graph
         return vars(self)
 
     def __call__(self, *arrays: Array) -> Array:
@@ -68,7 +72,7 @@ class Loop:
     def back(
         self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
     ) -> list[Any]:
-        """The derivatives for what is fed, the first states, and what is shared; None for what has none."""
+        """The derivatives for the inputs, the initial states and the shared tensors; None where there is none."""
         fed, first, shared = self.split_arguments(together([written_out(value(source)) for source in node.behind]))
         history, (calculation, responds) = value(node), self.backward
         moved: list[Any] = [None] * len(self.order)
@@ -98,17 +102,18 @@ def _stack_arrays(arrays: Sequence[Array]) -> Array:
 
 
 def _travelling(calculation: Calculation) -> Calculation:
-    """The same, its nodes marked as what another process needs whole."""
+    """Mark all nodes of a calculation as serialized in full when sent to another process; returns it."""
     for ancestor in ancestors(calculation.outputs):
         ancestor.travels = True
     return calculation
 
 
 class RepeatedNode(TransformNode):
-    """All states after each step of a cell, of shape (kinds of state, steps, ...): a transform of the steps.
+    """A scan: the states after every step of a cell, stacked to shape (kinds of state, steps, ...).
 
-    step: gives the states after a step, from what is fed to it, the states
-    before it, and what all steps share.
+    Formally an identity transform of the unrolled steps, its lazily built source.
+    step: gives the states after a step, from its inputs, the states before it,
+    and what all steps share.
     """
 
     def __init__(
@@ -119,14 +124,14 @@ class RepeatedNode(TransformNode):
         self.index, self.alpha = TransformIndex(straight(len(shape)), straight(len(shape))), 1.0
         self.step, self.loop = step, Loop(step, order, fed, states, shared)
         TensorNode.__init__(self, shape)
-        del self.sources  # which are made when they are asked for
+        del self.sources  # built lazily by the cached property below
         self.direct = Direct((*fed, *states, *shared), self.loop, self.loop.back)
         if self._home.computes_at_once:
             self.compute_at_once()
 
     @cached_property
     def sources(self) -> tuple[TensorNode, ...]:  # type: ignore[override]
-        """The steps, one after the other, as nodes that are as old as this one."""
+        """The unrolled steps as nodes, with serials just before this node's. Raises BudgetError if too many."""
         home, order = self.home, self.loop.order
         if len(order) > MOST_STEPS:
             raise BudgetError(
@@ -152,7 +157,7 @@ class RepeatedNode(TransformNode):
         return result
 
     def _backdate(self, made: Sequence[TensorNode], first: int) -> None:
-        """Make what was made since `first` seem made just before this node, where it was written."""
+        """Renumber nodes made since serial `first` to just before this node, and give them its origin."""
         calls = {id(each.call): each.call for each in made if each.call}
         for node in made:
             node.origin, node._checkpoint = self.origin, self._checkpoint

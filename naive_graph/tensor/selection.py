@@ -1,14 +1,12 @@
-"""Selections: constant tensors of 0 and 1 that pick entries, and are never stored.
+"""Selections: sparse 0/1 constant tensors that gather or scatter entries when contracted; never stored densely.
 
-A convolution is a contraction with such tensors, and so are slices, reshapes,
-paddings and the identity. A `Picker` says where the ones are: the entry is 1
-where
+Slices, reshapes, padding, sliding windows (so convolution) and the identity are contractions with such
+tensors. A `Picker` is one sparse factor: its entry is 1 where
 
     axis index = offset + sum of stride * (index of each of `axes`)
 
-and 0 elsewhere. Contracting over `axis` gathers; contracting over `axes`
-scatters, and adds up what falls together. The zeros are structural: what they
-multiply is not computed at all, neither on arrays nor on scalars.
+and 0 elsewhere. Contracting over `axis` is a gather; contracting over `axes` is a scatter-add. The
+zeros are structural: their products are skipped, both on arrays and on scalars, so 0 * inf never arises.
 """
 
 from __future__ import annotations
@@ -26,16 +24,16 @@ from .nodes import LeafNode, LeafType
 
 
 class Picker(NamedTuple):
-    """Some axes of a selection, and the one axis whose index they determine."""
+    """A map from positions along `axes` of a selection to an index along its `axis`; shape: the selection's."""
 
     axes: tuple[int, ...]
     axis: int
     strides: tuple[int, ...]
     offset: int = 0
-    table: Any = None  # for picks that no strides describe: the index for each position of `axes`
+    table: Any = None  # instead of strides: an explicit array, the index (or -1) for each position along `axes`
 
     def picks(self, shape: Shape) -> Array:
-        """The index along `axis` for each position of `axes`; -1 where there is none."""
+        """The index along `axis` for each position along `axes`; -1 where it is out of range (nothing picked)."""
         extents = [shape[axis] for axis in self.axes]
         if self.table is not None:
             return np.asarray(self.table).reshape(extents)
@@ -47,7 +45,11 @@ class Picker(NamedTuple):
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
     def along(self, shared: Sequence[int], shape: Shape) -> tuple[Picker, Shape, Shape]:
-        """What it picks in the axis flattened behind some of its own axes, the shape of that, and their extents."""
+        """An equivalent picker for arrays that keep some of `axes` as leading axes (a batched gather or scatter).
+
+        The shared axes and `axis` are flattened into one axis, into which the new picker's table points.
+        shared: positions within `axes`. Returns the picker, its selection's shape, and the shared axes' extents.
+        """
         picks, start = self.picks(shape), 0
         for position in shared:
             steps = [-1 if position == axis else 1 for axis in range(picks.ndim)]
@@ -58,21 +60,21 @@ class Picker(NamedTuple):
         return Picker(axes, picks.ndim, (0,) * picks.ndim, table=table), picked_shape, lead
 
     def dense(self, shape: Shape) -> Array:
-        """Its zeros and ones, of extent 1 along the axes of other pickers."""
+        """The dense 0/1 array, of extent 1 along the axes of other pickers."""
         table = (self.picks(shape)[..., None] == np.arange(shape[self.axis])).astype(np.float64)
         axes = (*self.axes, self.axis)
         ordered = table.transpose(np.argsort(axes))
         return ordered.reshape([extent if axis in axes else 1 for axis, extent in enumerate(shape)])
 
     def is_reshape(self, shape: Shape) -> bool:
-        """Whether the axes, flattened row by row, are the axis."""
+        """Whether it is a pure reshape: `axes` flattened in row-major order are exactly `axis`."""
         extents = tuple(shape[axis] for axis in self.axes)
         return self.table is None and self.offset == 0 and _row_major(extents, self.strides, shape[self.axis])
 
 
 @lru_cache(maxsize=4096)
 def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
-    """Whether the picker is a reshape: its axes, row by row, are the whole axis of this size."""
+    """Whether these strides are the row-major strides of these extents, and the extents fill the size."""
     steps = [size_of(extents[position + 1 :]) for position in range(len(extents))]
     steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
     return steady and size_of(extents) == size
@@ -99,11 +101,11 @@ class SelectionNode(LeafNode):
 
     @property  # type: ignore[misc]
     def value(self) -> Array:
-        """The tensor written out."""
+        """The dense array of zeros and ones."""
         return self.dense()
 
     def dense(self, pickers: Sequence[Picker] | None = None) -> Array:
-        """The tensor written out, or the part of it that some pickers make, over all axes."""
+        """The dense array; of some pickers only, their product, of extent 1 along the axes of the others."""
         full = np.ones([1] * self.rank)
         for picker in self.pickers if pickers is None else pickers:
             full = full * picker.dense(self.shape)
@@ -111,11 +113,11 @@ class SelectionNode(LeafNode):
 
 
 def chosen_by(source: TensorNode, node: TensorNode, axis: int, picks: Callable[[Array], Array]) -> TensorNode:
-    """The node as a selection that is known only when it is computed: 1 for what is chosen of an axis, else 0.
+    """Mark a one-hot node as a selection whose indices are known only at run time (a dynamic gather).
 
-    The node says how single numbers find it. On arrays it is a table: `picks`
-    gives, from the source's array, the index along `axis` for each position of the
-    other axes, or -1 for none. So what is not chosen costs nothing.
+    The node itself is the formula for scalars: 1 for the chosen entry of an axis, else 0. On arrays it is
+    evaluated to a SelectionNode with a table instead, so entries that are not chosen cost nothing. picks:
+    from the source's array, the index along `axis` for each position of the other axes, or -1 for none.
     """
     axes = tuple(dimension for dimension in range(node.rank) if dimension != axis)
 

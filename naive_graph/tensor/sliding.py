@@ -1,4 +1,7 @@
-"""Windows that slide over images: how many positions, where each stands, what it sees."""
+"""Sliding windows for convolution and pooling: output size, stride, dilation, padding, and patch extraction.
+
+Images have axes (..., rows, columns, channels), "NHWC", unless said otherwise.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,15 @@ from .nodes import LeafNode, OpType
 from .picks import pick
 from .reduction import ReductionNode
 
-MOST_ZEROS = 2**24  # around an image, along an axis
+MOST_ZEROS = 2**24  # the most padding along an axis
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
 
 
 class SlidingWindow(NamedTuple):
-    """How a window of `size` slides along one axis: out positions, step, zeros before the axis and after it."""
+    """How a window slides along one axis.
+
+    out: the number of positions. size: entries in the window. before, after: padding with zeros.
+    """
 
     out: int
     size: int
@@ -34,17 +40,17 @@ class SlidingWindow(NamedTuple):
         return max(0, self.before), max(0, last - extent)
 
     def over(self, node: TensorNode, axis: int) -> TensorNode:
-        """The tensor with the axis replaced by two: the position of the window, and the place in it."""
+        """Replace the axis by two: the window, and the position within it (im2col along one axis)."""
         return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
 
     def inside(self, extent: int) -> np.ndarray:
-        """For each position and place, whether it lies within the axis."""
+        """A mask of shape (out, size): whether the entry lies within the axis, not in the padding."""
         spots = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
         mask: np.ndarray = (spots >= 0) & (spots < extent)
         return mask
 
     def counts(self, extent: int, padding: bool) -> np.ndarray:
-        """For each position, how many places lie within the axis (or the axis and its padding)."""
+        """For each window, how many of its entries lie within the axis (padding: or within its padding)."""
         starts = np.arange(self.out) * self.stride - self.before
         ends = (-self.before, extent + self.after) if padding else (0, extent)
         below, beyond = (np.clip(-((starts - end) // self.dilation), 0, self.size) for end in ends)
@@ -67,7 +73,7 @@ def window(
 
 
 def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tuple[int, int]:
-    """The image with zeros before and after one axis."""
+    """The numbers of zeros before and after one axis. reach: the window's extent with dilation."""
     if padding == "VALID":
         return 0, 0
     if padding in SAME:
@@ -82,7 +88,7 @@ def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tup
 
 
 def largest(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
-    """The largest of each window of patches (..., p, i, q, j, c); what lies in the padding of the image is -inf."""
+    """Max pooling of patches (..., p, i, q, j, c) to (..., p, q, c); padding counts as -inf."""
     inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
     if not inside.all():
         lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[..., None])
@@ -93,12 +99,12 @@ def largest(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns
 
 
 def extract_patches(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
-    """The entries in each window, as axes ..., p, i, q, j, c: window (p, q), place (i, j), channel c."""
+    """The patches of an image (im2col), axes ..., p, i, q, j, c: window (p, q), position (i, j) in it, channel c."""
     return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
 
 
 def sides(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:
-    """Rows, columns and channels of an image. Raises ShapeError."""
+    """The numbers of rows, columns and channels of an image. Raises ShapeError if it has fewer than 3 axes."""
     if len(shape) < 3:
         raise ShapeError(f"x has shape {shape}. It takes images: rows, columns, channels, after axes of a batch.")
     return shape[-3:] if data_format == "NHWC" else (*shape[-2:], shape[-3])  # type: ignore[return-value]
@@ -107,7 +113,7 @@ def sides(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:
 def make_image_shape(
     shape: tuple[int, ...], rows: int, columns: int, channels: int, data_format: str
 ) -> tuple[int, ...]:
-    """The shape with these for an image's last three axes."""
+    """An image's shape with its last three extents replaced, in the order of the data format."""
     return (*shape[:-3], *((rows, columns, channels) if data_format == "NHWC" else (channels, rows, columns)))
 
 

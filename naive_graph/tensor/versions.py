@@ -1,8 +1,8 @@
-"""Versions of leaves: what was computed from a leaf is stale once the leaf is written.
+"""Version counters of leaves: a cached value is stale once a leaf that it depends on was written.
 
-Every write gives a leaf a version, the next tick of one clock. An array that others
-hold too, as a Model's or one that `leaf.value` handed out, may be written in place: it
-is compared with what it held before whenever somebody asks for what depends on it.
+Every write sets the leaf's version to the next tick of one global counter. An array with other
+holders (a Model's weights, or one that `leaf.value` returned) can be written in place without notice:
+a `Watch` compares it with a copy whenever a value that depends on it is requested.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ ticks = count(1)
 
 
 class Clock:
-    """When a leaf was last set. What was computed later is fresh, if it depends on no watched array."""
+    """The tick of the last write to any leaf. A value computed later is fresh if it depends on no watched array."""
 
     written = 0
 
 
 def write_tick() -> int:
-    """The version of a write that happens now."""
+    """Record a write that happens now; returns its tick, the leaf's new version."""
     Clock.written = tick = next(ticks)
     return tick
 
 
 class Watch:
-    """What an array that may be written in place held when it was last looked at, and the version of that."""
+    """Detects in-place writes to an array: a copy of its contents when last checked, and their version."""
 
     __slots__ = ("seen", "version")
 
@@ -37,26 +37,26 @@ class Watch:
         self.version = version
 
     def look(self, array: Any) -> int:
-        """The version of the numbers that the array holds now."""
+        """The version of the array's current contents: a new tick if they differ from the copy."""
         if array is None or self.seen is None or not is_same(array, self.seen):
             self.seen, self.version = own_copy(array), next(ticks)
         return self.version
 
 
 def is_same(array: Any, other: Any) -> bool:
-    """Whether two arrays hold the same numbers: -0.0 is not 0.0, and NaN is itself."""
+    """Whether two arrays are equal; NumPy's bit by bit, so -0.0 differs from 0.0 and NaN equals itself."""
     if type(array) is np.ndarray:
         return bool(array.shape == other.shape and array.tobytes() == other.tobytes())
     return bool(array.shape == other.shape and (array == other).all())
 
 
 def own_copy(array: Any) -> Any:
-    """A copy that nobody else holds, its axes in the same order in memory; what nobody can write into is itself."""
+    """A private copy with the same memory layout; immutable arrays (JAX, Dask) are returned as they are."""
     if isinstance(array, np.ndarray):
         return np.array(array)
     return array.detach().clone() if is_torch(array) else array
 
 
 def is_torch(array: object) -> bool:
-    """Whether it is an array of torch, which may be written in place; those of JAX and Dask may not."""
+    """Whether it is a torch tensor, which is mutable; JAX and Dask arrays are not."""
     return type(array).__module__.partition(".")[0] == "torch"

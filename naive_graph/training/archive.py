@@ -1,4 +1,8 @@
-"""Arrays and settings in one .npz file, never a pickle."""
+"""Checkpoint files: settings (JSON) and float64 arrays in one uncompressed .npz archive, never a pickle.
+
+Entries: "head" is a uint8 array with the JSON text; "array/NAME" is each array. Reading trusts nothing that a
+file claims: types and sizes are checked against the file before any array is loaded.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ from ..core.number import shortened
 from ..core.progress import progress
 from ..errors import TrainingError
 
-FORMAT = 1
-MOST_SETTINGS = 1_000_000  # bytes
-MOST_LETTERS = 200  # of a name that is given here
-OF_OTHERS = (".keras", ".h5", ".hdf5", ".pt", ".pth", ".onnx")  # what these promise is another form
-LONGEST = 65_000  # bytes of one in a zip file, which end at 65,535
-PLAIN = " !\"#$&'()*+,:;<=>?@[]^`{|}~"  # what stands for itself there, besides letters and numbers
+FORMAT = 1  # the version of the file format
+MOST_SETTINGS = 1_000_000  # the most bytes of the JSON entry
+MOST_LETTERS = 200  # the longest name that a learner may give a parameter
+OF_OTHERS = (".keras", ".h5", ".hdf5", ".pt", ".pth", ".onnx")  # suffixes of other frameworks' formats, rejected
+LONGEST = 65_000  # the most bytes of a quoted name; an entry's name in a zip file has at most 65,535
+PLAIN = " !\"#$&'()*+,:;<=>?@[]^`{|}~"  # characters left unquoted in names, besides letters and digits
 Shapes = dict[str, tuple[int, ...]]
 
 
 def check_name(name: object) -> str:
-    """The name, if an array in a file can have it. Raises TrainingError."""
+    """Raise TrainingError unless this can be the name of an array in a file; returns the name."""
     if not isinstance(name, str) or not name.isprintable() or "/" in name or "\\" in name or len(name) > MOST_LETTERS:
         raise TrainingError(
             f"A parameter's name is also its name in a file: up to {MOST_LETTERS} letters that can be printed, without "
@@ -37,7 +41,7 @@ def check_name(name: object) -> str:
 
 
 def quote_name(name: Any) -> str:
-    """A parameter's name as an array's in a file: what came from elsewhere may be called as paths are."""
+    """Percent-encode a parameter's name for use in a file; imported networks have names such as paths."""
     try:
         quoted_name = quote(name, safe=PLAIN)
     except (TypeError, UnicodeEncodeError):
@@ -48,7 +52,7 @@ def quote_name(name: Any) -> str:
 
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
-    """Write settings and arrays. The file appears whole or not at all."""
+    """Write settings and arrays; the file appears whole or not at all. kind: what the file is, checked by `read`."""
     if path.suffix.lower() in OF_OTHERS or (not path.suffix and (path.is_file() or not path.exists())):
         path = path.with_suffix(".npz")
         raise TrainingError(f'A {kind} is written as .npz. Write save("{path}").')
@@ -57,7 +61,7 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     _check_finite(np, named, "", "saved")
     memory = io.BytesIO()
-    with defer_sigint():  # zipfile could make a ValueError of a Ctrl-C
+    with defer_sigint():  # zipfile could turn a Ctrl-C into a ValueError
         np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
     write_whole(path, memory.getvalue(), TrainingError)
     return path
@@ -66,14 +70,14 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
 def read(
     path: Path, kind: str, check: Callable[[dict[str, Any], Shapes], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the settings and arrays of a file that `write` made. check: called with settings and shapes first.
+    """Read the settings and arrays of a file that `write` made. Raises TrainingError for any other file.
 
-    Raises TrainingError for anything else. What a file claims is never
-    believed: its arrays lie in it as they are, so none is larger than the file.
+    check: called with the settings and shapes before any array is loaded. Entries must be uncompressed, so no
+    array can be larger than the file.
     """
     np = _numpy()
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
+        if path.exists() and not path.is_file():  # opening a pipe would block
             raise ValueError("it is a folder, a device or a pipe")
         with zipfile.ZipFile(path) as file:
             _check_sizes(file, path)
@@ -90,7 +94,7 @@ def read(
         raise TrainingError(f"There is no file {path}.") from None
     except TrainingError:
         raise
-    except Exception as error:  # whatever zipfile, NumPy and json make of other people's bytes
+    except Exception as error:  # zipfile, NumPy and json raise all sorts for foreign bytes
         raise TrainingError(f"{path} is no file of naive_graph, or it is damaged: {error}") from None
     _check_finite(np, arrays, f"{path}: ", "done")
     return settings, arrays
@@ -104,7 +108,7 @@ def _check_finite(np: Any, arrays: Mapping[str, Any], where: str, what: str) -> 
 
 
 def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
-    """Refuse a file that would unpack to more than its size: its entries are stored as they are, each once."""
+    """Reject zip bombs: raise ValueError for compressed or overlapping entries, or too long settings."""
     entries = file.infolist()
     packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
     if packed or sum(entry.file_size for entry in entries) > path.stat().st_size:
@@ -114,7 +118,7 @@ def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
 
 
 def _shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, ...]:
-    """The shape of an array in the file, whose size must agree with it."""
+    """The shape in an array's .npy header. Raises ValueError unless its dtype and the entry's size agree."""
     with file.open(f"{name}.npy") as entry:
         form = np.lib.format
         version = form.read_magic(entry)

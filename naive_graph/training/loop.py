@@ -1,7 +1,7 @@
-"""`fit`, the training loop: minibatches, validation, stopping early, and a clean end on Ctrl-C.
+"""`fit`, the training loop: minibatches, validation, early stopping, resuming, and a clean end on Ctrl-C.
 
-The loop knows no screen. It tells each step to reporters, functions of named
-numbers: `History().record` is one, `Bar()` of core/progress.py another.
+The loop prints nothing. After each step it calls the reporters (callbacks) with keyword numbers such as
+`loss`: `History().record` is one, `Bar()` of core/progress.py another. Below it: learning-rate schedules.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ RATE = make_range_check(0.0, LARGEST, "finite number of at least 0")
 
 @dataclass
 class Outcome:
-    """How a loop ended, and where the next one goes on: plain numbers, which can be written down."""
+    """How a training loop ended, and the state from which `fit(resume=...)` continues; plain, serializable values."""
 
     steps: int = 0
-    epochs: int = 0  # that were ended, all runs together
-    stopped: str = "epochs"  # or "patience" or "interrupt"
+    epochs: int = 0  # completed epochs, earlier runs included
+    stopped: str = "epochs"  # why it ended: "epochs", "patience" or "interrupt"
     best: float | None = None  # the lowest validation loss
     best_epoch: int | None = None
-    batches: int = 0  # of the epoch that was not ended
+    batches: int = 0  # completed minibatches of the interrupted epoch
 
 
 def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Iterator[list[Any]]:
@@ -107,9 +107,9 @@ def fit(
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
 
     def steps(epoch: int, asked: threading.Event) -> Iterator[float]:
-        if schedule is not None and not outcome.batches:  # what a trainer made of the rate since, it keeps
+        if schedule is not None and not outcome.batches:  # a resumed epoch keeps the trainer's rate
             trainer.learning_rate = RATE(schedule(epoch), "What schedule gives")
-        shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # a seed of its own for each epoch
+        shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # one seed per epoch
         for batch in islice(shuffled, outcome.batches, None):
             loss = _step(trainer, loss_of, batch)
             for listener in tell:
@@ -127,7 +127,11 @@ def run(
     steps: Callable[[int, threading.Event], Iterator[float]], outcome: Outcome, epochs: Iterable[int],
     validate: Callable[[], float] | None = None, patience: int | None = None,
 ) -> Outcome:  # fmt: skip
-    """Run the steps of each epoch, then validate. A Ctrl-C sets the event, and ends the loop after the step at hand."""
+    """The loop under `fit`: run the steps of each epoch, then validate; returns the updated outcome.
+
+    steps: yields once for each step of an epoch; the event tells it that Ctrl-C was pressed, which ends the loop
+    after the current step.
+    """
     with _polite() as stop_event:
         for epoch in epochs:
             for _ in steps(epoch, stop_event):
@@ -144,7 +148,10 @@ def run(
 
 
 def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any]) -> float:
-    """One update from the loss of a batch; returns its value."""
+    """One training step: evaluate the loss of a batch, backpropagate, update; returns the loss.
+
+    Scalar nodes that `loss_of` added and nobody references are removed from the graph again.
+    """
     tables = CURRENT.tables
     mark = tables.mark()
     program: Any = loss_of
@@ -168,14 +175,17 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
 
 
 def _columns(batch: list[Any], inputs: int) -> list[Any]:
-    """For each input the arrays of all samples in one; a sample is an array for each input, or one for one."""
+    """Collate a batch: for each input one array stacked over the samples.
+
+    A sample is a sequence with one array for each input; if there is one input, the array itself.
+    """
     import numpy as np
 
     return [np.stack([np.asarray(sample) for sample in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
 
 
 def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
-    """Note a validation loss; say whether the patience is at its end."""
+    """Early stopping: record a validation loss; returns whether `patience` epochs brought no new best."""
     if outcome.best is None or loss < outcome.best:
         outcome.best, outcome.best_epoch = float(loss), outcome.epochs - 1
     assert outcome.best_epoch is not None
@@ -184,7 +194,7 @@ def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
 
 @contextmanager
 def _polite() -> Iterator[threading.Event]:
-    """A block in which Ctrl-C only sets the event; a second one interrupts as usual."""
+    """Within the block the first Ctrl-C only sets the event; a second one raises KeyboardInterrupt."""
     stop_event = threading.Event()
 
     def ask(*_: object) -> None:
@@ -197,7 +207,7 @@ def _polite() -> Iterator[threading.Event]:
 
 
 def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
-    """Refuse arguments of `fit` that are no trainer, no function, or no list of samples."""
+    """Raise TrainingError unless `fit` got a trainer, a function and a nonempty sequence of samples."""
     if isinstance(trainer, type) or not callable(getattr(trainer, "update", None)) or not callable(loss_of):
         raise TrainingError(
             f"fit takes a trainer and a function of samples, not {shortened(trainer)}, {shortened(loss_of)}."

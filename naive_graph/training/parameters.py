@@ -1,8 +1,8 @@
-"""Parameters: the weights of a model, in pieces of one shape, each with its gradient."""
+"""Parameters of a Model: named weight arrays with gradients, views of the model's flat arrays; and lookup tables."""
 
 from __future__ import annotations
 
-# First: it says which extra to install.
+# Imported first: without NumPy it raises an error that names the extra to install.
 from ..tensor.evaluation.arrays import as_array
 
 # isort: split
@@ -17,11 +17,11 @@ from ..errors import OperandError, ShapeError
 from ..tensor.base import size_of
 from ..tensor.versions import Watch
 
-SMALLEST_FACTOR = 0.25  # of a table that decays lazily
+SMALLEST_FACTOR = 0.25  # a lazily decaying table is rescaled when its factor falls below this
 
 
 class Owner(Protocol):
-    """The owner of parameters, such as a `Model`: all weights, and all gradients, in one array each."""
+    """The owner of parameters, such as a `Model`: one flat array of all weights, and one of all gradients."""
 
     held: Any
     gradients: Any
@@ -41,15 +41,15 @@ class Parameter(Suggesting):
     __slots__ = ("end", "model", "name", "shape", "start", "updated", "watch")
     _owner = "parameter"
     in_expressions = "Bring a Parameter into the expression first: parameter(p), of naive_graph.training"
-    factor = 1.0  # by what the weights are to be multiplied that are held; only a table has another
+    factor = 1.0  # weights = factor * held; differs from 1 only for lazily decaying lookup tables
 
     def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
         self.model = model
         self.start, self.end = start, start + size_of(shape)
         self.shape = tuple(shape)
         self.name = name
-        self.watch = Watch()  # of all its weights, which may be written in place
-        self.updated = True  # a parameter that is not stays as it is: no update, no decay, no part in clipping
+        self.watch = Watch()  # detects in-place writes to the weights
+        self.updated = True  # False freezes the parameter: no update, no decay, no part in gradient clipping
 
     @property
     def values(self) -> Any:
@@ -66,11 +66,11 @@ class Parameter(Suggesting):
 
     @property
     def held(self) -> Any:
-        """This parameter's part of the model's array."""
+        """The stored weights: a view of this parameter's part of the model's array, without the pending factor."""
         return self.model.held[self.start : self.end].reshape(self.shape)
 
     def settle(self) -> None:
-        """Multiply the held weights by the factor that is due: a table that decays lazily puts that off."""
+        """Apply a pending decay factor to the stored weights; only lazily decaying lookup tables have one."""
 
     @property
     def g(self) -> Any:
@@ -82,13 +82,13 @@ class Parameter(Suggesting):
         return f"{type(self).__name__} {self.name!r}"
 
     def receive(self, gradient: Any, rows: Any = None) -> None:
-        """Add a gradient, for some rows or for all."""
+        """Accumulate a gradient into `g`, for some rows or for all (None)."""
         if rows is None:
             self.g[...] += np.asarray(gradient)
         else:
-            np.add.at(self.g, rows, np.asarray(gradient))  # a row that stands twice gets both
+            np.add.at(self.g, rows, np.asarray(gradient))  # sums over repeated rows
 
-    # --- what a trainer asks (see scalars.Movable) ---
+    # --- the interface that trainers use (scalars.Movable) ---
 
     def select_part(self, sparse: bool) -> Any:
         return None
@@ -128,10 +128,10 @@ class Parameter(Suggesting):
 
 
 class LookupParameter(Parameter):
-    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient.
+    """An embedding table: each sample uses a few of its rows. `non_zero_grads` are the rows that have a gradient.
 
-    A table that decays lazily holds its weights divided by a factor, until
-    somebody asks for all of them.
+    Weight decay can be lazy: the table stores its weights divided by a factor, which is
+    applied only when all weights are read, or when it gets too small.
 
     >>> from naive_graph import Model
     >>> from naive_graph.training import lookup

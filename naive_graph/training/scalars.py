@@ -1,4 +1,7 @@
-"""The interface of what a trainer moves: Variables, and the parameters of a Model."""
+"""The interface between trainers and weights (`Movable`), and its implementation for scalar Variables.
+
+The implementation for the parameters of a Model is in parameters.py.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from ..graph.registry import CURRENT
 
 
 def make_range_check(least: float, most: float, says: str) -> Callable[[Any, str], float]:
-    """A function that returns a number between two bounds, and refuses anything else."""
+    """Make a validator (value, name) -> float that raises TrainingError unless least <= value <= most.
+
+    says: the valid range in words, for the message.
+    """
 
     def checked(value: Any, name: str) -> float:
         result = number(value, name)
@@ -29,15 +35,15 @@ SHARE = make_range_check(0.0, 1.0, "number from 0 to 1")
 
 
 class Movable(Protocol):
-    """A weight, or an array of weights, with its gradient.
+    """A trainable weight, or array of weights, with its gradient.
 
-    `where` chooses a part: it is None for all of it, or an index of rows.
+    where: the part to read or write: None for all, or an index of rows.
     """
 
     updated: bool
 
     def select_part(self, sparse: bool) -> Any:
-        """Which part an update moves. False if it moves nothing."""
+        """The part (`where`) that the next update changes; False for nothing. sparse: only rows with a gradient."""
 
     def read(self, where: Any) -> Any:
         """The weights there."""
@@ -49,17 +55,17 @@ class Movable(Protocol):
         """Set the weights there."""
 
     def shrink(self, factor: float, lazily: bool) -> None:
-        """Multiply all the weights by a factor; lazily: when somebody asks for them, if that saves work."""
+        """Multiply all weights by a factor (weight decay). lazily: it may be deferred until they are read."""
 
     def clear_gradient(self) -> None:
         """Set the gradient to zero."""
 
     def zeros(self) -> Any:
-        """A zero, or an array of zeros, as large as the weights."""
+        """A zero, or an array of zeros of the weights' shape, to initialize optimizer state."""
 
 
 class ScalarWeight:
-    """One Variable as a weight."""
+    """One scalar Variable as a Movable."""
 
     updated = True
 
@@ -94,7 +100,7 @@ class ScalarWeight:
 
 
 class Decaying:
-    """Weights that shrink by a share of themselves after every update: w <- (1 - weight_decay_lambda) * w."""
+    """Mixin with a weight decay setting; after every update w <- (1 - weight_decay_lambda) * w."""
 
     _decay = 0.0
 
@@ -108,7 +114,7 @@ class Decaying:
 
 
 class Scalars(Decaying):
-    """A list of Variables, as a trainer sees it."""
+    """A list of Variables in place of a Model: what AdamTrainer([x, y]) trains. Raises TrainingError if invalid."""
 
     def __init__(self, nodes: Iterable[Variable]) -> None:
         chosen: Sequence[Variable] = list(nodes)

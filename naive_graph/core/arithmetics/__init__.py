@@ -1,7 +1,7 @@
-"""Other things that rules can be applied to.
+"""Interpreters of rules: what applying a rule means for values other than floats (as JAX's tracers).
 
-dual    numbers that carry a slope along: forward mode
+dual    dual numbers, which carry a slope: forward mode
 text    formulas, in plain text and in TeX
-code    programs in C and in JavaScript; `translate` brings the functions that these lack,
-        own.js those of JavaScript
+code    programs in C and in JavaScript; `translate` translates the functions of `ieee` that these
+        lack, own.js has those written in JavaScript
 """

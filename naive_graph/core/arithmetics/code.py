@@ -1,8 +1,8 @@
-"""Code: applying a rule to parts of a program writes the program down, in C or in JavaScript.
+"""Code generation in C and JavaScript: applying a rule to parts of a program appends an operation to it.
 
-The sweeps run once over parts instead of numbers: the reference engine's
-operations in the reference engine's order, and so its bits. An equal operation
-is written once; what is used once stands where it is used.
+The sweeps run once over parts instead of numbers, so the code has the reference engine's
+operations in its order, and computes the same bits. Equal operations are emitted
+once; an operation that is used once is written inline.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .translate import (
 )
 from .translate import number as literal
 
-LONGEST = 72  # characters, from which an expression has a line of its own
+LONGEST = 72  # characters; a longer expression gets a line of its own
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 TESTS = {"greater": ">", "less": "<", "greater_equal": ">=", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 WORDS = """inputs value gradient double const static void int float char long short signed unsigned return if else for
@@ -47,35 +47,35 @@ TAKEN = set(WORDS.split())
 
 
 class CodePart(Arithmetic):
-    """A leaf, or what a rule gives for other parts and numbers. text: how it is written where it is used."""
+    """A leaf, or a rule applied to other parts and numbers. text: how it is written where it is used."""
 
     __slots__ = ("hint", "operands", "program", "row", "rule", "text", "uses")
 
     def __init__(self, program: CodeParts, rule: Any, operands: tuple[Any, ...], text: Any = None) -> None:
         self.program, self.rule, self.operands, self.text = program, rule, operands, text
         self.uses, self.hint = 0, ""
-        self.row: int | None = None  # of the node that it computes
+        self.row: int | None = None  # the row of the node that it computes
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         return self.program.apply(rule, operands)
 
 
 class CodeParts:
-    """All operations of a program, in the order of computing. Equal ones are one part."""
+    """All operations of a program, in the order of evaluation; equal ones are one part (hash-consing)."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
         self.parts: list[CodePart] = []
         self.memory: dict[Any, CodePart] = {}
-        self.needed: dict[str, str] = {}  # functions that the language lacks
+        self.needed: dict[str, str] = {}  # functions that the language lacks: name -> code
 
     def apply(self, rule: Rule, operands: Sequence[Any]) -> Any:
-        """The rule over these operands: as an operation, or as what a rule without a word of its own is made of."""
+        """Append the rule as an operation; if the language has no notation for it, trace the rule's own function."""
         rule.check_arity(len(operands))
         checked = tuple(
             operand if isinstance(operand, CodePart) else number(operand, f"'{rule.name}'") for operand in operands
         )
-        if rule.name == "mul":  # 1 times x has the bits of x
+        if rule.name == "mul":  # 1 * x has the same bits as x
             checked = tuple(operand for operand in checked if isinstance(operand, CodePart) or operand != 1.0) or (1.0,)
             if len(checked) == 1:
                 return checked[0]
@@ -93,7 +93,7 @@ class CodeParts:
         return rule.number < BUILT_IN and (has_notation or name in self.language.library or name in self.language.own)
 
     def written(self, rule: Rule, texts: list[Text]) -> Text:
-        """The rule over these texts."""
+        """The rule over these texts, as code."""
         name, c = rule.name, self.language.name == "c"
         if name in INFIX:
             sign, binding = INFIX[name]
@@ -107,7 +107,7 @@ class CodeParts:
         if name == "where":
             return f"{within(texts[0], COMPARISON + 1)} != 0.0 ? {within(texts[1], OR)} : {texts[2][0]}", CHOICE
         arguments = [text for text, _ in texts]
-        if rule.arity is None and c:  # all, or all but the first, as an array
+        if rule.arity is None and c:  # C takes variadic operands as an array
             alone = arguments[:1] if name == "softmax_share" else []
             elements = arguments[len(alone) :]
             arguments = [*alone, str(len(elements)), f"(const double[]){{{', '.join(elements)}}}"]
@@ -117,7 +117,7 @@ class CodeParts:
 
 
 def is_name(text: object) -> bool:
-    """Whether both languages take the text for the name of a function."""
+    """Whether the text is a valid function name in both languages."""
     return (
         isinstance(text, str)
         and re.fullmatch(r"[A-Za-z]\w*", text, re.ASCII) is not None
@@ -126,7 +126,7 @@ def is_name(text: object) -> bool:
 
 
 def _trace_rule(rule: Rule, operands: Sequence[Any]) -> Any:
-    """What the rule's own function does with parts. Raises NodeError where it asks for numbers."""
+    """Trace the rule's own Python function over parts. Raises NodeError if it needs numbers."""
     try:
         return rule.value(*operands)
     except Exception as error:
@@ -139,9 +139,9 @@ def _trace_rule(rule: Rule, operands: Sequence[Any]) -> Any:
 def trace_to_javascript(
     parameters: Sequence[str], function: Callable[..., Sequence[Any]], needed: dict[str, str]
 ) -> str:
-    """The body of a JavaScript function that returns a list: what a Python function gives for parts called so.
+    """Trace a Python function to the body of a JavaScript function of these parameters, which returns a list.
 
-    needed: takes the functions that JavaScript lacks. Raises NodeError where numbers are asked for.
+    needed: receives the functions that JavaScript lacks. Raises NodeError if the function needs numbers.
 
     >>> trace_to_javascript(["x", "rate"], lambda x, rate: [x - rate * (x * x), None], {})
     'return [x - rate * (x * x), null];'
@@ -202,7 +202,7 @@ def _in_javascript(name: str, body: list[str], texts: list[str], needed: dict[st
 
 
 def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> Iterator[str]:
-    """A line for each part that is used twice, is long or has a name; the others stand where they are used."""
+    """A line for each part that is used twice, is long or has a name; other parts are written inline."""
     for result in results:
         if isinstance(result, CodePart):
             result.uses += 1
@@ -226,31 +226,31 @@ def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> It
 
 
 def _text(value: Any, language: Language) -> Text:
-    """A part or a number, as it is written where it is used."""
+    """A part or a number as it is written inside an expression."""
     return value.text if isinstance(value, CodePart) else literal(value, language)
 
 
 def _told(tables: Tables, row: int, head: str) -> str:
-    """The learner's name, where a language could not take it as it is."""
+    """A comment with the learner's name, if the identifier differs from it."""
     name = tables.name(row)
     return f"  // {_quote_comment(name)}" if name is not None and name != head else ""
 
 
 def _quote_comment(text: str) -> str:
-    """A learner's text in a comment, which ends with its line and can hold no markup."""
+    """The learner's text, escaped for a comment: no line breaks, no markup."""
     letters = [letter if letter.isprintable() and letter != "<" else f"\\x{ord(letter):x}" for letter in text]
     return f"'{''.join(letters)}'"
 
 
 class Identifiers:
-    """Names that either language takes, no two the same."""
+    """Unique identifiers, valid in both languages."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables, self.taken, self.count = tables, self.reserved(), 0
 
     @staticmethod
     def reserved() -> set[str]:
-        """Words of either language, and functions that the texts call."""
+        """Keywords of both languages, and functions that the code calls."""
         return TAKEN.union(*([*language.library, *language.library.values()] for language in LANGUAGES.values()))
 
     def of(self, row: int) -> str:

@@ -1,7 +1,7 @@
-"""Dual numbers: a value and, carried along with it, a slope.
+"""Dual numbers (forward mode): a value and its slope.
 
-Applying a rule to duals applies it to the values and adds up, operand by
-operand, partial times slope. That is forward mode.
+Applying a rule to dual numbers applies it to the values; the slope is the sum over the
+operands of partial times slope (the chain rule).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..rules import Arithmetic, Rule
 
 
 class DualNumber(Arithmetic):
-    """value + slope * epsilon, where epsilon squared is 0. A slope of None is a certain 0.
+    """value + slope * epsilon, where epsilon squared is 0. A slope of None is an exact 0, and skips work.
 
     >>> from naive_graph.core.catalogue import sin
     >>> x = DualNumber(3.0, 1.0)
@@ -47,7 +47,7 @@ def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
 
 
 def _select_slope(moving: list[tuple[Any, Any]]) -> Any:
-    """The slope of the branch that was taken; the other's may be infinite and does not matter."""
+    """The slope of the branch that `where` took; the other's may be infinite, and is not used."""
     chosen = None
     for partial, slope in reversed(moving):
         chosen = where(partial, slope, 0.0 if chosen is None else chosen)
@@ -55,6 +55,6 @@ def _select_slope(moving: list[tuple[Any, Any]]) -> Any:
 
 
 def slope_of(value: Any) -> float:
-    """The slope that a result carries; 0.0 for one that does not depend on what moves."""
+    """The slope of a result; 0.0 if it does not depend on the moving leaves."""
     slope = value.slope if isinstance(value, DualNumber) else None
     return 0.0 if slope is None else slope

@@ -1,8 +1,8 @@
-"""Formulas: applying a rule to texts writes it down.
+"""Formulas: applying a rule to texts writes the formula, in Python's notation or in TeX.
 
-Two styles share one arithmetic: Python's (`log((x - 7)**2 + 10)`) and TeX's.
-A subexpression that is used more than once, or grows too long for a line, is
-given a name and a line of its own, so the text stays linear in the graph.
+Both styles share one class of values, and differ in their Notation: Python's
+(`log((x - 7)**2 + 10)`) and TeX's. A subexpression that is used more than once, or is too long,
+gets a name and a line of its own, so the text stays linear in the size of the graph.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ BINDING = {
     **dict.fromkeys((">", "<", ">=", "<="), COMPARISON),
     "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER,
 }  # fmt: skip
-WORTH_A_NAME = 24  # characters from which a shared subexpression is named
-LONGEST = 400  # characters from which any subexpression is named
-MOST_WRITTEN = 100_000  # nodes of a formula, which is then shortened in the middle; it takes a second for as many
+WORTH_A_NAME = 24  # characters; a longer shared subexpression gets a name
+LONGEST = 400  # characters; any longer subexpression gets a name
+MOST_WRITTEN = 100_000  # nodes of a formula, about a second's work; a longer one is cut at its beginning
 
 
 class Notation(NamedTuple):
-    """How one language writes numbers, names, infix operators and everything else."""
+    """How one style writes numbers, names, infix operators and other operators; and its brackets."""
 
     number: Any
     name: Any
@@ -42,7 +42,7 @@ class Notation(NamedTuple):
 
 
 class Text(Arithmetic):
-    """A formula, and how tightly its outermost operator binds."""
+    """A formula, and the precedence of its outermost operator (`binding`)."""
 
     __slots__ = ("binding", "style", "text")
 
@@ -63,7 +63,7 @@ class Text(Arithmetic):
         return self.style.other(rule, texts, self.style)  # type: ignore[no-any-return]
 
     def within(self, least: int) -> str:
-        """The text, in brackets unless it binds at least so tightly."""
+        """The text, in brackets if its precedence is below `least`."""
         if self.binding >= least:
             return self.text
         return f"{self.style.opening}{self.text}{self.style.closing}"
@@ -164,7 +164,7 @@ def _tex_other(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
         pattern = rf"\operatorname{{{_escape_tex(rule.name)}}}"
     if "{0}" not in pattern:
         return Text(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
-    # An operand that is raised to a power needs its brackets; one between braces does not.
+    # An operand with an exponent in the pattern needs its brackets; one between braces does not.
     inside = [text.within(ATOM) if f"{{{position}}}^" in pattern else text.text for position, text in enumerate(texts)]
     return Text(pattern.format(*inside), _tex_binding(pattern), style)
 
@@ -188,18 +188,18 @@ STYLES = {"text": PLAIN, "tex": TEX}
 
 
 def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple[str, str]], str]:
-    """Write down the plan's first target: definitions of named parts, then the formula itself."""
+    """The formula of the plan's first target: definitions of named parts, then the formula itself."""
     if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {shortened(style)}.")
     chosen = STYLES[style]
     names, first = _Names(tables, plan, chosen), max(0, len(plan) - MOST_WRITTEN)
-    # Leaves keep their names, before parts are given any.
+    # Leaves get their names first.
     texts = [names.leaf(step) if kind < 0 and not first else None for step, kind in enumerate(plan.kinds)]
     uses = Counter(plan.operand_steps)
 
     def text_of(step: int) -> Text:
         text = texts[step]
-        if text is None:  # a leaf, or what is not written down
+        if text is None:  # a leaf, or a node that is cut
             text = texts[step] = names.leaf(step)
         return text
 
@@ -221,7 +221,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
 
 
 class _Names:
-    """Names for leaves and for named parts, no two the same."""
+    """Unique names for leaves and for named parts."""
 
     def __init__(self, tables: Tables, plan: Plan, style: Notation) -> None:
         self.tables, self.plan, self.style = tables, plan, style
@@ -229,7 +229,7 @@ class _Names:
         self.parts = 0
 
     def leaf(self, step: int) -> Text:
-        """The text of a leaf, or of an operator that is not written down: a number or a name."""
+        """The text of a leaf, or of an operator that is cut: a number or a name."""
         kind, row = self.plan.kinds[step], self.plan.rows[step]
         if kind == CONSTANT and self.tables.name(row) is None:
             text: Text = self.style.number(self.tables.values[row], self.style)
@@ -248,7 +248,7 @@ class _Names:
         return written
 
     def own(self, name: str, row: int) -> str:
-        """The name, with the row behind it if another node here bears it too."""
+        """The name, with the row appended if another node has it too."""
         if name in self.taken:
             name = f"{name}_{row}"
         self.taken.add(name)

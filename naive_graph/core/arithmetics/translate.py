@@ -1,8 +1,8 @@
-"""The functions of `ieee`, translated from their own Python into C and JavaScript.
+"""Translator of the functions of `ieee` from Python source to C and JavaScript, by a walk over their syntax trees.
 
 Both languages have Python's arithmetic, comparisons and functions under nearly
-the same names, so one walk over the syntax tree writes either. What is not in
-the small subset that `ieee` uses is an error here, found by a test.
+the same names, so one walk writes either. Syntax outside the small subset that
+`ieee` uses raises NotImplementedError; a test covers that.
 
 >>> print(translate_function("relu", LANGUAGES["javascript"])["relu"])
 function ng_relu(a) {
@@ -25,22 +25,22 @@ from .. import ieee
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(8)
 SIGNS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT)}
 TESTS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-Text = tuple[str, int]  # and how tightly its outermost operator binds
+Text = tuple[str, int]  # code, and the precedence of its outermost operator
 
 
 class Language(NamedTuple):
-    """How a language differs. library: functions that it has. own: those written here, in it."""
+    """How a language differs. library: functions that it has; own: functions written by hand in it."""
 
     name: str
     library: dict[str, str]
     own: dict[str, str]
     infinity: str
     nan: str
-    real: str  # before a local name that is set once
-    local: str  # before local names that are set anywhere
+    real: str  # declares a local that is set once
+    local: str  # declares locals that are set anywhere
 
 
-# The same in both, also at poles and outside their domains.
+# Functions equal in both languages, also at poles and outside their domains.
 SHARED = "exp expm1 log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 hypot floor"
 BOTH = tuple(SHARED.split())
 
@@ -70,17 +70,17 @@ def number(value: float, language: Language) -> Text:
 
 
 def within(text: Text, least: int) -> str:
-    """The text, in brackets unless it binds at least so tightly."""
+    """The text, in brackets if its precedence is below `least`."""
     return text[0] if text[1] >= least else f"({text[0]})"
 
 
 def is_known(name: str) -> bool:
-    """Whether `ieee` has a function of the name that can be translated."""
+    """Whether `ieee` has a translatable function of this name."""
     return name in _functions()
 
 
 def translate_function(name: str, language: Language) -> dict[str, str]:
-    """A function of `ieee`, behind those that it calls, by their names."""
+    """A function of `ieee` after the functions that it calls: name -> code."""
     if name in language.own:
         return {name: language.own[name]}
     function = _Function(_functions()[name], language)
@@ -99,7 +99,7 @@ def _functions() -> dict[str, ast.FunctionDef]:
 
 
 class _Function:
-    """One function on its way into a language."""
+    """The translation of one function."""
 
     def __init__(self, tree: ast.FunctionDef, language: Language) -> None:
         self.tree, self.language, self.called = tree, language, dict[str, None]()
@@ -226,5 +226,5 @@ class _Function:
         return f"ng_{name}({', '.join(arguments)})"
 
     def _is_list(self, node: ast.expr) -> bool:
-        """Whether C is given a length with it."""
+        """Whether it is a list, which C needs with its length."""
         return self.is_c and isinstance(node, ast.Name) and node.id in self.lists

@@ -1,12 +1,12 @@
-"""How a plan runs, once the passes are done: by code of its own, or in level runs, which need none.
+"""Execute a plan after the passes: by compiled code of its own, or in level runs, which compile nothing.
 
-writer     LLVM's language with loops
-kernels    the fixed kernels that every plan calls
-schedule   in what order a section runs, and what goes together
-generator  a plan becomes one function
-operators  the kernel of each rule, over many rows at once
-plan       its code, with the memory that it works in
-runs       a plan in level runs: at once, however large it is
-choose     which of them answers now, and which comes later
-listing    where each row of a graph goes in level runs, for who reads along
+writer     helpers that write LLVM IR with loops
+kernels    fixed kernels that the code of every plan calls
+schedule   the order of the rows of a section, and which rows become one kernel call
+generator  the code generator: plan to LLVM IR
+operators  vectorised kernels of each rule, over many rows at once
+plan       the compiled code of a plan, with its memory
+runs       a plan in level runs: no compile time, whatever its size
+choose     which of the two runs now, and which later
+listing    what becomes of each row of a graph in level runs, for display
 """

@@ -1,8 +1,9 @@
-"""Which code answers at once, and which one comes later.
+"""Choose between compiling a plan now and running it in level runs first (tiered execution).
 
-A small plan, and one of samples, has code of its own from the first call on. A larger one of scalars answers in level
-runs; after PATIENCE of them, when they have taken about as long as LLVM will, a thread makes its code, and a later
-run moves there. Values and gradients have the same bits before and after. A plan that is too long for LLVM stays.
+A small plan, or one with samples, is compiled before its first call. A larger plan of scalars starts in level runs.
+After PATIENCE runs, which have taken about as long as LLVM will, a background thread compiles it, and a later run
+switches to the code. Values and gradients have the same bits before and after. A plan that is too long for LLVM stays
+in level runs.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from ..passes.ir import IR
 from .plan import CompiledPlan, Runnable
 from .runs import LevelRuns
 
-FEW_OPERANDS = 1_600  # LLVM takes some 0.1 s for as many
-MOST_OPERANDS = 80_000  # and some 3 s
-# Level runs before code is made: in a chain of 1,000 rows, where code gains most, they take some 0.05 s, and LLVM some
-# 0.07 s. Until then such a chain takes 1.3 of CasADi's time.
+FEW_OPERANDS = 1_600  # compiled before the first call: LLVM takes some 0.1 s for as many
+MOST_OPERANDS = 80_000  # the most that are compiled after level runs: LLVM takes some 3 s
+# Level runs before a plan is compiled. For a chain of 1,000 rows, where compiled code gains most, these runs take some
+# 0.05 s, and LLVM some 0.07 s. Until then such a chain takes 1.3 times as long as in CasADi.
 PATIENCE = 4_000
-SOON = 1_000  # runs after which a Program looks again whether its code is there
+SOON = 1_000  # runs after which a Program checks again whether its code is ready
 
 
 def has_samples(ir: IR) -> bool:
@@ -26,14 +27,17 @@ def has_samples(ir: IR) -> bool:
 
 
 def is_small(ir: IR) -> bool:
-    """Whether code is made for it before it answers."""
+    """Whether the plan is compiled before its first call."""
     return has_samples(ir) or len(ir.operands) <= FEW_OPERANDS
 
 
 def choose(
     ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
 ) -> tuple[Runnable, Callable[[], Runnable] | None]:
-    """What runs now, and what makes the code that comes later. engine: "runs" or "compiled" where one was asked for."""
+    """What runs now, and a function that compiles what replaces it later (or None).
+
+    engine: "runs" or "compiled" if the user named one. See `CompiledPlan` for the other parameters.
+    """
     if engine == "compiled" or has_samples(ir) or (engine is None and is_small(ir)):
         return CompiledPlan(ir, wanted, carried), None
     runs = LevelRuns(ir, wanted, carried)

@@ -1,15 +1,15 @@
-"""One code generator: a plan, after the passes, becomes one function, `run`, in LLVM's language.
+"""The code generator: turn a plan, after the passes, into LLVM IR text with one entry point, `run`.
 
     section of scalars    straight-line code
-    section of samples    for each block of samples: regions of straight-line vector code, and between them
+    section of samples    a loop over blocks of samples: regions of straight-line SIMD code, and between them
                           layers and outer products as calls of fixed kernels (kernels.py)
 
-Memory: `scalars` has a slot for each scalar that more than one part needs, and each group of samples a block of BLOCK
-samples with a line for each row that more than one part needs. All else stays in registers. What leaves hold is
-read where it lies: `values` are the floats that Variables have, and each fed leaf says where its samples are.
+Memory: the array `scalars` has a slot for each scalar that more than one part uses. Each group of samples has a block
+of BLOCK samples with a line (BLOCK floats) for each row that more than one part uses. All else stays in registers.
+Leaves are read in place: `values` is the array of the Variables' values, and each fed leaf has a pointer and a stride.
 
-`run` calls its stages one after the other. A stage of samples can run for each half of a batch, in two threads at once:
-the second half has a block of its own, and its sums in memory of their own (`others`). The stage behind it adds them.
+`run` calls stages one after the other. A stage of samples can run once for each half of a batch, in two threads: the
+second half has a block of its own, and memory of its own for its sums (`others`). The next stage adds the two sums.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from .operators import largest_of
 from .schedule import Outer, Step, operands_of, steps_of
 from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
-BLOCK = 64  # samples that are worked on together
-TWO = 2 * LANES  # samples that a layer takes at once: lines are filled up to so many
-WIDE = 12  # terms of a scalar dot, or factors, that are a call of a kernel: straight code would be long
+BLOCK = 64  # samples of a block: they are computed together
+TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
+WIDE = 12  # a scalar dot or product of more terms calls a kernel: straight-line code would be long
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
 DECLARED = """declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
@@ -44,7 +44,7 @@ SPLAT = "<8 x i32> zeroinitializer"
 
 
 class Code(Straight):
-    """Straight-line code over scalars, or over vectors of samples where the module is eight wide."""
+    """Straight-line code over scalars, or over vectors of samples if the module is eight wide."""
 
     def operand(self, value: Any) -> str:
         if not isinstance(value, Emitted) or value.place is None:
@@ -66,7 +66,7 @@ class Code(Straight):
         return f"getelementptr double, ptr %{array}, i64 {index}"
 
     def dot(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
-        """A sum of products from the left."""
+        """Emit a sum of products, added from the left."""
         real, total = self.module.real, None
         for x, y in pairs:
             term = x if y is None else self.line(f"fmul {real} {self.operand(x)}, {self.operand(y)}")
@@ -74,18 +74,19 @@ class Code(Straight):
         return total
 
     def kernel(self, name: str) -> str:
-        """The address of a kernel."""
+        """Emit the load of a kernel's address from the table `kernels`."""
         address = self.line(f"getelementptr ptr, ptr %kernels, i64 {PLACE[name]}").name
         return self.line(f"load ptr, ptr {address}").name
 
 
 @dataclass
 class Group:
-    """The samples of one group: their lines, and how they come there.
+    """The memory layout of one group of samples: which line of a block each row has.
 
-    hidden: how many there are if they are not fed, else 0. stay: whether each block has memory of its own.
-    lines: rows that are wanted for every sample, and their places. fed: leaves that are fed. totals: how many sums
-    are made in the order of the samples, whose terms are kept until all are there.
+    hidden: the number of samples if they come from the graph, 0 if they are fed. block: samples of a block. stay:
+    whether each block has memory of its own (else all use the same). slots: row -> line; free: lines to use again;
+    size: lines of a block. lines: rows wanted for every sample -> their line in the results. fed: leaves that are fed.
+    totals: how many sums are added in the order of the samples; their terms are stored until all samples have run.
     """
 
     hidden: int
@@ -104,15 +105,16 @@ class Group:
         return slot
 
     def place(self, row: int, lane: int) -> int:
-        """Where a sample of a row is, in the memory of all blocks."""
+        """The offset of one sample of a row in the memory of all blocks."""
         return (lane // self.block * self.size + self.slots[row]) * self.block + lane % self.block
 
 
 class Generator:
-    """The text of a plan. wanted: rows to hand out. carried: leaves that then hold those behind the first.
+    """Generates the LLVM IR of a plan: str(generator) is the text.
 
-    What it finds for who runs it: slots of scalars, and how many there are; `initial`, what they hold at first;
-    `pointers`, the names of what `run` is given; `stages`.
+    wanted: rows of results. carried: leaves that are set, after a run, to the wanted rows but the first (loop-carried
+    values). Attributes that the caller uses: `slots` and `size` of the scalars; `initial`, the numbers that slots hold
+    at first; `pointers`, the names of the entries of the argument array of `run`; `group`, `steps`, `stages`.
     """
 
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
@@ -130,11 +132,11 @@ class Generator:
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
         self.numbers: dict[float, int] = {}
-        self.loads: list[tuple[int, int]] = []  # slots, and where in the tables what they hold comes from
-        self.moves: list[tuple[int, int]] = []  # slots, and other slots: of what is fed
-        self.gathers: dict[int, dict[str, list[tuple[int, int, Any]]]] = {}
+        self.loads: list[tuple[int, int]] = []  # (slot, index into `values`) to copy before the first section
+        self.moves: list[tuple[int, int]] = []  # (slot, other slot) to copy, of fed leaves
+        self.gathers: dict[int, dict[str, list[tuple[int, int, Any]]]] = {}  # by group: array -> (row, lane, index)
         self.copies = 0
-        self.stages: list[tuple[FunctionWriter, bool]] = []  # the functions that `run` calls; whether for each half
+        self.stages: list[tuple[FunctionWriter, bool]] = []  # functions that `run` calls; whether once for each half
         self._place_leaves()
         self._place_groups(wanted)
         self._find_users()
@@ -143,7 +145,7 @@ class Generator:
     # --- layout ---
 
     def _place_leaves(self) -> None:
-        """Leaves that are fed a number have the first slots, then those that somebody puts in."""
+        """Assign slots: first to leaves that are fed a number, then to other scalars that the caller sets."""
         sources = self.ir.sources
         every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
         every += [source for line in sources.values() if isinstance(line, Lanes) for source in line.sources]
@@ -177,7 +179,7 @@ class Generator:
                 places = self.group[self.groups[row]].lines
                 places.setdefault(row, len(places))
         self.steps = {(p.stage, p.group): steps_of(ir, p, self.rank) for p in self.sections if p.group}
-        # sums over samples as they are handed out, the lines of an outer product whole
+        # sums over samples lie in the order of the results; the lines of an outer product stay contiguous
         lines = [
             line for steps in self.steps.values() for step in steps if isinstance(step, Outer) for line in step.results
         ]
@@ -193,7 +195,10 @@ class Generator:
             self.size = -(-self.size // LANES) * LANES + LANES
 
     def _find_users(self) -> None:
-        """Which parts read each row: a step of a section of samples, a section of scalars, or who runs the plan."""
+        """Find which parts read each row: steps of a section of samples, sections of scalars, kernels, or the caller.
+
+        A user is (stage, group, step), "slot" for a kernel that reads slots, or "out" for the results.
+        """
         self.users: dict[int, set[Any]] = defaultdict(set)
         for part in self.sections:
             if part.group:
@@ -225,7 +230,7 @@ class Generator:
         return self.size - count
 
     def table(self, numbers: Iterable[int]) -> str:
-        """The name of a table of these numbers."""
+        """The name of a constant i32 table of these numbers, defined once."""
         key = tuple(int(number) for number in numbers)
         return self.tables.setdefault(key, f"@table{len(self.tables)}")
 
@@ -254,7 +259,7 @@ class Generator:
         self._hand_out()
 
     def _begin_stage(self, halves: bool = False) -> FunctionWriter:
-        """Go on in a function of its own. halves: whether it is called for each half of the samples."""
+        """Begin the next stage function, `main`. halves: whether it is called once for each half of the samples."""
         main = self.main = FunctionWriter(f"define void @stage{len(self.stages)}(ptr %packed, i64 %half)")
         self.stages.append((main, halves))
         for index, name in enumerate(self.pointers):
@@ -263,7 +268,7 @@ class Generator:
         return main
 
     def _call(self, name: str, arguments: str) -> str:
-        """A call of a kernel from the main function."""
+        """The instruction that calls a kernel from the current stage function."""
         address = self.main.at("%kernels", PLACE[name], "ptr")
         return f"call void {self.main.let(f'load ptr, ptr {address}')}({arguments})"
 
@@ -292,7 +297,7 @@ class Generator:
         return row >= 0 and DOT < self.kinds[row] < 0
 
     def _bring(self, row: int, slot: int) -> None:
-        """Have the number of a leaf there before the first section runs."""
+        """Arrange that a leaf's value is in the slot before the first section runs."""
         source = self.ir.sources.get(row)
         if row in self.constants:
             self.initial.append((slot, self.constants[row]))
@@ -306,7 +311,7 @@ class Generator:
         return self.kinds[row] in (DOT, MUL) and self.groups[row] == 0 and len(self.ir.of(row)) > long
 
     def _wide(self, code: Code, row: int) -> Any:
-        """A long scalar dot, or product, as a call over tables of slots."""
+        """Emit a long scalar dot, or product, as a kernel call over tables of slots."""
         slots = [self._held(operand) for operand in self.ir.of(row)]
         if self.kinds[row] == MUL:
             call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(slots)}, i64 {len(slots)})"
@@ -323,7 +328,7 @@ class Generator:
         return self.numbers[value]
 
     def _held(self, row: int) -> int:
-        """The slot of a scalar that a kernel reads; what leaves hold is copied there first."""
+        """The slot of a scalar that a kernel reads; a leaf's value is copied there before the run."""
         if row == NONE:
             return self._number(1.0)
         if row not in self.slots:
@@ -335,7 +340,11 @@ class Generator:
     # --- samples ---
 
     def _samples(self, part: Section, first: bool, last: bool) -> None:
-        """A loop over blocks of samples. first, last: whether it is the group's first section, or its last."""
+        """Emit a section of samples: a loop over blocks.
+
+        first, last: whether it is the group's first section (which copies the inputs to the block) or its last
+        (which exports the results).
+        """
         number, section = part.group, (part.stage, part.group)
         group, steps = self.group[number], self.steps[part.stage, part.group]
         leaves = [row for row in self.ir.leaves().tolist() if self.groups[row] == number]
@@ -344,7 +353,7 @@ class Generator:
             if row not in group.slots:
                 group.take(row)
         sums, totals = self.accumulated[section], [row for row in part.rows.tolist() if self.kinds[row] == TOTAL]
-        registers = LANES * (len(sums) + LANES) if sums else 0  # one for each sum, and what fills up
+        registers = LANES * (len(sums) + LANES) if sums else 0  # a vector for each sum, and padding
         accumulators = self._room(registers)
         group.totals = max(group.totals, len(totals))
         calls = self._steps(group, steps, section, accumulators, totals)
@@ -391,7 +400,7 @@ class Generator:
         self._join(number, [row for row in part.rows.tolist() if self.kinds[row] == REDUCE], totals)
 
     def _join(self, number: int, sums: list[int], totals: list[int]) -> None:
-        """The sums over all samples: those of the halves added, and the terms of totals, in their order."""
+        """Emit the stage after the samples: add the sums of the two halves, and the terms of totals in sample order."""
         main, block = self._begin_stage(), self.group[number].block
         if sums:
             table = self.table(self.slots[row] for row in sums)
@@ -406,7 +415,10 @@ class Generator:
     def _steps(
         self, group: Group, steps: list[Step], section: tuple[int, int], accumulators: int, totals: list[int]
     ) -> list[tuple[str, str]]:
-        """The calls of a section; lines are given to what more than one step needs, until its last step."""
+        """The calls of a section, as (function, arguments).
+
+        Lines are allocated to rows that more than one step uses, and freed after the last step that reads them.
+        """
         ends: dict[int, int] = {}
         for index, step in enumerate(steps):
             for row in operands_of(step)[1] if not isinstance(step, list) else self._read_by(step):
@@ -433,7 +445,7 @@ class Generator:
         return calls
 
     def _gather(self, number: int, leaves: list[int]) -> None:
-        """Copy what hidden samples read to their lines; lanes that are left repeat the last."""
+        """Emit copies of the values that hidden samples read to their lines; padding lanes repeat the last sample."""
         by_array: dict[str, list[tuple[int, int, Any]]] = {"%values": [], "%scalars": []}
         for row in leaves:
             source = self.ir.sources.get(row)
@@ -449,7 +461,7 @@ class Generator:
         self.main.do(f"{{gather{number}}}")
 
     def _layer(self, tile: DenseTile, group: Group) -> tuple[str, str]:
-        """A call of the dense kernel; weights that lie neither in the tables nor in step are packed before."""
+        """A call of the dense kernel; weights that are not at a constant stride in `values` are first packed."""
         sources = [[self.ir.sources.get(w) for w in line] for line in tile.weights]
         array, step = "%values", 1
         places = np.array(sources) if all(isinstance(s, int) for line in sources for s in line) else None
@@ -471,7 +483,7 @@ class Generator:
         return f"dense{int(tile.fused)}", f"{pointers}, {sizes}, ptr {{base}}, i64 {{count}}"
 
     def _pack(self, room: int, rows: Sequence[int]) -> None:
-        """Copy some scalars to where a kernel reads them side by side."""
+        """Copy some scalars to contiguous slots from `room` on, where a kernel reads them."""
         from_values, from_scalars = [], []
         for slot, row in enumerate(rows, room):
             source = self.ir.sources.get(row)
@@ -505,7 +517,7 @@ class Generator:
     def _region(
         self, rows: list[int], group: Group, user: tuple[int, int, int], accumulators: int, totals: list[int]
     ) -> tuple[str, str]:
-        """Straight-line vector code in a loop over the block's samples."""
+        """Emit a region: straight-line vector code in a loop over the block's samples, eight at a time."""
         code = Code(self.many, f"part{len(self.parts)}", PARAMETERS)
         value_of: dict[int, Any] = {}
         summed = {row: accumulators + LANES * index for index, row in enumerate(self.accumulated[user[:2]])}
@@ -534,13 +546,13 @@ class Generator:
         return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels, ptr {sums}, ptr {terms}"
 
     def _keep(self, code: Code, array: str, line: int, value: Any) -> None:
-        """Put a register of samples into a line of the block."""
+        """Store a vector of samples to a line of an array: the block, or the terms of totals."""
         address = code.line(f"getelementptr double, ptr %{array}, i64 {line}").name
         address = code.line(f"getelementptr double, ptr {address}, i64 %i").name
         code.lines.append(f"store {VECTOR} {code.operand(value)}, ptr {address}, align 8")
 
     def _add_to(self, code: Code, slot: int, value: Any) -> None:
-        """Add a register of samples to a sum, lane by lane."""
+        """Add a vector of samples to an accumulator, lane by lane; lanes beyond the last sample add 0."""
         term = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} zeroinitializer").name
         address = code.written(f"getelementptr double, ptr %sums, i64 {slot}")
         new = code.written(f"fadd {VECTOR} {code.written(f'load {VECTOR}, ptr {address}, align 8')}, {term}")
@@ -554,7 +566,7 @@ class Generator:
         return list(zip(values[::2], values[1::2]))
 
     def _compute_row(self, code: Code, row: int, value_of: Any, group: Group | None = None) -> Any:
-        """What a row computes, written down."""
+        """Emit the code of a row, and return its value; folded if all operands are constants."""
         kind = self.kinds[row]
         if kind == DOT:
             return code.dot(self._pairs(code, row, value_of, group))
@@ -567,7 +579,7 @@ class Generator:
             return float(rule(*operands)) if known_now else code.apply(rule, operands)
 
     def _value(self, code: Code, row: int, value_of: Any, group: Group | None) -> Any:
-        """A row's value: in a register, or where it is loaded from."""
+        """A row's value: a register, a constant, or the place from which it is loaded."""
         if row in value_of:
             return value_of[row]
         if self.groups[row]:
@@ -583,7 +595,7 @@ class Generator:
     # --- results ---
 
     def _hand_out(self) -> None:
-        """Copy what is wanted to `out`, in runs; `nonfinite` is 0.0 if all there is finite."""
+        """Emit copies of the wanted scalars to `out`, and the check that sets `nonfinite` to 0.0 if all are finite."""
         main, count = self.main, len(self.wanted)
         from_scalars: list[tuple[int, int]] = []
         from_values: list[tuple[int, int]] = []
@@ -647,7 +659,7 @@ class Generator:
         return str(run)
 
     def _emit_copies(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> str:
-        """As `_copy`, for what is known only when all else is written."""
+        """As `_copy`, as text, for copies that are known only after everything else has been generated."""
         if not pairs:
             return ""
         table = self.table(slot for pair in pairs for slot in pair)
@@ -661,7 +673,7 @@ class Generator:
 
 
 def _repeat() -> str:
-    """The function that runs again and again, each run going on where the last one left."""
+    """The function `repeat`: call `run` many times, and record the first result of each run in `history`."""
     f = FunctionWriter("define void @repeat(ptr %packed, i64 %steps, ptr %history)")
     out = f.let(f"load ptr, ptr {f.at('%packed', 2, 'i64')}")
 

@@ -1,17 +1,17 @@
-"""The fixed kernels that every plan calls: none of them depends on a plan. They are compiled once, and kept.
+"""Fixed kernels in LLVM IR that the code of every plan calls. They are compiled once and cached on disk.
 
-    dense0, dense1   a layer over a block of samples, in the written order or with fused products
-    outer            the sums over the samples of every left times every right
-    fold             registers to their sums
-    dot0, dot1       long sums of products of scalars, over tables of slots; and `product`
-    dots             many short ones, each in its written order
-    feed, export     samples from the caller's arrays to the block's lines, and back
-    join, total      the sums of two halves of the samples; the sum of all samples' terms, in their order
-    copy, clear      numbers from place to place; 0 beyond the last sample
+    dense0, dense1   a dense layer over a block of samples, in the written order or with fused multiply-adds
+    outer            outer products summed over the samples: every left times every right
+    fold             sum the lanes of vectors
+    dot0, dot1       a long sum of products of scalars, over tables of slots; `product`: a long product
+    dots0, dots1     many short sums of products
+    feed, export     copy samples from the caller's arrays to the block's lines, and back
+    join, total      add the sums of two halves of the samples; add the terms of all samples in their order
+    copy, clear      copy numbers by a table; zero the lanes beyond the last sample
     check            0 if all numbers are finite, else NaN
 
-Sums that may be made in another order than the written one are always made in one: eight of them go side by side,
-and are added in pairs. So no bit depends on who runs a plan.
+Suffix 0: as written. Suffix 1: with fused multiply-adds; dot1 and dots1 also add up eight partial sums, then these in
+pairs. The order of a kernel's additions is fixed, so results have the same bits wherever a plan runs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
 
 def dense_kernel(fused: bool) -> str:
-    """y[j] = bias[j] + sum over k of w[j][k] * x[k], four outputs and sixteen samples in registers at a time.
+    """y[j] = bias[j] + sum over k of w[j][k] * x[k], in register tiles of four outputs and sixteen samples.
 
-    begin: where the biases are among the scalars. wtab: where the weights of an output begin; they lie `step` apart.
-    xtab, ytab: the lines. Outputs: a multiple of 4.
+    begin: the slot of the first bias in `scalars`. wtab: where the weights of each output begin; their stride is
+    `step`. xtab, ytab: offsets of the lines of inputs and outputs. outputs: a multiple of 4.
     """
     f = FunctionWriter(
         f"define void @dense{int(fused)}(ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, "
@@ -77,8 +77,8 @@ def dense_kernel(fused: bool) -> str:
 def outer_kernel() -> str:
     """sums[to[j] + k] (+)= the sum over the samples, and over some pairs of lines, of left[j] * right[k].
 
-    Lefts: a multiple of 2; rights: tables filled up to a multiple of 8. The lines are 0 beyond the last sample.
-    done: how many samples came before; after 0 the sums begin.
+    lefts: a multiple of 2; rights: the table is padded to a multiple of 8. The lines must be 0 beyond the last sample.
+    done: how many samples came before this block; if 0, the sums start from 0 (= instead of +=).
     """
     f = FunctionWriter(
         "define void @outer(ptr %ltab, ptr %rtab, ptr %to, i64 %lefts, i64 %rights, i64 %pairs, ptr %sums, "
@@ -129,7 +129,7 @@ def outer_kernel() -> str:
 
 
 def across_kernel() -> str:
-    """Eight registers to one: number k is the sum of the k-th."""
+    """Reduce eight vectors to one: lane k of the result is the sum of the lanes of vector k."""
     f = FunctionWriter(
         f"define internal {VECTOR} @add_across({', '.join(f'{VECTOR} %x{k}' for k in range(LANES))}) alwaysinline"
     )
@@ -149,7 +149,7 @@ def across_kernel() -> str:
 
 
 def fold_kernel() -> str:
-    """scalars[to + k] = the sum of the k-th register from `registers` on, for each of so many (a multiple of 8)."""
+    """to[k] = the sum of the lanes of the k-th vector at `registers`, for k < many (a multiple of 8)."""
     f = FunctionWriter("define void @fold(ptr %registers, ptr %to, i64 %many)")
 
     def eight(k: str, _: list[str]) -> None:
@@ -162,7 +162,7 @@ def fold_kernel() -> str:
 
 
 def clear_kernel() -> str:
-    """0 beyond the last sample, so that it adds nothing."""
+    """Write 0 to the lanes of some lines beyond the last sample, so that they add nothing to sums."""
     f = FunctionWriter("define void @clear(ptr %table, i64 %many, ptr %base, i64 %count)")
     end = f.let(f"and i64 {f.let(f'add i64 %count, {LANES - 1}')}, -{LANES}")
 
@@ -188,7 +188,7 @@ def copy_kernel() -> str:
 
 
 def export_kernel() -> str:
-    """lines[k][first + i] = base[table[k]][i]: what is wanted for every sample."""
+    """lines[k][first + i] = base[table[k]][i]: copy results with a value for every sample out of the block."""
     f = FunctionWriter(
         "define void @export(ptr %table, i64 %many, ptr %base, ptr %lines, i64 %width, i64 %first, i64 %count)"
     )
@@ -203,10 +203,9 @@ def export_kernel() -> str:
 
 
 def feed_kernel() -> str:
-    """The block's samples of each leaf: base[table[k]] = its samples from the first on; the last one fills the
-    registers up.
+    """base[table[k]][i] = sample first + i of leaf k: copy the block's samples in; padding repeats the last sample.
 
-    fed: of each leaf where its samples begin in somebody's array, and how many bytes lie between two of them.
+    fed: for each leaf the address of its first sample in the caller's array, and the stride in bytes.
     """
     f = FunctionWriter("define void @feed(ptr %table, i64 %many, ptr %fed, ptr %base, i64 %first, i64 %count)")
     end = f.let(f"and i64 {f.let(f'add i64 %count, {2 * LANES - 1}')}, -{2 * LANES}")
@@ -242,7 +241,7 @@ def join_kernel() -> str:
 
 
 def total_kernel() -> str:
-    """to = the sum of the terms of all samples, in their order: of each block a line, as many lines apart as said."""
+    """to = the sum of the terms of all samples, in their order. terms: a line per block, `lines` lines apart."""
     f = FunctionWriter("define void @total(ptr %terms, i64 %block, i64 %lines, i64 %samples, ptr %to)")
 
     def blocks(i: str, sums: list[str]) -> list[str]:
@@ -259,7 +258,7 @@ def total_kernel() -> str:
 
 
 def dot_kernel(loose: bool) -> str:
-    """The sum of x * y over two tables of slots: in the written order, or eight side by side where that may be."""
+    """The sum of x * y over two tables of slots: in the written order, or (loose) as eight fused partial sums."""
     f = FunctionWriter(f"define double @dot{int(loose)}(ptr %scalars, ptr %xs, ptr %ys, i64 %many)")
 
     def factors(k: str) -> list[str]:
@@ -283,7 +282,7 @@ def dot_kernel(loose: bool) -> str:
 
 
 def product_kernel() -> str:
-    """The product of the numbers in a table of slots, in its order."""
+    """The product of the scalars in a table of slots, in its order."""
     f = FunctionWriter("define double @product(ptr %scalars, ptr %xs, i64 %many)")
 
     def factor(k: str, products: list[str]) -> list[str]:
@@ -294,16 +293,17 @@ def product_kernel() -> str:
 
 
 def in_pairs(f: FunctionWriter, kind: str, parts: list[str]) -> str:
-    """The sum of some registers, added in pairs, and these in pairs."""
+    """Emit the sum of some registers by pairwise summation (a binary tree)."""
     while len(parts) > 1:
         parts = [f.let(f"fadd {kind} {x}, {y}") for x, y in zip(parts[::2], parts[1::2])]
     return parts[0]
 
 
 def dots_kernel(loose: bool) -> str:
-    """Many dots of as many terms, each in the order of its `dot0` or `dot1`.
+    """Many dots with the same number of terms, each with the bits of `dot0` or `dot1`.
 
-    index: how many factors each has, then of each factor in turn the slots of all dots. to: where the sums go.
+    index: from `base` on, the number of factors of a dot, then for each factor the slots for all dots. to: the slot of
+    the first sum.
     """
     f = FunctionWriter(f"define void @dots{int(loose)}(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %many)")
     factors, first = f.entry_of("%index", "%base"), f.at("%index", f.let("add i64 %base, 1"), "i32")
@@ -328,7 +328,7 @@ def dots_kernel(loose: bool) -> str:
 
 
 def check_kernel() -> str:
-    """nonfinite = 0 if so many numbers (a multiple of 8) are finite, else NaN: x - x is 0 for a finite x."""
+    """nonfinite = 0 if all numbers (a multiple of 8) are finite, else NaN: x - x is 0 for a finite x."""
     f = FunctionWriter("define void @check(ptr %numbers, i64 %many, ptr %nonfinite)")
 
     def eight(k: str, sums: list[str]) -> list[str]:
@@ -358,17 +358,17 @@ declare double @llvm.fma.f64(double, double, double)
 
 
 def text() -> str:
-    """All of them, in LLVM's language."""
+    """The LLVM IR of all kernels."""
     return "\n".join([DECLARED, across_kernel(), *(write() for write in KERNELS.values())])
 
 
 @once
 def addresses() -> Any:
-    """Where each kernel begins: an array in the order of KERNELS, which code looks them up in."""
+    """The addresses of the kernels, in the order of KERNELS: the table from which compiled code calls them."""
     library = compiled(text, key=f"{sources()} kernels")
     table = np.array([library.address(name) for name in KERNELS], np.int64)
     LIBRARIES.append(library)
     return table
 
 
-LIBRARIES: list[Any] = []  # which the addresses are good for
+LIBRARIES: list[Any] = []  # kept alive: the addresses point into them

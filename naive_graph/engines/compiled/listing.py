@@ -1,4 +1,4 @@
-"""What becomes of each row of a graph on its way to level runs, for who reads along.
+"""Show what becomes of each row of a graph when it is lowered to level runs.
 
 >>> from naive_graph import Graph
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
@@ -32,7 +32,7 @@ from .runs import LevelRuns
 
 
 class RunLine(NamedTuple):
-    """One run: what its rows compute, the slot of the first result, how many, and how it goes."""
+    """One level run. name: the operator; first: the slot of the first result; rows: how many; way: in words."""
 
     name: str
     first: int
@@ -41,10 +41,10 @@ class RunLine(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A graph's values in level runs.
+    """A graph lowered to level runs.
 
-    rows: of the tables. place: where each of them is in `ir`, the plan that is left (NONE: nowhere). slots: of the
-    rows of `ir`, where each value lies in memory.
+    rows: rows of the tables. place: the row of each in `ir`, the plan after the passes (NONE: eliminated). slots: for
+    each row of `ir`, the index of its value in memory. instructions: the runs.
     """
 
     rows: Array
@@ -55,7 +55,7 @@ class Listing(NamedTuple):
 
 
 def listing(tables: Tables, results: list[int]) -> Listing:
-    """The passes that find dots and share rows, and the runs that they lead to.
+    """Run the passes that replace powers, find dots and share rows, and list the resulting level runs.
 
     Raises MissingToolError, NotCompilable.
     """

@@ -1,9 +1,8 @@
-"""One kernel for each rule: over many rows at once.
+"""Vectorised kernels of the rules, for level runs: apply one rule to many rows at once.
 
-A rule's value is written over registers of eight numbers (`llvm.functions`), and a
-loop is put around it. `run` takes the operands of many rows from wherever they lie
-among the scalars, and leaves the results side by side. Over one number, with the
-same bits, the value is written too: `one` is a single row.
+A rule's value function is traced over vectors of eight numbers (`llvm.functions`), and put
+into a loop. The kernel `run` gathers the operands of many rows from `scalars` by an index,
+and stores the results contiguously. The kernel `one` does a single row, with the same bits.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ EVERY_LANE = f"<{LANES} x i1> <{', '.join(['i1 true'] * LANES)}>"
 
 
 class Shape(NamedTuple):
-    """What a kernel computes: a rule's number, and how many operands it has."""
+    """The key of a kernel: a rule's number, and the number of operands."""
 
     kind: int
     arity: int
 
     def addresses(self) -> tuple[int, int]:
-        """Where its loop over many rows is, and its function of one."""
+        """The addresses of its kernels `run` (many rows) and `one` (a single row)."""
         at = kernels(self).address
         return at("run"), at("one")
 
@@ -44,13 +43,13 @@ class Shape(NamedTuple):
 @once
 def kernels(shape: Shape) -> Library:
     """The machine code of a shape. Raises NotCompilable if its rule cannot be compiled."""
-    ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
+    ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # not cached by key: a learner's own rule may change
     key = f"{sources()} {name_of(shape.kind)}{shape.arity}" if ours else None
     return compiled(lambda: text(shape), key=key, optimised=True)
 
 
 def text(shape: Shape) -> str:
-    """The kernels of a shape, in LLVM's language."""
+    """The LLVM IR of the kernels of a shape."""
     module = Module(LANES)
     single = Module(1, module.declared, fast=True)
     with compiling(BY_NUMBER[shape.kind : shape.kind + 1]):
@@ -59,7 +58,7 @@ def text(shape: Shape) -> str:
 
 
 def largest_of() -> Callable[..., Any]:
-    """The largest of a softmax's operands, ready for registers."""
+    """`ieee.largest` (the largest operand of a softmax), as a function of registers."""
     largest = tracing.in_registers(ieee.largest)
     return lambda *xs: largest(xs)
 
@@ -73,7 +72,7 @@ def _value(shape: Shape) -> Any:
 
 
 def _operand_places(f: FunctionWriter, arity: int, first: str) -> list[str]:
-    """Where in the index the operands of a row are."""
+    """Positions in the index of the operands of the row at `first`; those of one row lie `length` apart."""
     return [f.let(f"add i64 {first}, {f.let(f'mul i64 {place}, %length')}") for place in range(arity)]
 
 
@@ -82,7 +81,7 @@ def _called(value: str, kind: str, xs: list[str]) -> str:
 
 
 def _one(arity: int, value: str) -> str:
-    """One row. There is no loop: before it, all constants would be fetched into registers, which takes longer."""
+    """The kernel `one`, for one row. A loop would be slower: LLVM would load all constants before it."""
     f = FunctionWriter(f"define void @one({PARAMETERS})")
     xs = [f.load("%scalars", f.entry_of("%index", place)) for place in _operand_places(f, arity, "%base")]
     f.store(f.let(_called(value, "double", xs)), "%scalars", "%target")
@@ -90,7 +89,7 @@ def _one(arity: int, value: str) -> str:
 
 
 def _run(arity: int, value: str) -> str:
-    """Many rows, eight at once; those that are left, one by one."""
+    """The kernel `run`, for many rows: eight at a time, and the remaining ones one by one."""
     f = FunctionWriter(f"define void @run({PARAMETERS})")
     whole = f.let(f"and i64 %length, -{LANES}")
 

@@ -1,10 +1,11 @@
-"""A plan's code with its memory: what a Program runs.
+"""The runtime of a compiled plan: its machine code with its memory, as a Program runs it.
 
-A call of a Program has the memory to itself. Who calls after one that a Ctrl-C cut
-off takes a twin: the same code with other memory.
+One call at a time uses the memory. After a call that Ctrl-C interrupted, the next one
+takes a twin: the same code with new memory.
 
-Many samples run in two halves, on two cores where there are two. Whether they do
-depends on the plan and on how many there are, never on the cores: so do the bits.
+Large batches run in two halves, in parallel if there are two cores. Whether they do depends
+on the plan and on the number of samples, never on the cores, so results are reproducible to
+the last bit.
 """
 
 from __future__ import annotations
@@ -30,30 +31,30 @@ from .generator import Generator
 from .schedule import Outer
 from .writer import LANES
 
-Array = Any  # of NumPy's
-LINE = 64  # bytes of a line of the cache
-HALVED = 10_000_000  # multiply-adds of a run in two halves: some 0.5 ms, ten times what a thread takes to begin
+Array = Any  # a NumPy array
+LINE = 64  # bytes of a cache line
+HALVED = 10_000_000  # multiply-adds from which a run is halved: some 0.5 ms, ten times the start of a thread
 
 
 class Runnable:
-    """A `CompiledPlan` or `LevelRuns` as a Program uses it: leaves to set, results to read, a run, and a twin.
+    """The interface of `CompiledPlan` and `LevelRuns` to a Program: set leaves, run, read results, make a twin.
 
-    out: the wanted scalars, one after the other; `out[-1]` is 0.0 if all that is handed out is finite.
+    out: the wanted scalars, one after the other; `out[-1]` is 0.0 if all results are finite.
     """
 
     ir: IR
-    scalars: Array
-    fed_rows: list[int]  # of the tables: the leaves that are fed a number,
-    fed_at: slice  # and where among the scalars
+    scalars: Array  # the memory of scalar rows
+    fed_rows: list[int]  # rows of the tables: the leaves that are fed a number,
+    fed_at: slice  # and their slots in `scalars`
     out: Array
-    samples: Sequence[int] = (1,)
-    reach: int  # how many of the floats that leaves are loaded from are read
-    arguments: Array  # of the code; the first is where leaves are loaded from
-    packed: int  # their address
-    call: Callable[..., None]
+    samples: Sequence[int] = (1,)  # of each group
+    reach: int  # the length that the array of leaf values must have
+    arguments: Array  # the addresses that the code takes; the first is that of the array of leaf values
+    packed: int  # the address of `arguments`
+    call: Callable[..., None]  # runs the code, given `packed`
 
     def place(self, row: int) -> int:
-        """Where a scalar leaf is; negative if nobody reads it."""
+        """The slot of a scalar leaf in `scalars`; negative if no code reads it."""
         raise NotImplementedError
 
     def put(self, row: int, number: float) -> None:
@@ -62,11 +63,11 @@ class Runnable:
             self.scalars[self.place(row)] = number
 
     def held(self, row: int) -> float:
-        """What such a leaf holds."""
+        """The value of such a leaf."""
         return float(self.scalars[self.place(row)])
 
     def begin(self) -> None:
-        """Take memory of its own, in which nothing was computed yet."""
+        """Allocate fresh memory."""
         raise NotImplementedError
 
     def twin(self) -> Self:
@@ -76,45 +77,48 @@ class Runnable:
         return twin
 
     def set_source(self, source: Any) -> None:
-        """Where the floats are that leaves are loaded from: see `address`."""
+        """Set the array of leaf values: see `address`."""
         self.arguments[0] = address(source, self.reach)
 
     def run(self, source: Any) -> None:
-        """Run once. source: a view of the floats that leaves are loaded from."""
+        """Run once. source: a memoryview of the array of leaf values."""
         self.set_source(source)
         self.call(self.packed)
 
     def repeat(self, source: Any, history: Array) -> None:
-        """Run as often as the history of the first result has places, each run going on where the last one left."""
+        """Run len(history) times, each run with the carried values of the last; history[i] is the first result."""
         self.set_source(source)
         for step in range(len(history)):
             self.call(self.packed)
             history[step] = self.out[0]
 
     def explain(self) -> list[str]:
-        """What runs, in words."""
+        """Lines of text that describe what runs."""
         raise NotImplementedError
 
 
 def address(view: Any, reach: int) -> int:
-    """Where the floats of a view lie, for as long as it is held. reach: how many are read."""
+    """The address of a view's floats, valid while the view is held; 0 if none is read. reach: how many may be read.
+
+    Raises StaleNodeError if the view is shorter.
+    """
     if len(view) < reach:
         raise StaleNodeError("This Program's graph was cut back while it ran. Build the Program again.")
     return int(np.frombuffer(view).ctypes.data) if reach else 0
 
 
 def allocate_aligned(size: int) -> Array:
-    """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
+    """An array of zeros aligned to a cache line, so that no vector load crosses two lines."""
     room = np.zeros(8 * size + LINE, np.uint8)
     start = -room.ctypes.data % LINE
     return room[start : start + 8 * size].view(np.float64)
 
 
 class CompiledPlan(Runnable):
-    """Rows of a plan as machine code. It must not run in two threads at once.
+    """A plan compiled to machine code of its own. It must not run in two threads at once.
 
-    wanted: rows to hand out: `out[k]` is the k-th of those that are scalars, a line of `out_lines`
-    one that has a value for every sample. carried: leaves that hold the wanted rows behind the first once it has run.
+    wanted: rows of results: `out[k]` is the k-th of those that are scalars; rows with a value for every sample are
+    lines of `out_lines`. carried: leaves that are set, after each run, to the wanted rows but the first.
     Raises NotCompilable if it cannot be compiled.
     """
 
@@ -144,7 +148,7 @@ class CompiledPlan(Runnable):
         self.set_samples(self.ir.samples)
 
     def set_samples(self, samples: Sequence[int]) -> None:
-        """Make room for so many samples of each group; what was fed must be fed again."""
+        """Allocate memory for so many samples of each group; inputs must be fed again afterwards."""
         made, self.samples = self.generator, list(samples)
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
         middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
@@ -174,11 +178,11 @@ class CompiledPlan(Runnable):
         self.call = self._run_halves if self.halves else self._run
 
     def _run_halves(self, packed: int) -> None:
-        """All stages; of those of samples the second half in a thread, if it takes it before the first half is done."""
+        """Run all stages; the second half of the samples in a thread, unless it starts too late to help."""
         if not has_two_cores():
             self._run(packed)
             return
-        with defer_sigint():  # who let the memory go before both are done would let a thread write to anybody's
+        with defer_sigint():  # the memory must stay allocated until both halves are done
             for stage, in_halves in self._stages:
                 other = handed_over(stage, packed) if in_halves else None
                 stage(packed, 0)
@@ -188,7 +192,7 @@ class CompiledPlan(Runnable):
                     other.result()
 
     def _lanes(self, number: int, width: int) -> Array:
-        """The memory of blocks, in which constants lie."""
+        """Allocate the blocks of a group for `width` samples, with the constant lanes filled in."""
         group, ir = self.generator.group[number], self.ir
         room = allocate_aligned(group.size * width + 2 * LANES)
         blocks = room[: group.size * width].reshape(-1, group.size, group.block)
@@ -212,19 +216,19 @@ class CompiledPlan(Runnable):
         return self.generator.slots.get(row, NONE)
 
     def read_samples(self, leaves: Any, columns: Array, lines: Any = slice(None)) -> None:
-        """Read fed leaves of the first group where their samples lie, which somebody must hold until it has run.
+        """Let the code read fed leaves of the first group in place; the caller must keep `columns` alive for the run.
 
-        leaves: their places in `fed[1]`. columns: floats, a line for each leaf; lines: which lines these are.
+        leaves: their indices in `fed[1]`. columns: floats, a line for each leaf; lines: which lines to use.
         """
         begins = columns.ctypes.data + columns.strides[0] * np.arange(len(columns))[lines]
         self.feeds[1][leaves, 0], self.feeds[1][leaves, 1] = begins, columns.strides[1]
 
     def out_lines(self, group: int) -> Array:
-        """The values of a group's wanted rows until the next run: a view with a line for each of `exported[group]`."""
+        """The values of a group's wanted rows: a view, valid until the next run, with a line per `exported[group]`."""
         return self.outs[group][:, : self.samples[group]]
 
     def place_out(self, row: int, lane: int) -> int:
-        """Where a lane of a wanted row is in `out`; without a lane, which line of its group the row has."""
+        """The index in `out` of one lane of a wanted row; with lane NONE, the row's line in `out_lines`."""
         group = int(self.ir.groups[row])
         line = self.exported[group][row]
         if lane == NONE:
@@ -257,21 +261,21 @@ class CompiledPlan(Runnable):
 
 
 def has_two_cores() -> bool:
-    """Whether this process may use two cores; OMP_NUM_THREADS=1 says that it shall not."""
+    """Whether this process may use two cores; OMP_NUM_THREADS=1 forbids it."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores > 1 and os.environ.get("OMP_NUM_THREADS") != "1"
 
 
 @once
 def _helper() -> ThreadPoolExecutor:
-    """The thread that runs second halves; in the child of a fork another one."""
+    """The worker thread that runs second halves; a forked child makes its own."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_helper.cache_clear)
     return ThreadPoolExecutor(1, "naive_graph helper")
 
 
 def handed_over(stage: Callable[..., None], packed: int) -> Any:
-    """The second half of a stage as what the helper will do; None where there is no thread to be had."""
+    """Submit the second half of a stage to the worker thread; returns a Future, or None if there is no thread."""
     try:
         return _helper().submit(stage, packed, 1)
     except RuntimeError:  # as in a browser, and when Python ends
@@ -279,7 +283,7 @@ def handed_over(stage: Callable[..., None], packed: int) -> Any:
 
 
 def find_loaded_places(ir: IR) -> set[int]:
-    """The places of all floats that leaves are loaded from."""
+    """The indices of all leaf values that the code loads."""
     places = {source for source in ir.sources.values() if isinstance(source, int)}
     lanes = [source for source in ir.sources.values() if isinstance(source, Lanes)]
     return places.union(
@@ -291,7 +295,7 @@ def find_loaded_places(ir: IR) -> set[int]:
 
 
 def _counted(what: str, sizes: Sequence[str]) -> str:
-    """How many there are of something, and how large they are; nothing if there are none.
+    """Text for the number of things and their sizes; empty if there are none.
 
     >>> _counted("layer", ["3 -> 4", "4 -> 1"])
     '; 2 layers (3 -> 4, 4 -> 1)'

@@ -1,10 +1,10 @@
-"""Plans in level runs: rows sorted by level and rule, and each run one call of a vector kernel.
+"""Execute a plan in level runs, without compiling it: sort its rows by level and rule, and call one kernel per run.
 
-    level 1   sin sin sin | exp exp        no row of a level needs another of it,
+    level 1   sin sin sin | exp exp        rows of one level do not depend on each other,
     level 2   mul mul mul mul | add        so they run in any order
 
-No code is made for a plan: the kernels of each rule are compiled once for every plan. So it runs at once, however
-large it is, with the bits of its compiled code.
+The kernels of a rule are compiled once and serve all plans. So a plan of any size runs immediately, and gives the same
+bits as its compiled code.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .writer import LANES
 
 
 class LevelRuns(Runnable):
-    """Rows of a plan without samples, in level runs. See `CompiledPlan` for its parameters, and what it hands out.
+    """A plan without samples, executed in level runs. Parameters and results are those of `CompiledPlan`.
 
-    places: where each row's value is among the scalars; leaves come first, and at the end two rows that stand for a
-    missing factor, 1, and for the missing terms of a sum, 0. runs: of each run its shape, the place of its first
-    row, how many rows it has, and where their operands begin in the index. shapes: (kind, operands, loose).
+    places: the index of each row's value in `scalars`. Leaves come first, with two constants behind them: 1, for a
+    missing factor, and 0, for the padding of a sum. runs: four numbers for each run: its shape, the place of its first
+    row, its number of rows, and where their operands begin in `index`. shapes: (kind, number of operands, loose).
     """
 
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
@@ -53,7 +53,7 @@ class LevelRuns(Runnable):
         self.begin()
 
     def _sort(self, leaves: Array, one: int, zero: int) -> None:
-        """Find the places, the runs and their index. leaves: in the order in which they go first."""
+        """Sort the rows by level, then shape; set `places`, `runs` and `index`. leaves: in memory order."""
         ir, first = self.ir, len(leaves)
         starts, operands, loose = _pad_operands(ir, one, zero)
         inner = ir.computed().astype(np.int32)
@@ -98,7 +98,7 @@ class LevelRuns(Runnable):
 
 
 def _shapes(kinds: Array, degrees: Array, loose: Array, inner: Array) -> tuple[Array, list[tuple[int, int, bool]]]:
-    """Of each computed row the number of its shape; and what the shapes are."""
+    """For each computed row the number of its shape, and the list of shapes: (kind, number of operands, loose)."""
     names = ((kinds[inner].astype(np.int64) * 2 + loose[inner]) << 24) + degrees[inner]
     codes = np.unique(names)
     numbers = np.zeros(len(kinds), np.int32)
@@ -107,7 +107,10 @@ def _shapes(kinds: Array, degrees: Array, loose: Array, inner: Array) -> tuple[A
 
 
 def _pad_operands(ir: IR, one: int, zero: int) -> tuple[Array, Array, Array]:
-    """Starts and operands in which no factor is missing, and long loose dots have full eights; and which these are."""
+    """Pad operands: NONE becomes the row `one`, and long loose dots are filled with `zero` to multiples of 8 terms.
+
+    Returns the new starts and operands, and a mask of these long loose dots.
+    """
     wide = (ir.kinds == DOT) & (np.diff(ir.starts) > 2 * WIDE)
     loose = (wide & (ir.loose > 0)).astype(np.uint8)
     operands = np.where(ir.operands == NONE, one, ir.operands).astype(np.int32)
@@ -122,7 +125,7 @@ def _pad_operands(ir: IR, one: int, zero: int) -> tuple[Array, Array, Array]:
 
 
 def _addresses(kind: int, arity: int, loose: bool) -> tuple[int, int]:
-    """Where the kernel of a shape is for many rows, and the one for a single row."""
+    """The addresses of a shape's kernels: the one for many rows, and the one for a single row."""
     if kind != DOT:
         return Shape(kind, arity).addresses()
     dots = int(kernels.addresses()[kernels.PLACE[f"dots{int(loose)}"]])
@@ -131,7 +134,7 @@ def _addresses(kind: int, arity: int, loose: bool) -> tuple[int, int]:
 
 @machine
 def find_levels(rows: int, starts: Ints, operands: Ints, levels: Ints) -> None:
-    """How many rows, at most, stand between each row and a leaf."""
+    """Set the level of each row: the length of the longest path from a leaf to it (0 for a leaf)."""
     for row in range(rows):
         level = 0
         for index in range(starts[row], starts[row + 1]):
@@ -142,7 +145,7 @@ def find_levels(rows: int, starts: Ints, operands: Ints, levels: Ints) -> None:
 
 @machine
 def sort_by(many: int, key: Ints, size: int, counts: Ints, before: Ints, order: Ints) -> None:
-    """Rows by a key that is below the size, else in the order that they have (a counting sort). counts: zeros."""
+    """Stable counting sort of the rows `before` by key[row] < size, into `order`. counts: size + 1 zeros."""
     for index in range(many):
         counts[key[before[index]] + 1] += 1
     for bucket in range(size):
@@ -157,7 +160,10 @@ def sort_by(many: int, key: Ints, size: int, counts: Ints, before: Ints, order: 
 def write_index(
     count: int, first: int, runs: Ints, dots: Ints, rows: Ints, starts: Ints, operands: Ints, places: Ints, index: Ints
 ) -> None:
-    """Of each run's operands in turn the places of all its rows' ones; of dots, how many there are, before them."""
+    """Write the index, run by run: for each operand position the places of that operand for all rows of the run.
+
+    Before those of dots stands the number of operands.
+    """
     for run in range(count):
         begin, many = runs[4 * run + 1] - first, runs[4 * run + 2]
         arity = starts[rows[begin] + 1] - starts[rows[begin]]
@@ -175,9 +181,9 @@ def run(
     source: Floats, loads: Ints, loaded: int, runs: Ints, size: int, table: Longs, index: Ints, values: Floats,
     wanted: Ints, many: int, out: Floats, moved: Ints, moves: int,
 ) -> None:  # fmt: skip
-    """Compute all values, and hand out the wanted ones; behind these goes 0.0 if all of them are finite.
+    """Compute all values, and copy the wanted ones to `out`; out[many] becomes 0.0 if all of them are finite, else NaN.
 
-    loads: where leaves' values come from. moved: where wanted rows behind the first go at the end.
+    loads: indices into `source` of the leaves' values. moved: places that are set to the wanted values but the first.
     """
     for at in range(loaded):
         values[at] = source[loads[at]]

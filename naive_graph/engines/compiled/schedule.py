@@ -1,4 +1,4 @@
-"""In what order a section of samples runs: layers and outer products as kernels, and between them straight code."""
+"""Schedule a section of samples: kernel calls for dense layers and outer products, straight-line code in between."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..passes.ir import IR, REDUCE
 from ..passes.stages import Section
 from ..passes.tiles import ONE, dense_tiles
 
-LONGEST = 1_000  # rows of a region: the time that LLVM takes for one grows with the square of its length
-DENSE_LEAST, OUTER_LEAST = 32, 24  # products of a layer, results of an outer product: smaller ones are written out
+LONGEST = 1_000  # rows of a region: LLVM's compile time grows with the square of its length
+DENSE_LEAST, OUTER_LEAST = 32, 24  # least weights of a layer, least results of an outer product: below, no kernel call
 
 
 class Outer(NamedTuple):
@@ -23,7 +23,7 @@ class Outer(NamedTuple):
 
 
 def outers(ir: IR, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]:
-    """The outer products among a section's sums over samples. rank: the order in which results are handed out."""
+    """Find outer products among a section's sums over samples. rank: row -> its position among the results."""
     by_left: dict[tuple[int, ...], dict[tuple[int, ...], int]] = defaultdict(dict)
     for row in rows:
         operands = ir.of(row)
@@ -44,7 +44,7 @@ Step = Any  # a DenseTile, an Outer, or a list of rows: a region
 
 
 def steps_of(ir: IR, section: Section, rank: dict[int, int]) -> list[Step]:
-    """A section of samples as layers, outer products, and regions of straight-line code, in an order that can run."""
+    """A section of samples as layers, outer products and regions of straight-line code, in topological order."""
     dense = [tile for tile in dense_tiles(ir, section) if len(tile.outputs) * len(tile.inputs) >= DENSE_LEAST]
     outer = outers(ir, section.rows.tolist(), rank)
     first = {min(layer.outputs): layer for layer in dense}
@@ -63,7 +63,7 @@ def steps_of(ir: IR, section: Section, rank: dict[int, int]) -> list[Step]:
 
 
 def merge_steps(ir: IR, steps: list[Step]) -> list[Step]:
-    """Layers as early, and the rows between them as late as their operands and their consumers allow: fewer regions."""
+    """Merge regions by levels: a kernel call is one level after its operands, other rows join their operands' level."""
     level: dict[int, int] = {}
     layers: dict[int, list[Step]] = defaultdict(list)
     regions: dict[int, list[int]] = defaultdict(list)
@@ -85,7 +85,7 @@ def merge_steps(ir: IR, steps: list[Step]) -> list[Step]:
 
 
 def operands_of(step: Step) -> tuple[list[int], list[int]]:
-    """What a layer or an outer product computes, and the lines that it reads."""
+    """The rows that a layer or an outer product computes, and the rows of samples that it reads."""
     if isinstance(step, Outer):
         read = [row for side in (step.lefts, step.rights) for line in side for row in line]
         return [row for line in step.results for row in line], read

@@ -1,4 +1,4 @@
-"""Writing LLVM's language with loops, and one function with names and blocks that are numbered."""
+"""Write the LLVM IR of a function with loops: a builder that numbers registers and basic blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VECTOR = f"<{LANES} x double>"
 
 
 class FunctionWriter:
-    """The text of one function with loops; names and blocks are numbered."""
+    """Builds the text of one LLVM function: `let` emits an instruction with a result, `do` one without."""
 
     def __init__(self, head: str) -> None:
         self.lines, self.serial, self.block = [f"{head} {{", "entry:"], 0, "entry"
@@ -34,7 +34,10 @@ class FunctionWriter:
     def loop(
         self, start: Any, stop: Any, step: Any, begun: Sequence[tuple[str, str]], body: Callable[..., Any]
     ) -> list[str]:
-        """for i in range(start, stop, step), with values handed from one round to the next. begun: (type, value)."""
+        """for i in range(start, stop, step), with loop-carried values (phi nodes); returns their last values.
+
+        begun: (type, initial value) of each. body: called with i and the carried values, returns their next values.
+        """
         before, head, inside, after = self.block, self.new("head"), self.new("body"), self.new("done")
         i, following = self.new("%i"), self.new("%n")
         carried = [self.new("%c") for _ in begun]
@@ -63,7 +66,7 @@ class FunctionWriter:
         return self.let(f"load {kind}, ptr {self.at(pointer, index)}, align {align}")
 
     def entry_of(self, table: str, index: Any) -> str:
-        """A number of a constant table of i32, as an i64."""
+        """Load an entry of an i32 table, as an i64."""
         entry = self.let(f"load i32, ptr {self.at(table, index, 'i32')}")
         return self.let(f"sext i32 {entry} to i64")
 
@@ -76,14 +79,14 @@ class FunctionWriter:
         self.do(f"store {kind} {value}, ptr {self.at(pointer, index)}, align 8")
 
     def packed(self, numbers: Sequence[str]) -> str:
-        """Numbers as the lanes of a register."""
+        """Pack numbers into the lanes of a vector."""
         register = "poison"
         for lane, number in enumerate(numbers):
             register = self.let(f"insertelement {VECTOR} {register}, double {number}, i64 {lane}")
         return register
 
     def returning(self, kind: str, value: str) -> str:
-        """The text of a function that gives a value."""
+        """The text of the function, ended by the return of a value."""
         return "\n  ".join([*self.lines, f"ret {kind} {value}"]) + "\n}\n"
 
     def __str__(self) -> str:

@@ -1,11 +1,11 @@
-"""A forward or a backward run of the direct engine: from the tables to the kernel, and back on success.
+"""The direct engine: forward and backward runs of any graph by compiled kernels on its tables.
 
-Each function says whether it ran. If not, the tables are as they were, and the
-reference engine has to see to it: something is missing, stale, in a circle, not
-finite, or a rule that cannot be compiled. The caller holds the tables' lock.
+Each function returns False or None if it could not run. Then the tables are unchanged,
+and the reference engine must run (and report the error): something is missing, stale,
+cyclic or not finite, or a rule cannot be compiled. The caller holds the tables' lock.
 
-What is not finite in a large graph is named here: the reference engine would need
-6 us and 500 bytes for each row. tell: is called with the message.
+For a large graph, the first value that is not finite is found here: the reference engine
+would need 6 us and 500 bytes for each row. tell: called with a function that gives the message.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ class Kernel:
 
 
 class SortedGraph(NamedTuple):
-    """What the sort found: see kernel.py. drawn: operators, degrees, own, begins, order and marks."""
+    """The result of the sort: see kernel.py. drawn: operators, degrees, own, begins, order and marks."""
 
     sizes: array[int]
     drawn: tuple[array[int], ...]
-    results: array[int]  # the rows that were asked for, or all sinks
-    held: Sequence[Any]  # so that the tables' columns among them stay where they are
-    at: list[int]  # where all of drawn are
+    results: array[int]  # the requested rows, or all sinks
+    held: Sequence[Any]  # keeps the tables' columns in place
+    at: list[int]  # the addresses of all columns in `drawn`
 
     @property
     def rows(self) -> array[int]:
@@ -104,7 +104,7 @@ class SortedGraph(NamedTuple):
         return self.sizes[kernel.SORTED] > MOST_REPLAYED
 
     def first_wild(self, tables: Tables, values: array[float]) -> str:
-        """Which leaf, or else which operator in order, was the first that was not finite."""
+        """The message for the first value that is not finite: a leaf if there is one, else an operator."""
         import numpy as np
 
         operators, rows = self.drawn[0], np.frombuffer(self.rows, np.int32)
@@ -128,7 +128,7 @@ class SortedGraph(NamedTuple):
 
 @once
 def the_kernel() -> Kernel:
-    """The one that all threads share: two that ask first at once must not get two tables of rules."""
+    """The kernel of the process, shared by all threads; the lock prevents a second one."""
     with defer_sigint(), LOCK:
         return _first_kernel()
 
@@ -268,7 +268,7 @@ def run_reverse_sweep(
     warn: bool,
     tell: Tell,
 ) -> tuple[int, array[float]]:
-    """What the kernel says of the sweep backwards, and the gradients. known: values and stamps; None: the tables'."""
+    """Run the reverse sweep; returns the kernel's status and gradients. known: values, stamps; None: the tables'."""
     machine = the_kernel()
     sizes = order.sizes[: kernel.FIRST_ASKED] + array("q", targets)
     rows, room, grads = sizes[kernel.ROWS], machine.room(sizes[kernel.WIDEST]), NOWHERE
@@ -303,7 +303,7 @@ def _first_share(tables: Tables, order: SortedGraph, wild: Sequence[float], valu
 
 
 def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
-    """What the kernel says; a rule that cannot be compiled sends the run elsewhere, with a warning if that is asked."""
+    """Run the kernel; returns its status, or ELSEWHERE if a rule cannot be compiled (with a warning if `warn`)."""
     try:
         return the_kernel().run(call)
     except NotCompilable as error:
@@ -315,7 +315,7 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
 
 
 def addresses(columns: Sequence[Any]) -> list[int]:
-    """Where the columns begin."""
+    """The addresses of some arrays."""
     return [column.buffer_info()[0] for column in columns]
 
 

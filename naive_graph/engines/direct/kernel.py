@@ -1,17 +1,16 @@
-"""Kahn's sort and both sweeps, right on the tables' columns: compiled once, for every graph.
+"""Kahn's topological sort and both sweeps on the columns of a graph's tables: compiled once, for every graph.
 
-No list of a row's operands is made: they are read where they were drawn, along
-the rows that a merged row absorbed. What a sort leaves is
+Operands are not copied: they are read from the edges. A source ~row (its complement) as a row's first edge stands for
+all operands of that row, which the row absorbed; chains of these are followed. The results of a sort are
 
-    order   rows in Kahn's order            begins  where each row's own edges begin,
-    marks   what a sweep knows of a row     own     and their sources, by the row drawn into
+    order   rows in Kahn's order            begins  where each row's edges begin in own
+    marks   bit flags of a row              own     the sources of all edges, grouped by consumer
 
-where `own` is the tables' own column if that lies so, as it does unless edges
-were drawn by hand. Only the sort itself needs who follows whom. Sizes stand in
-`sizes`, the asked rows behind them. A kernel gives 0 if all went well, k + 1 if
-rule k is not compiled yet, ELSEWHERE for what the reference engine has to see
-to, UNSORTED where an asked row is not among the sorted, MIXED where own must
-be made first, and WILD where a result or a derivative is infinite or NaN.
+`own` is the tables' own column if that is grouped so, as it is unless edges were drawn by hand. Only the sort needs
+the consumers of each row (`follow`). `sizes` holds sizes and flags by the indices below, then the requested rows.
+A kernel returns a status: 0 on success, k + 1 if rule k must be compiled first, ELSEWHERE if the reference engine must
+run instead, UNSORTED if a requested row is not in the order, MIXED if the edges must be grouped first, and WILD if a
+result or a derivative is infinite or NaN.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Floats, Ints, Longs, Shorts, call_partials, call_rule
 
 ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
-# What stands in `sizes`: given, found by the sort, and given to a sweep; then the rows that are asked for.
+# Indices into `sizes`: inputs of the sort; its results; inputs of a sweep; FIRST_ASKED: the first requested row.
 ROWS, EDGES, ROOM, ASKED = 0, 1, 2, 3
 SORTED, WIDEST, RESULTS, ABSORBING = 4, 5, 6, 7
 NOW, REDRAWN, GROUPED, LOOKING, FIRST_ASKED = 8, 9, 10, 11, 12
@@ -112,13 +111,13 @@ class DrawnGraph(NamedTuple):
 
 
 def absorbs(row: int, of: DrawnGraph) -> int:
-    """The row whose operands come first among this row's; -1 if there is none."""
+    """The row that this row absorbed, whose operands come first among its own; -1 if there is none."""
     first = of.begins[row]
     return ~of.own[first] if first < of.begins[row + 1] and of.own[first] < 0 else -1
 
 
 def extent(row: int, of: DrawnGraph) -> int:
-    """How many operands a row has, those of what it absorbed among them."""
+    """The number of a row's operands, including those of the rows that it absorbed."""
     count = 0
     while row >= 0:
         below = absorbs(row, of)
@@ -141,7 +140,10 @@ def gather(row: int, count: int, of: DrawnGraph, ids: Ints) -> None:
 def sort(
     of: DrawnGraph, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, follow: Ints, sizes: Longs
 ) -> int:
-    """Fill order, and the results, which go first in `follow`. Gives the room that followers need if it is small."""
+    """Fill `order`, and the results, which overwrite the start of `follow`.
+
+    Returns a status, or, if `follow` is too short for all consumers, the number of them.
+    """
     grouped = begin(sources, targets, of.begins, sizes)
     if grouped < 0:
         return ELSEWHERE
@@ -261,7 +263,7 @@ def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow
 
 
 def kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, follow: Ints) -> int:
-    """First in, first out: each row is ready once all its operands are done. How many ever got ready."""
+    """Kahn's algorithm with a FIFO queue, which is `order` itself; returns how many rows were sorted."""
     begins, consumers_offset, ready = rows, 2 * rows + 1, 0
     for row in range(rows):
         follow[row] = degrees[row]
@@ -299,7 +301,7 @@ def results(operators: Shorts, order: Ints, follow: Ints, sizes: Longs) -> None:
 def evaluate(
     of: DrawnGraph, line: RunOrder, results: Ints, sizes: Longs, rules: Longs, known: Known, xs: Floats, ids: Ints
 ) -> int:
-    """Fill in the operators' values, and when that was."""
+    """The forward sweep: compute the operators' values, and stamp them with the number of this run."""
     rows, now = sizes[ROWS], sizes[NOW]
     for step in range(sizes[SORTED]):
         row = line.order[step]
@@ -419,7 +421,7 @@ class OperandRoom(NamedTuple):
 
 
 def contribute(row: int, count: int, how: int, looking: int, line: RunOrder, grads: Floats, room: OperandRoom) -> int:
-    """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
+    """Add a row's contribution to the gradient of each wanted operand; a branch that was not taken receives 0.
 
     how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. Gives whether to go on looking for
     what makes a sum infinite or NaN.

@@ -1,8 +1,8 @@
-"""The rules as a table of addresses, by the number of the operator: a kernel calls them without knowing them.
+"""A dispatch table of compiled rules, by operator number: the addresses through which kernels call any rule.
 
-An entry is where the value's code starts, where that of the partials does, and
-whether the rule selects. The catalogue's rules are compiled together, once; a
-learner's own rule alone, when it is first met.
+An entry has three numbers: the address of the value function, that of the partials, and
+whether the rule selects a branch. The catalogue's rules are compiled together, once; a
+learner's own rule is compiled when it is first used.
 """
 
 from __future__ import annotations

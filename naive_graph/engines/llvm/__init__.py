@@ -1,17 +1,16 @@
-"""From arithmetic to machine code, through LLVM.
+"""Compile Python to machine code with LLVM, in two ways.
 
-Rules become code, because they are applied to registers:
+Rules are traced: they are called with registers in place of numbers, and emit instructions:
 
-    compile      LLVM's assembly in, functions out; `cache` keeps them on disk
-    typed        values of LLVM that know their type
-    emit         registers: one more arithmetic
-    tracing      the catalogue's value functions, where `math` writes machine code
-    functions    such functions of one number, or of a register
-    mathematics  exp, log, sin, cos, tanh of a register
+    compile      compile LLVM IR text to callable functions; `cache` keeps the code on disk
+    emit         registers as operands, and the writer of instructions
+    tracing      the catalogue's value functions with a `math` that emits code
+    functions    trace functions of one number, or of a vector
+    mathematics  vectorised exp, log, sin, cos, tanh
     listing      straight-line code for a whole sweep
 
-Loops become code, because they are written in a small subset of Python:
+Loops are translated from their source, which is in a small subset of Python:
 
-    python       the subset; `expressions` and `fields` (records) are parts of it
-    machine      `@machine`, which compiles such a function
+    python       the translator; `expressions`, `fields` (records) and `typed` (typed values) are parts of it
+    machine      `@machine`, the decorator that compiles such a function
 """

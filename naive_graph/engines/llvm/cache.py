@@ -1,13 +1,13 @@
-"""Compiled code on disk, so that a program that was compiled once starts at once.
+"""A disk cache of compiled code, so that code is compiled once per machine, not once per process.
 
-A file holds the code behind a digest of it and of its name. It is written beside
-its place and moved there in one step, so a reader sees the whole of it or none,
-however many processes write. Where nothing can be written, nothing is kept.
-The code will run as the user, so nothing is read where somebody else may write.
+A file is a digest of its name and code, followed by the code. It is written under a
+temporary name and renamed atomically, so that a reader sees all of it or nothing,
+however many processes write. If the disk cannot be written to, nothing is cached.
+The code will run as the user, so files that another user could write are not read.
 
-The folder holds some 256 MB. A process that wrote to it looks once whether
-there is more, and removes what was not used for longest. A file's time is when
-it was used, to a day; where clocks were wrong the order is, and nothing else.
+The folder is limited to some 256 MB. Each process that writes to it checks its size
+once, and removes the least recently used files. A file's modification time is the day
+it was last used; wrong clocks spoil only the order of removal.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ...core.files import users_folder
 from ...errors import FolderError
 
 DIGEST = 32  # bytes
-MOST, ROOM = 256 << 20, 64 << 20  # bytes of all files; and how many are free once files were removed
-DAY = 86_400.0  # seconds; a file's time is as exact as that, so that reading seldom writes
+MOST, ROOM = 256 << 20, 64 << 20  # bytes: the limit of all files together, and how far below it pruning goes
+DAY = 86_400.0  # seconds: the precision of a file's time of use, so that a read seldom updates it
 OURS = re.compile(r"[0-9a-f]{64}\.o(\..*\.new)?")  # the folder may be somebody's own, with other files in it
 
-_refused: set[Path | None] = set()  # folders of which was said that they are not used; None where there is none
-_pruned = False  # whether this process has looked at the size of the folder
+_refused: set[Path | None] = set()  # folders for which a warning was given; None: that there is no folder
+_pruned = False  # whether this process has checked the size of the folder
 
 
 def folder() -> Path:
@@ -89,17 +89,17 @@ def _digest(name: str, code: bytes) -> bytes:
 
 
 def _as_itself(path: str, flags: int) -> int:
-    """Open a file, but not what a link leads to, and wait for nobody."""
+    """An opener for `open` that follows no symbolic link and never blocks."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _is_ours(seen: os.stat_result) -> bool:
-    """Whether nobody else may write here; where a system knows no owners, whoever can is trusted."""
+    """Whether we own it and no other user may write to it; True on systems without file owners."""
     return not hasattr(os, "geteuid") or (seen.st_uid == os.geteuid() and not seen.st_mode & 0o022)
 
 
 def _is_safe(directory: Path) -> bool:
-    """Whether the folder is ours alone; said once if it is not."""
+    """Whether only we may write to the folder; warns once if not."""
     if _is_ours(directory.stat()):
         return True
     _say_once(
@@ -124,7 +124,7 @@ def _mark_used(path: Path) -> None:
 
 
 class _Kept(NamedTuple):
-    """A file of ours. The order is the one in which they go: from the future first, then by when they were used."""
+    """A cached file. They sort in the order of removal: those from the future first, then least recently used."""
 
     possible: bool
     used: float
@@ -133,10 +133,10 @@ class _Kept(NamedTuple):
 
 
 def prune(place: Path) -> None:
-    """Remove what was not used for longest, until there is room again, and what killed processes left half written.
+    """Remove least recently used files until there is space, and old temporary files of killed processes.
 
-    Other processes may read, write and prune meanwhile: a file that vanishes is
-    gone, one that cannot be removed stays, and one that is missed is compiled anew.
+    Other processes may read, write and prune meanwhile: a file that has vanished counts as removed, one that cannot
+    be removed stays, and one that is removed too early is compiled again.
     """
     files = sorted(_files(place))
     now, size = time.time(), sum(file.size for file in files)

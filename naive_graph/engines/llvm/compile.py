@@ -1,10 +1,10 @@
-"""LLVM's assembly in, functions that can be called out.
+"""Just-in-time compile LLVM IR text to functions that Python can call, through llvmlite.
 
     library = compiled('define double @twice(double %x) {\\n %y = fadd double %x, %x\\n ret double %y\\n}')
     library.function("twice", c_double, [c_double])(3.0)    # 6.0
 
-The text names no machine; the code is made for the machine at hand, and kept
-on disk under a name that says which one, so that the next process loads it.
+The text is independent of the machine. The code is compiled for this processor, and cached
+on disk under a digest that includes the processor, so that the next process loads it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 
 
 class CompilerLock:
-    """Whoever calls LLVM holds this, and a Ctrl-C back: llvmlite has a lock of its own, of which a fork would know
-    nothing, and which a Ctrl-C between its taking and its use would leave held. Garbage waits: a finalizer that asks
-    a graph would wait for who holds the graph's lock, who may be waiting here.
+    """A lock around all calls of LLVM; callers also defer Ctrl-C.
+
+    llvmlite has a lock of its own, which a fork could copy while it is held, and which a Ctrl-C between its acquisition
+    and its use would leave held. Garbage collection is paused meanwhile: a finalizer that uses a graph would wait for
+    that graph's lock, whose holder may be waiting for this one.
     """
 
     def __init__(self) -> None:
@@ -51,19 +53,19 @@ class CompilerLock:
         block.__exit__()
 
     def keep(self) -> None:
-        """Take it for good."""
+        """Acquire the lock for ever."""
         self._lock.acquire()
 
 
 LOCK = CompilerLock()
 held_over_forks(COMPILER, lambda: LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
-MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
+MOST_LIBRARIES = 256  # kept in memory; beyond, the oldest are dropped, and live on only while something refers to them
 
 
 @atexit.register
 def _hold_lock_at_exit() -> None:
-    """Python ends after LLVM, which nobody calls any more: a thread that ended in between would keep the lock."""
+    """Hold the lock while Python shuts down, so that no other thread calls LLVM any more."""
     with defer_sigint():
         LOCK.keep()
 
@@ -131,7 +133,7 @@ def compiled(
 
 
 def _build_library(name: str, ir_text: str | Callable[[], str], optimised: bool, quick: bool) -> Library:
-    """The library of that name, from disk or compiled; the oldest ones make room for it."""
+    """Load the library of that name from disk, or compile it; the oldest libraries in memory are dropped."""
     code = cache.read(name)
     if code is None:
         code = object_code(ir_text if isinstance(ir_text, str) else ir_text(), optimised, quick)
@@ -142,7 +144,7 @@ def _build_library(name: str, ir_text: str | Callable[[], str], optimised: bool,
 
 
 def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> bytes:
-    """The text as machine code, with the addresses still open."""
+    """Compile the text to an object file (machine code that is not linked yet)."""
     llvm = llvmlite()
     check(ir_text, MOST_QUICK if quick else MOST)
     optimised = optimised and can_be_optimised(ir_text)
@@ -196,7 +198,7 @@ def _free_manager(manager: Any) -> Iterator[Any]:
 
 
 def assembly(ir_text: str) -> str:
-    """The text as instructions that a person can read."""
+    """Compile the text to readable assembly of this processor."""
     with defer_sigint(), LOCK:
         text: str = _machine(1).emit_assembly(_parse_module(ir_text))
     return text
@@ -240,12 +242,12 @@ def _features() -> str:
 
 @once
 def _machine(effort: int) -> Any:
-    """The one that writes code; writing does not use it up."""
+    """A target machine that is shared by all compilations of this optimisation level."""
     return _new_machine(effort)
 
 
 def _new_machine(effort: int = 1) -> Any:
-    """This very processor. It fuses no multiplications and additions unasked."""
+    """A target machine for this processor. It does not fuse multiplications and additions by itself."""
     llvm = llvmlite()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=effort, jit=True)
@@ -253,7 +255,7 @@ def _new_machine(effort: int = 1) -> Any:
 
 @once
 def _here() -> str:
-    """All that the code depends on besides its text."""
+    """Everything that compiled code depends on besides its text: LLVM's version and the processor."""
     llvm = llvmlite()  # first: it says what to install
     import llvmlite as package
 
@@ -293,7 +295,7 @@ def check(text: str, most: int = MOST) -> None:
 
 
 def weight(text: str, optimised: bool) -> int:
-    """How many instructions LLVM works on, all told."""
+    """An estimate of compile time: the instructions of all functions, or, if optimised, after inlining all calls."""
     heads = list(HEAD.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     sizes: dict[str, int] = {}
@@ -314,7 +316,7 @@ def weight(text: str, optimised: bool) -> int:
 
 
 def _callees_first(called: dict[str, list[str]]) -> list[str]:
-    """All functions, each behind those that it calls; in a circle some come before."""
+    """All functions in topological order, callees first; in a cycle some callees come later."""
     order: dict[str, None] = {}
     begun: set[str] = set()
     waiting = [(name, False) for name in called]

@@ -1,13 +1,13 @@
-"""Rules applied to registers write machine code: one more arithmetic.
+"""Emit LLVM instructions by tracing: operators applied to registers write code instead of computing numbers.
 
-An `Emitted` stands for a register that will hold a double when the code runs,
-or eight of them at once. Apply a rule to it, and the instructions are written down:
+An `Emitted` is a virtual register that holds a double when the code runs, or a vector of
+eight. A rule applied to it emits its instructions:
 
     %1 = fmul double %x, %x
     %2 = call double @"sin"(double %1)
 
-So the sweeps, the partials and an operator's own value function compile as they
-stand. What a function does may depend on a comparison; `trace` follows both ways.
+So the sweeps, the partials and an operator's own value function compile unchanged. A function
+may branch on a comparison; `functions.trace` follows both branches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...core.number import number
 from ...core.rules import Arithmetic, Rule
 from . import tracing
 
-Value = Any  # an Emitted, or a float that is known already
+Value = Any  # an Emitted, or a float (a compile-time constant)
 
 
 class NotCompilable(Exception):
@@ -30,9 +30,9 @@ class NotCompilable(Exception):
 
 @contextmanager
 def compiling(rules: Iterable[Any]) -> Iterator[None]:
-    """Whatever a learner's function does when it meets something else than numbers, it is opaque.
+    """Turn any error of a traced function into NotCompilable, with the name of its operator.
 
-    rules: the next one is at work.
+    rules: those that are traced, in order; the next one is at fault.
     """
     try:
         yield
@@ -48,7 +48,7 @@ def _comparison(how: str) -> Any:
 
 
 class Emitted(Arithmetic):
-    """A register; or where its value is loaded from (`place`), wherever it is needed."""
+    """A virtual register; or, with `place`, an array element (array, index) that is loaded on each use."""
 
     __slots__ = ("name", "place", "writer")
 
@@ -75,7 +75,7 @@ class Emitted(Arithmetic):
 
 
 class Truth(Arithmetic):
-    """What a comparison will say. Python asks for it in an `if`, and the code forks; `where` selects without."""
+    """The result of a comparison (i1). In an `if`, the traced code branches; `where` emits a select instead."""
 
     __slots__ = ("name", "writer")
 
@@ -102,7 +102,7 @@ class Truth(Arithmetic):
 
 
 class InstructionWriter:
-    """Writes instructions, each only once: equal texts have equal results."""
+    """Writes instructions; an instruction with the text of an earlier one reuses its result."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -116,12 +116,12 @@ class InstructionWriter:
         return self.known[instruction]
 
     def written(self, instruction: str) -> str:
-        """The name of the instruction's result."""
+        """Append the instruction, and return the name of its result."""
         self.lines.append(f"%v{len(self.lines)} = {instruction}")
         return self.lines[-1].partition(" ")[0]
 
     def fork(self, condition: str) -> bool:
-        """Which way to go on, where Python asks whether a comparison holds."""
+        """The truth value to trace with, where Python code branches on a comparison."""
         raise NotImplementedError
 
     def operand(self, value: Value) -> str:
@@ -131,7 +131,7 @@ class InstructionWriter:
     # --- instructions ---
 
     def apply(self, rule: Rule, operands: Sequence[Value]) -> Value:
-        """The rule over these operands."""
+        """Emit the value of a rule: a single instruction if there is one, else a call of its traced function."""
         rule.check_arity(len(operands))
         if rule.name in INSTRUCTIONS:
             return INSTRUCTIONS[rule.name](self, *operands)
@@ -181,7 +181,7 @@ def literal(value: float) -> str:
 
 
 def _make_fold(name: str) -> Callable[..., Value]:
-    """`((a + b) + c) + ...`, in the written order. What multiplies by 1 or -1 is left out: no bit changes."""
+    """An emitter for a left fold, `((a + b) + c) + ...`. Products with 1 or -1 are simplified: no bit changes."""
 
     def emitted(writer: InstructionWriter, first: Value, *rest: Value) -> Value:
         for value in rest:

@@ -1,4 +1,4 @@
-"""Expressions of the subset of Python, as LLVM's instructions."""
+"""Translate expressions of the Python subset (`python.py`) to LLVM instructions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INT_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.E
 
 
 class Functions(Protocol):
-    """The functions that an expression of the subset may call: see `python.Program`."""
+    """The functions that an expression of the subset may call: see `python.TranslatedModule`."""
 
     known: dict[str, Callee]
     declared: set[str]
@@ -31,7 +31,7 @@ class Functions(Protocol):
 
 
 class ExpressionTranslator(FunctionText):
-    """The expressions of one function: `expression` gives the value of any."""
+    """Translates the expressions of one function: `expression` dispatches on the node, to methods `of_<Node>`."""
 
     def __init__(self, program: Functions, tree: ast.FunctionDef, names: Mapping[str, Any]) -> None:
         super().__init__(tree)
@@ -41,7 +41,7 @@ class ExpressionTranslator(FunctionText):
         self.calls = False  # whether it calls other functions of Python's
 
     def branch(self, test: ast.expr, yes: str, no: str) -> None:
-        """Go to `yes` if the test holds; `and` and `or` look no further than they must."""
+        """Emit a branch to `yes` if the test holds, else to `no`; `and` and `or` short-circuit."""
         if isinstance(test, ast.BoolOp):
             for value in test.values[:-1]:
                 further = self.name("further")
@@ -152,7 +152,7 @@ class ExpressionTranslator(FunctionText):
         return Typed(self.emit(f"{'zext' if element == 'i8' else 'sext'} {element} {value} to i64"), "i64")
 
     def place(self, xs: ast.expr, at: ast.expr) -> tuple[str, str]:
-        """Where an element of an array is, and its type."""
+        """The address of an element of an array, and its type."""
         array, index = self.array(xs), self.cast(self.expression(at), "i64").text
         if index.startswith("-"):
             raise self.refused("an index from the end")
@@ -196,7 +196,7 @@ class ExpressionTranslator(FunctionText):
         return Typed("", result)
 
     def operands(self, name: str, arguments: list[ast.expr], kinds: list[str]) -> str:
-        """The arguments of a call, each of the type that is due."""
+        """The arguments of a call, each converted to the parameter's type."""
         if len(arguments) != len(kinds):
             raise self.refused(f"a call with {len(arguments)} arguments for {name}, which takes {len(kinds)},")
         return ", ".join(self.passed(argument, kind) for argument, kind in zip(arguments, kinds, strict=True))
@@ -213,7 +213,7 @@ class ExpressionTranslator(FunctionText):
 
 
 def _asks(node: ast.expr) -> bool:
-    """Whether the expression is True or False, and not a number that counts as such."""
+    """Whether the expression is a bool: a comparison, `not`, or `and`/`or` of these."""
     if isinstance(node, ast.BoolOp):
         return all(map(_asks, node.values))
     return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))

@@ -1,4 +1,4 @@
-"""Records: what has fields in Python is a parameter for each of them in machine code.
+"""Flatten records (NamedTuples) in functions of the Python subset: each field becomes a parameter of its own.
 
     class Points(NamedTuple):
         xs: Floats
@@ -7,12 +7,11 @@
     def area(of: Points, at: int) -> float:      def area(of.xs: Floats, of.ys: Floats, at: int) -> float:
         return of.xs[at] * of.ys[at]                 return of.xs[at] * of.ys[at]
 
-A record is a NamedTuple of arrays and numbers, in a file with `annotations` from
-the future, which keeps their words. A function of the subset may read
-its fields, write into its arrays, and hand it on as it is or made anew:
-`area(Points(xs, ys), 0)`.
+A record is a NamedTuple of arrays and numbers, in a file with `from __future__ import
+annotations`, which keeps annotations as text. A function of the subset may read its fields,
+write into its arrays, and pass on a record or a new one: `area(Points(xs, ys), 0)`.
 
-A tuple of floats is an array and its length, so `*xs` can be gone through:
+A tuple of floats becomes an array and its length, so that a function can iterate over `*xs`:
 
     def largest(*xs: float) -> float:            def largest(xs: Floats, xs.count: int) -> float:
         top = -inf                                   top = -inf
@@ -36,7 +35,7 @@ TUPLE, COUNT = "tuple[float, ...]", "count"
 
 @lru_cache(512)
 def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The function's source as a tree, without records. Nobody may change it."""
+    """The syntax tree of the function, with records flattened. It is cached: callers must not change it."""
     code = function.__code__
     file = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if code.co_firstlineno not in _functions(file):
@@ -46,7 +45,7 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
 
 @lru_cache(32)
 def _functions(file: str) -> dict[int, ast.FunctionDef]:
-    """The functions of a file, by the line on which each begins."""
+    """The functions in a file's source text, by their first line (that of the first decorator)."""
     every = [node for node in ast.walk(ast.parse(file)) if isinstance(node, ast.FunctionDef)]
     return {
         min([definition.lineno, *(above.lineno for above in definition.decorator_list)]): definition
@@ -55,7 +54,7 @@ def _functions(file: str) -> dict[int, ast.FunctionDef]:
 
 
 def words(function: Callable[..., Any]) -> list[str]:
-    """The types of a function's parameters, with a record's fields in its stead, and of its result."""
+    """The type names of a function's parameters, with records flattened, and last that of its result."""
     parameter_types = {**function.__annotations__}
     result, types = _word(parameter_types.pop("return", None)), []
     for word in map(_word, parameter_types.values()):
@@ -65,13 +64,13 @@ def words(function: Callable[..., Any]) -> list[str]:
 
 
 def flatten_records(arguments: Sequence[Any]) -> Iterator[Any]:
-    """The arguments of a call, with a record's fields in its stead."""
+    """The arguments of a call, each record replaced by its fields."""
     for argument in arguments:
         yield from argument if isinstance(argument, tuple) else (argument,)
 
 
 def spelled_out(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:
-    """The function without records. names: what names stand for."""
+    """Rewrite a function's tree without records and tuples. names: the function's globals."""
     records = {
         argument.arg: record
         for argument in tree.args.args
@@ -95,7 +94,7 @@ def _expression(text: str) -> ast.expr:
 
 
 def _record(node: ast.expr | None, names: Mapping[str, Any]) -> Any:
-    """The record that a name stands for, if it does."""
+    """The record class that a name refers to, or None."""
     return record if isinstance(node, ast.Name) and hasattr(record := names.get(node.id), "_fields") else None
 
 
@@ -116,12 +115,12 @@ def _words(record: Any) -> list[str]:
 
 
 def _word(kind: Any) -> str:
-    """How a type is written."""
+    """The text of a type annotation."""
     return kind if isinstance(kind, str) else str(getattr(kind, "__forward_arg__", getattr(kind, "__name__", kind)))
 
 
 class _Fields(ast.NodeTransformer):
-    """Names of fields, which no name of Python's can be, for the fields."""
+    """Replaces field accesses by names such as "record.field", which no Python variable can have."""
 
     def __init__(
         self, function: str, records: Mapping[str, Any], tuples: Collection[str], names: Mapping[str, Any]

@@ -1,8 +1,8 @@
-"""Python functions of floats as LLVM functions: of one number, or of eight at once.
+"""Trace Python functions of floats into LLVM functions: of one number, or of a vector of eight.
 
-A function is called with registers, once for each way through it. What it does
-to one number may branch; of many numbers some would go one way and some the
-other, so there all ways are gone and each number picks its own result.
+A function is called with registers, once for each control-flow path through it. Code for one
+number may branch. In a vector, lanes may take different paths, so all paths are computed, and
+each lane selects its own result (if-conversion).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from . import mathematics
 from .emit import Emitted, InstructionWriter, NotCompilable, Value, literal
 
-MOST_FORKS = 64  # decisions in a row, and
-MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
-SHORT = 16  # instructions of many numbers at once, for which a call, which empties all registers, is too long a way
-PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: they touch nothing else
+MOST_FORKS = 64  # branches along one path, and
+MOST_PATHS = 512  # paths through one function: more are taken for a loop that never ends
+SHORT = 16  # a vector function of at most so many instructions is inlined: a call would spill all registers
+PURE = "nounwind willreturn memory(none)"  # LLVM attributes of C's mathematical functions: they touch no memory
 
 
-# If a number is too large for the fast function, all go the slow way.
+# If any lane is too large for the fast function, all lanes take the slow one.
 GUARDED = """define internal {real} @"{full}"({real} %x) {{
   %size = call {real} @{fabs}({real} %x)
   %large = fcmp ugt {real} %size, {limit}{reduced}
@@ -34,11 +34,11 @@ slow:
 
 
 class Module:
-    """All functions of one text.
+    """The traced functions of one LLVM IR text, all of the same vector width.
 
-    width: how many floats a register holds. declared: shared by modules of one text.
-    fast: whether our own exp, log, sin ... take the place of C's. Registers always
-    have them; a single number has them where it must have a register's bits.
+    width: how many floats a register holds. declared: declarations of outside functions, shared by modules of one text.
+    fast: whether our own exp, log, sin ... replace the C library's. Vectors always use them; scalar code does where it
+    must give the same bits as vector code.
     """
 
     def __init__(self, width: int = 1, declared: dict[str, str] | None = None, fast: bool = False) -> None:
@@ -46,7 +46,7 @@ class Module:
         self.real = many("double", width)
         self.truth = many("i1", width)
         self.whole = many("i64", width)
-        self.suffix = f".{f'v{width}' if width > 1 else ''}f64"  # how LLVM's own functions end
+        self.suffix = f".{f'v{width}' if width > 1 else ''}f64"  # the suffix of LLVM's intrinsics
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {} if declared is None else declared
 
@@ -54,7 +54,7 @@ class Module:
         return together(self)
 
     def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
-        """The full name of the function with that many parameters; traced when it is met first."""
+        """The LLVM name of a function with that many parameters; traced on first use."""
         full = f"{name}/{arity}" if self.width == 1 else f"{name}/{arity}x{self.width}"
         if full not in self.functions:
             self.functions[full] = ""  # it may call itself
@@ -62,7 +62,7 @@ class Module:
         return full
 
     def many(self, name: str, arity: int) -> str:
-        """The full name of what stands for a function of C's."""
+        """The LLVM name of the replacement of a C library function: our own vector version, if there is one."""
         if name not in mathematics.FUNCTIONS:
             return self.each_alone(name, arity)
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
@@ -72,7 +72,7 @@ class Module:
         return self.guarded(full, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
 
     def guarded(self, full: str, fast: str, slow: str, limit: float) -> str:
-        """The full name of a function that goes the fast way where all numbers are within a limit."""
+        """The LLVM name of a function that calls `fast` if all lanes are within a limit, else `slow`."""
         if full not in self.functions:
             fabs, any_of = f"llvm.fabs{self.suffix}", f"llvm.vector.reduce.or.v{self.width}i1"
             reduced = f"\n  %any = call i1 @{any_of}({self.truth} %large)" if self.width > 1 else ""
@@ -86,7 +86,7 @@ class Module:
         return full
 
     def each_alone(self, name: str, arity: int) -> str:
-        """The full name of a function that gives every double of a register to the C library's function."""
+        """The LLVM name of a function that calls the C library's function once for each lane."""
         self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
         full = f"{name}.each"
         if self.width > 1 and full not in self.functions:
@@ -101,22 +101,22 @@ class Module:
 
 
 def together(*modules: Module) -> str:
-    """The text of modules that share what is declared."""
+    """One LLVM IR text of several modules that share their declarations."""
     functions = [text for module in modules for text in module.functions.values()]
     return "\n\n".join(["\n".join(modules[0].declared.values()), *functions]) + "\n"
 
 
 class Way(InstructionWriter):
-    """One way through a function, as far as the questions that it asked were answered: "1" for yes."""
+    """Traces one control-flow path through a function: a string of branch decisions, "1" for true, "0" for false."""
 
     def __init__(self, module: Module, path: str, arity: int) -> None:
         super().__init__(module)
-        self.path, self.here = path, ""  # answers to give, and those given
-        self.untried: list[str] = []
+        self.path, self.here = path, ""  # the decisions to take, and those taken so far
+        self.untried: list[str] = []  # paths found that are still to be traced
         self.parameters = [Emitted(self, f"%x{index}") for index in range(arity)]
 
     def answer(self) -> tuple[bool, str]:
-        """Whether the next question is asked for the first time, and the answer."""
+        """The decision at the next branch, and whether the branch is reached for the first time."""
         depth = len(self.here)
         if depth == MOST_FORKS:
             raise NotCompilable(f"it asks more than {MOST_FORKS} questions in a row")
@@ -128,7 +128,7 @@ class Way(InstructionWriter):
 
 
 class Tree(Way):
-    """A function of one number: a block of instructions after each answer."""
+    """Traces a scalar function: a tree of basic blocks, one after each decision."""
 
     def __init__(self, module: Module, path: str, arity: int) -> None:
         super().__init__(module, path, arity)
@@ -148,11 +148,11 @@ class Tree(Way):
 
 
 class Choices(Way):
-    """A function of many numbers at once: all ways are gone, and each number picks its own result."""
+    """Traces a vector function: all paths are computed, and each lane selects its own result."""
 
     def __init__(self, module: Module, arity: int) -> None:
         super().__init__(module, "", arity)
-        self.conditions: dict[str, str] = {}  # by the answers that led there
+        self.conditions: dict[str, str] = {}  # the decisions that lead to a branch -> its condition
 
     def fork(self, condition: str) -> bool:
         new, answer = self.answer()
@@ -162,10 +162,10 @@ class Choices(Way):
         return answer == "1"
 
     def through(self, function: Callable[..., Any]) -> Value:
-        """What the function gives for the parameters."""
+        """Trace all paths of the function; returns its selected result."""
         results: dict[str, Value] = {}
         self.untried = [""]
-        for path in self.untried:  # grows as ways are found
+        for path in self.untried:  # grows as paths are found
             _check_path_count(len(self.untried))
             self.path, self.here = path, ""
             result = function(*self.parameters)
@@ -173,14 +173,14 @@ class Choices(Way):
         return self.select_result(results)
 
     def select_result(self, results: dict[str, Value], path: str = "") -> Value:
-        """The result that fits, of those at the ends of all ways from `path` on."""
+        """Emit the selects among the results of all paths that begin with `path`."""
         if path in results:
             return results[path]
         return self.select(self.conditions[path], *(self.select_result(results, path + answer) for answer in "10"))
 
 
 def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -> str:
-    """The text of a Python function of floats: call it with registers, once for each way through it.
+    """Trace a Python function of floats into an LLVM function: call it with registers, once for each path.
 
     >>> print(trace(Module(), "relu", lambda x: x if x > 0 else 0.0, 1))
     define internal double @"relu"(double %x0) {
@@ -205,7 +205,7 @@ def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -
 def _branches(module: Module, function: Callable[..., Any], arity: int) -> dict[str, list[str]]:
     blocks: dict[str, list[str]] = {}
     waiting = [""]
-    for path in waiting:  # grows as ways are found
+    for path in waiting:  # grows as paths are found
         _check_path_count(len(waiting))
         tree = Tree(module, path, arity)
         result = function(*tree.parameters)
@@ -242,7 +242,7 @@ def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
 
 
 def many(kind: str, width: int) -> str:
-    """A register of so many; one alone is what it is."""
+    """The LLVM type of a vector of that width; a scalar type for width 1."""
     return kind if width == 1 else f"<{width} x {kind}>"
 
 

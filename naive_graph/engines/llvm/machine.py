@@ -1,11 +1,10 @@
-"""`@machine`: this function of the small subset of Python runs as machine code.
+"""`@machine`: a decorator that compiles a function in the small subset of Python (`python.py`) to machine code.
 
-`function.python` is the plain function, which gives the same numbers, slowly. A call
-begins with it: a small plan has gone through all passes before the first of them
-is compiled. Once a function has seen many numbers, all of its file are compiled together, and
-kept on disk. They are compiled quickly: they run once for a plan, and
-LLVM's optimiser took twenty times as long, and gained a tenth. What runs again and
-again asks for its file's `library_of`.
+`function.python` is the plain Python function, which gives the same numbers, slowly. The first calls run it: a small
+plan has gone through all passes before anything is compiled. Once the arguments of a function have held MANY numbers,
+all decorated functions of its file are compiled together, and cached on disk. They are compiled without LLVM's
+optimiser, as they run once per plan: it took twenty times as long, and gained a tenth. Code that runs often calls
+`library_of` instead.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .typed import SCALARS, Callee
 
 
 def _call(name: str, kinds: list[str], result: str = "void") -> Callee:
-    """A call of the kernel at a place of a table. kinds, result: what it hands on, and what the kernel gives."""
+    """A helper that calls the kernel at index k of a table of addresses. kinds, result: types of the kernel."""
     handed = ", ".join(f"{kind} %x{index}" for index, kind in enumerate(kinds))
     call = f"call {result} %kernel({handed})"
     lines = [
@@ -46,12 +45,12 @@ KERNELS = {
     )
 }
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
-MANY = 60_000  # numbers in arrays: some 5 ms of plain Python, while a file takes 20 ms to compile, and 4 to load
+MANY = 60_000  # numbers in arrays before compiling: some 5 ms of Python; to compile a file takes 20 ms, to load it 4
 _OF_FILE: dict[str, list[Machine]] = {}
 
 
 class Machine:
-    """A function that compiles once it pays. seen: how many numbers its arguments have held until then."""
+    """A function that is compiled once that pays. seen: how many numbers its array arguments have held so far."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
@@ -60,9 +59,9 @@ class Machine:
         _OF_FILE.setdefault(function.__module__, []).append(self)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function: arrays of NumPy's as they lie, whole numbers and floats.
+        """Call the function with NumPy arrays (read and written in place), integers, floats, and records of these.
 
-        The addresses are asked for here: in a conversion by ctypes a Ctrl-C would become an error of ctypes.
+        Arrays are converted to addresses here: inside a ctypes conversion, a Ctrl-C would become a ctypes error.
         """
         if self._call is None:
             self.seen += sum(argument.size for argument in flatten_records(arguments) if hasattr(argument, "ctypes"))
@@ -79,21 +78,21 @@ class Machine:
 
 
 def addresses(arguments: Sequence[Any]) -> list[Any]:
-    """Arguments as machine code takes them: where arrays lie, and numbers."""
+    """Arguments as machine code takes them: records flattened, arrays as addresses, numbers unchanged."""
     return [
         argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in flatten_records(arguments)
     ]
 
 
 def _view_as_python(argument: Any) -> Any:
-    """An argument as plain Python takes it: from a view, numbers come as Python's own."""
+    """An argument for plain Python: arrays as memoryviews, whose elements are Python's own numbers."""
     if isinstance(argument, tuple):
         return type(argument)(*map(_view_as_python, argument))
     return memoryview(argument) if hasattr(argument, "ctypes") else argument
 
 
 def packed(*arguments: Any) -> Any:
-    """All arguments of NAME.packed in one array, which keeps none of them alive."""
+    """The arguments of a function NAME.packed in one array of addresses; it does not keep them alive."""
     import numpy as np
 
     return np.array(addresses(arguments), np.int64)
@@ -106,8 +105,8 @@ def machine(function: Callable[..., Any]) -> Machine:
 
 @once
 def library_of(module: str, quick: bool = False, packed: bool = False) -> Library:
-    """The compiled functions of one file. packed: under the names of their entries, and no others."""
-    ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
+    """The compiled @machine functions of one module. packed: export only the NAME.packed variants."""
+    ours = module.partition(".")[0] == __name__.partition(".")[0]  # other files are not in the digest
     key = f"{sources()} {module} {packed}" if ours else None
     functions = [function.python for function in _OF_FILE[module]]
     return compiled(lambda: _text(functions, packed), key=key, optimised=not quick, quick=quick)
@@ -126,7 +125,7 @@ def _entry(function: Callable[..., Any]) -> str:
 
 
 def entry(name: str, kinds: Sequence[str], result: str = "void") -> str:
-    """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
+    """A wrapper NAME.packed that takes all arguments in one array: one pointer is faster to pass than many."""
     lines = [f'define void @"{name}.packed"(ptr %packed) {{']
     for index, kind in enumerate(kinds):
         lines.append(f"%p{index} = getelementptr i64, ptr %packed, i64 {index}")
@@ -137,7 +136,7 @@ def entry(name: str, kinds: Sequence[str], result: str = "void") -> str:
 
 @once
 def sources() -> str:
-    """A digest of everything that the machine code is made from."""
+    """A digest of all source files that machine code is made from: part of the keys of cached code."""
     home = Path(__file__).parent.parent.parent
     files = sorted(file for room in ("core", "engines") for file in (home / room).rglob("*.py"))
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,12 +1,12 @@
-"""exp, log, log1p, sin, cos and tanh of eight numbers at once.
+"""Vectorised exp, log, log1p, sin, cos and tanh: branch-free code for eight numbers at once.
 
-The C library takes them one by one. Here each is a polynomial on a small
-interval, reached by exact steps, without a branch: 1 to 2 ns a number, and
-within 2 units in the last place of the true value. Coefficients and reductions:
-FDLIBM (Sun Microsystems, 1993) for log and sin, Cephes (Moshier) for tanh,
-Taylor's series for exp.
+The C library computes one number at a time. Here each function is an argument
+reduction to a small interval and a polynomial on it, without a branch: 1 to 2 ns
+a number, and within 2 units in the last place of the true value. Coefficients and
+reductions: FDLIBM (Sun Microsystems, 1993) for log and sin, Cephes (Moshier) for
+tanh, Taylor's series for exp.
 
-The functions take and give registers; `x.writer` writes what happens to them.
+The functions take and return registers (`emit.Emitted`); `x.writer` emits the instructions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ...core import ieee
 from .emit import Emitted
 from .tracing import in_registers
 
-PLACES, BIAS = 52, 1023  # of a float64: bits of its fraction, and where its exponent counts from
-ROUND = 1.5 * 2.0**PLACES  # adding it leaves the nearest whole number in the last bits
-ROUND_BITS = ((BIAS + PLACES) << PLACES) + (1 << (PLACES - 1))
-LARGEST_ANGLE = 1e5  # up to here three pieces of pi/2 are enough
+PLACES, BIAS = 52, 1023  # of a float64: fraction bits, and exponent bias
+ROUND = 1.5 * 2.0**PLACES  # adding it leaves the nearest integer in the last bits
+ROUND_BITS = ((BIAS + PLACES) << PLACES) + (1 << (PLACES - 1))  # the bits of ROUND
+LARGEST_ANGLE = 1e5  # up to here a reduction with three parts of pi/2 (Cody and Waite) is accurate
 SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
 COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
@@ -39,7 +39,7 @@ HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
 
 def exp(x: Emitted) -> Any:
     """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2."""
-    high, low = 710.0, -745.2  # whose exp is rounded to infinity and to 0, as that of all beyond
+    high, low = 710.0, -745.2  # clamp: here and beyond, exp overflows to infinity or underflows to 0
     inside = select(x > high, high, select(x < low, low, x))
     n, last = _nearest(inside, 1 / math.log(2))
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, inside))
@@ -52,7 +52,7 @@ def exp(x: Emitted) -> Any:
 
 def log(x: Emitted) -> Any:
     """k log 2 + log(m) with x = 2**k m and m near 1; log m by a polynomial for log((1 + s) / (1 - s))."""
-    tiny, up = x < 2.0 ** (1 - BIAS), PLACES + 2  # a subnormal is lifted among the others
+    tiny, up = x < 2.0 ** (1 - BIAS), PLACES + 2  # a subnormal is scaled up to a normal number
     shifted = whole(bits(select(tiny, x * 2.0**up, x)), "add", (BIAS << PLACES) - ROOT)
     exponent = whole(whole(shifted, "ashr", PLACES), "sub", BIAS)
     m = number(whole(whole(shifted, "and", (1 << PLACES) - 1), "add", ROOT))
@@ -68,7 +68,7 @@ def log(x: Emitted) -> Any:
 
 
 def log1p(x: Emitted) -> Any:
-    """log(u) + lost/u for u = 1 + x rounded, which is short of 1 + x by what was lost."""
+    """log(u) + lost / u, where u = 1 + x is rounded, and lost is its rounding error."""
     u = x + 1.0
     back = u - x
     lost = (x - (u - back)) + (1.0 - back)
@@ -97,11 +97,11 @@ def tanh(x: Emitted) -> Any:
 
 
 FUNCTIONS = {"exp": exp, "log": log, "log1p": log1p, "sin": sin, "cos": cos, "tanh": tanh}
-LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # beyond, the C library is asked
+LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # for larger arguments the C library is called
 
 
 def _wave(x: Emitted, quarter: int) -> Any:
-    """The sine, `quarter` turns further on, from sine and cosine of x - n pi/2."""
+    """sin(x + quarter * pi/2), from the sine and cosine of the reduced argument x - n pi/2."""
     n, last = _nearest(x, 2 / math.pi)
     r = x
     for piece in HALF_PI:
@@ -121,13 +121,13 @@ def _power_of_two(n: Emitted) -> Any:
 
 
 def _nearest(x: Emitted, factor: float) -> tuple[Any, Emitted]:
-    """The whole number nearest to factor * x; and bits whose last ones are that number's."""
+    """The integer nearest to factor * x, as a float; and a bit pattern whose last bits are that integer."""
     shifted = fma(x, factor, ROUND)
     return shifted - ROUND, bits(shifted)
 
 
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-    """c0 + c1 x + c2 x**2 + ..., neighbours first: half as deep as Horner's way. Source: Estrin (1960)."""
+    """c0 + c1 x + c2 x**2 + ... by Estrin's scheme (1960): fewer dependent steps than Horner's rule."""
     terms: list[Any] = list(coefficients)
     while len(terms) > 1:
         pairs = [fma(terms[k + 1], x, terms[k]) for k in range(0, len(terms) - 1, 2)]
@@ -156,6 +156,6 @@ def number(whole: Emitted) -> Any:
 
 
 def whole(x: Emitted, operation: str, value: int) -> Emitted:
-    """An operation on whole numbers."""
+    """Emit an integer operation on the bits of x with a constant."""
     module = x.writer.module
     return x.writer.line(f"{operation} {module.whole} {x.name}, {module.integer(value)}")

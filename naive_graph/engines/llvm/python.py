@@ -1,4 +1,4 @@
-"""A small subset of Python becomes LLVM: the loops of the engines compile from their own source.
+"""Translate functions in a small subset of Python to LLVM IR (as Numba does), for the loops of the engines.
 
     def total(xs: Floats, size: int) -> float:
         sum = 0.0
@@ -6,13 +6,11 @@
             sum += xs[i]
         return sum
 
-Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
-arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `continue`,
-and calls of other such functions. `fields.py` has records. Whatever runs here also
-runs as plain Python over NumPy arrays, and gives the same numbers; whole numbers
-must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
-nothing is divided. Arrays that are given together must not overlap where one is
-written to.
+Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). A body may contain arithmetic,
+comparisons, `if`, `while`, `for i in range(...)`, `continue`, and calls of other such functions. Records are translated
+by `fields.py`. A function of the subset also runs as plain Python over NumPy arrays, and gives the same numbers, if it
+keeps these rules: integers stay below 2**63, `//` and `%` have operands that are not negative, nothing is divided by 0,
+and an array that is written to does not overlap another argument.
 """
 
 from __future__ import annotations
@@ -30,20 +28,20 @@ NO_NAMES: Mapping[str, Any] = {}
 
 
 class TranslatedModule:
-    """Functions translated so far, each once, with those that they call.
+    """A set of translated functions, with those that they call; str() is their LLVM IR.
 
-    known: what names stand for that are no functions of Python's.
+    known: name -> LLVM function, for callees that are not Python functions.
     """
 
     def __init__(self, known: dict[str, Callee] | None = None) -> None:
         self.known = known or {}
         self.functions: dict[str, Callable[..., Any]] = {}
         self.texts: dict[str, str] = {}
-        self.outside: set[str] = set()  # those that can be called from outside
-        self.declared: set[str] = set()  # and whole functions that others call
+        self.outside: set[str] = set()  # names of functions that are exported: not `internal` in LLVM
+        self.declared: set[str] = set()  # texts of known functions that are called
 
     def add(self, function: Callable[..., Any], outside: bool = True) -> str:
-        """The name of the translated function. outside: whether it is called from Python."""
+        """Translate a function, if that is not done yet; returns its name. outside: whether Python calls it."""
         name = function.__name__
         if self.functions.setdefault(name, function) is not function:
             raise NotInSubset(f"{name}: two functions are called {name}. Rename one of them.")
@@ -55,7 +53,7 @@ class TranslatedModule:
         return name
 
     def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
-        """The same for a function that is there as text, which those after it may call. names: what names stand for."""
+        """Translate a function given as source text; functions added later may call it. names: its globals."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)
@@ -72,15 +70,15 @@ class TranslatedModule:
 
 
 class _Translation(ExpressionTranslator):
-    """One function on its way to LLVM."""
+    """Translates one function: its signature and statements; expressions are in the base class."""
 
     def __init__(self, program: TranslatedModule, tree: ast.FunctionDef, names: Mapping[str, Any], full: str) -> None:
         super().__init__(program, tree, names)
         self.full = full
-        self.loops: list[str] = []  # where `continue` leads
+        self.loops: list[str] = []  # of each enclosing loop, the label to which `continue` jumps
 
     def text(self) -> str:
-        """The function from its type on."""
+        """The text of the function, without `define`."""
         signature = self.tree.args
         if signature.posonlyargs or signature.vararg or signature.kwonlyargs or signature.kwarg or signature.defaults:
             raise self.refused("a parameter that is more than a name and a type")
@@ -88,7 +86,7 @@ class _Translation(ExpressionTranslator):
         self.block(self.tree.body)
         result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
-        # Into whose callers a loop over calls would go, LLVM would work on it once more in each of them.
+        # A function with a loop and calls is not inlined: LLVM would optimise it again in each caller.
         loops = self.calls and any(isinstance(node, (ast.For, ast.While)) for node in ast.walk(self.tree))
         attributes = "nounwind noinline" if loops else "nounwind"
         return "\n ".join([f"{result} @{self.full}({arguments}) {attributes} {{", *self.slots, *self.lines, "}\n"])
@@ -173,7 +171,7 @@ class _Translation(ExpressionTranslator):
         self.label(end)
 
     def inside(self, node: ast.For | ast.While, further: str) -> None:
-        """What is done again and again. further: where `continue` leads."""
+        """Translate the body of a loop. further: the label to which `continue` jumps."""
         if node.orelse:
             raise self.refused("`else` of a loop")
         self.loops.append(further)

@@ -1,9 +1,9 @@
-"""The catalogue's value functions, in a world where `math` writes machine code.
+"""Rebind the catalogue's value functions so that they can be traced: with a `math` that emits LLVM instructions.
 
-`ieee.log` is Python: it asks whether `a > 0` and calls `math.log`. The same
-code object, given other globals in which `math.log` stands for a call of the C
-library's log, writes the same function down in registers. So no value is
-written twice. A learner's own function is called as it is.
+`ieee.log` is plain Python: it tests `a > 0` and calls `math.log`. The same code object is given
+other globals, in which `math.log` emits a call of the C library's log. Called with registers, it
+then emits its own machine code, so no function is implemented twice. A learner's own function is
+called unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KNOWN_TO_LLVM = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "fabs
 
 
 def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, ready to be called with registers."""
+    """A version of the function that can be called with registers (`emit.Emitted`)."""
     if isinstance(function, BuiltinFunctionType):
         return function if function.__module__ == builtins.__name__ else _math_call(function)
     if isinstance(function, FunctionType) and function.__globals__ in (vars(ieee), vars(catalogue)):
@@ -35,14 +35,14 @@ def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_patched_globals(function: FunctionType) -> FunctionType:
-    """The same code with other globals, and with what it closes over moved as well."""
+    """The same code object with patched globals; functions in its closure are converted too."""
     cells = tuple(CellType(in_registers(cell.cell_contents)) for cell in function.__closure__ or ())
     return FunctionType(function.__code__, _patched_globals(function.__module__), function.__name__, None, cells)
 
 
 @once
 def _patched_globals(module: str) -> dict[str, Any]:
-    """The globals of `ieee` or `catalogue`, as registers need them."""
+    """The globals of `ieee` or `catalogue`, with every function replaced by one that takes registers."""
     if module == catalogue.__name__:
         moved = SimpleNamespace(**_patched_globals(ieee.__name__))
         return {**vars(catalogue), "math": _mathematics(), "ieee": moved}
@@ -56,7 +56,7 @@ def _patched_globals(module: str) -> dict[str, Any]:
 
 
 def _function_call(name: str, function: FunctionType) -> Callable[..., Any]:
-    """The function: a call of its own where it takes and gives numbers, else its lines where it is called."""
+    """Wrap a function: emit an LLVM call if it is annotated to return a float, else trace it inline."""
     numeric = function.__annotations__.get("return") == "float"
 
     def call(*operands: Any) -> Any:
@@ -69,13 +69,13 @@ def _function_call(name: str, function: FunctionType) -> Callable[..., Any]:
 
 @once
 def _mathematics() -> SimpleNamespace:
-    """Stands for the module `math`."""
+    """A stand-in for the module `math` whose functions also take registers."""
     names = (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
     return SimpleNamespace(**{**vars(math), **{name: _math_call(getattr(math, name)) for name in names}})
 
 
 def _math_call(function: BuiltinFunctionType) -> Callable[..., Any]:
-    """A function of `math`: computed for numbers, called in the C library for registers."""
+    """Wrap a function of `math`: computed at once for numbers; for registers, an emitted call of the C library."""
     name = function.__name__
 
     def call(*operands: Any) -> Any:
@@ -90,6 +90,6 @@ def _math_call(function: BuiltinFunctionType) -> Callable[..., Any]:
 
 
 def _writer(operands: Iterable[Any]) -> Any:
-    """Who writes down what is done to these; None where all are numbers."""
+    """The InstructionWriter of the first operand that is a register; None if all are numbers."""
     registers: list[Any] = [operand for operand in operands if isinstance(operand, Arithmetic)]
     return registers[0].writer if registers else None

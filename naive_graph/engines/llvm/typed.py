@@ -1,7 +1,7 @@
-"""Values of LLVM that know their type, and the lines that are written with them.
+"""Typed values for the translator from Python to LLVM (`python`), and a builder for the lines of a function.
 
-A value is a bool, a whole number, or a float. It is cast only where nothing is lost:
-a whole number becomes a float.
+A value is a bool (i1), an integer (i64) or a float (double). It is converted implicitly only to a wider type: a bool
+to an integer or a float, an integer to a float.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ Longs: TypeAlias = Any  # int64,
 Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
 ELEMENTS = {"Floats": "double", "list[float]": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
-SCALARS = {"float": "double", "int": "i64", "None": "void"}  # LLVM's type for what is no array, by Python's
+SCALARS = {"float": "double", "int": "i64", "None": "void"}  # Python annotation -> LLVM type
 WORDS = {"double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
 
 class Typed(NamedTuple):
-    """A value in LLVM, and its type."""
+    """An LLVM value: its text in an instruction, and its type."""
 
     text: str
     type: str
 
 
 class Callee(NamedTuple):
-    """A function of LLVM's language: its full name, the types of its operands and of its result, and its text."""
+    """An LLVM function: its name, the types of its operands and result, and its text (if it must be declared)."""
 
     name: str
     kinds: list[str]
@@ -40,7 +40,7 @@ class NotInSubset(Exception):
 
 
 def by_address(*given: Any) -> Any:
-    """Stands for a call of the kernel at a place of a table: the table, the place, and what the kernel takes."""
+    """Placeholder for a call through a table of addresses: call_x(table, index, *arguments of the kernel)."""
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
@@ -55,17 +55,17 @@ def result_type(tree: ast.FunctionDef) -> str:
 
 
 class FunctionText:
-    """The lines of one function; names, labels and conversions."""
+    """Builds the lines of one LLVM function: names, labels and conversions."""
 
     def __init__(self, tree: ast.FunctionDef) -> None:
         self.tree = tree
         self.at: ast.stmt = tree  # the statement that is being translated
         self.lines: list[str] = []
-        self.slots: list[str] = []  # places of the variables on the stack; LLVM turns them into registers
+        self.slots: list[str] = []  # stack slots (alloca) of the variables; LLVM turns them into registers
         self.serial = 0
 
     def refused(self, what: str) -> NotInSubset:
-        """The error that says what does not compile, and where."""
+        """The error for a construct that does not compile, with its statement."""
         line = ast.unparse(self.at).split("\n")[0]
         return NotInSubset(
             f"{self.tree.name}: {what} cannot be compiled, in `{line}`. See naive_graph/engines/llvm/python.py."

@@ -1,6 +1,6 @@
-"""The plan and its passes: how scalars become matrices.
+"""The compiler's intermediate representation (a plan) and its passes: how scalar operations become matrices.
 
-A plan is a list of rows as columns, rearranged by passes that change no value. Read in this order:
+A plan is a list of operations (rows) stored as columns; passes transform it. Read in this order:
 
     ir                  the columns, and `build_ir`, which fills them from the tables
     strength_reduction  squares become products

@@ -1,9 +1,9 @@
-"""From the tables to columns, without a step in Python for each row.
+"""Build the IR of the rows that some results depend on, from the graph's tables, in compiled loops.
 
-The tables keep edges as they were drawn, and a merged sum as one edge from the
-row that it absorbed. Here every row's operands are written out, for the rows
-that some results depend on. Rows stand in the order of their making, in which
-operands come before their consumers, unless an edge was drawn by hand.
+The tables keep edges in the order of drawing. An edge whose source is the complement ~row
+stands for all operands of that row, which a merged sum absorbed. Here the operands of every
+row are written out. Rows keep the order of their making, which is topological unless an edge
+was drawn by hand.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .ir import IR, Array, PlanColumns, mark_rows, room
 
 
 def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
-    """The rows that the targets depend on, as columns; and which rows of the tables they are."""
+    """The plan of the rows that the targets depend on, and for each of its rows the row of the tables."""
     kinds, starts, operands, chosen = _columns(tables, targets)
-    arities = np.array([rule.arity or 0 for rule in BY_NUMBER], np.int32)[kinds]  # of leaves it means nothing
+    arities = np.array([rule.arity or 0 for rule in BY_NUMBER], np.int32)[kinds]  # meaningless for leaves
     degrees = np.diff(starts)
     odd = (kinds >= 0) & ((degrees == 0) | ((arities > 0) & (degrees != arities)))
     check_complete(tables, np.asarray(chosen)[odd].tolist())
@@ -37,8 +37,8 @@ def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
 
 
 def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
-    """Kinds, starts and operands of the rows, and which they are. A column goes as soon as it was read."""
-    drawn_now, _held = tables.held()  # of one moment, whatever is built meanwhile
+    """Kinds, starts and operands of the plan's rows, and their rows in the tables. Columns are freed once read."""
+    drawn_now, _held = tables.held()  # a snapshot, whatever other threads build meanwhile
     kinds, _, sources, consumers = (np.array(column, np.int32) for column in drawn_now)
     rows = len(kinds)
     if max(targets) >= rows:
@@ -59,7 +59,7 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
 
 
 def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
-    """The same in Kahn's order, for graphs with edges that were drawn by hand."""
+    """As `_columns`, in the order of Kahn's sort, for graphs with edges that were drawn by hand."""
     plan = plan_for(tables, targets)
     columns = (plan.kinds, plan.starts, plan.operand_steps, plan.rows)
     kinds, starts, operands, rows = (np.array(column, np.int32) for column in columns)
@@ -67,7 +67,11 @@ def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
 
 
 class ConsumerEdges(NamedTuple):
-    """Edges by consumer; and which rows are live (1), or only absorbed by a live one (2), so that its operands are."""
+    """Edges grouped by consumer, and a mark for each row.
+
+    edges[begins[i]:begins[i + 1]]: the sources of row i's edges. live: 1 if a target depends on the row's value, 2 if
+    only on its operands, because a live row absorbed it, else 0.
+    """
 
     begins: Ints
     edges: Ints
@@ -76,7 +80,7 @@ class ConsumerEdges(NamedTuple):
 
 @machine
 def reach(rows: int, of: ConsumerEdges) -> int:
-    """Mark what the live rows depend on; how many operands they have, all told."""
+    """Mark the ancestors of the live rows; returns the total number of operands of all live rows."""
     for row in range(rows - 1, -1, -1):
         if of.live[row]:
             for edge in range(of.begins[row], of.begins[row + 1]):
@@ -99,7 +103,7 @@ def reach(rows: int, of: ConsumerEdges) -> int:
 def takes_over(row: int, of: ConsumerEdges) -> int:
     """Whether the first edge into a row stands for all operands of a row that it absorbed.
 
-    An absorbed row that is live has a value of its own, with which the fold goes on: then it is an operand.
+    Not if the absorbed row is live: its value is computed anyway, so it is itself the first operand.
     """
     if of.begins[row] == of.begins[row + 1] or of.edges[of.begins[row]] >= 0:
         return 0
@@ -108,7 +112,10 @@ def takes_over(row: int, of: ConsumerEdges) -> int:
 
 @machine
 def write(rows: int, of: ConsumerEdges, chain: Ints, place: Ints, chosen: Ints, made: PlanColumns) -> int:
-    """Write the live rows, their kinds in place. chain: room for rows that absorbed one another, the last first."""
+    """Write the live rows to `made`, kinds in place; returns their number.
+
+    place: table row -> plan row; chosen: the reverse. chain: scratch for rows that absorbed one another, last first.
+    """
     size = 0
     edge = 0
     for row in range(rows):

@@ -1,13 +1,13 @@
-"""What a row's adjoint is made of, while the reverse sweep collects it.
+"""Accumulate the terms of each row's adjoint (cotangent) while the reverse sweep runs, and emit their sum.
 
     row 0:  x 5, y 4, mask -, group 0        the adjoint of row 0 is 5*4
             x 7, y -, mask 3, group 1        + the sum over group 1 of where(3, 7, 0)
 
-A term is a product x * y (x alone where y is NONE), owed by one consumer in one
-of its operand positions. The terms of a row are a list that grows at its tail,
-so that they add up in the order of the sweep. A term has a mask where some
-`where` took another branch for it, and a group where it has a value for every
-sample: then a row that all samples share adds it up over them.
+A term is a product x * y (x alone if y is NONE): the contribution of one consumer
+through one of its operands. The terms of a row are a linked list that grows at its
+tail, so that they are added in the order of the sweep. A term has a mask if it holds
+only where a `where` took its branch, and a group if it has a value for every sample:
+a row that all samples share sums it over the samples.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nothing is computed twice, or for nobody.
+"""Common-subexpression elimination (hash consing), and dead-code elimination.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.build_ir import build_ir
@@ -15,8 +15,8 @@
    1 sin 0
    2 add 1 1
 
-Rows of one kind over the same operands have the same value. Rows that no result
-depends on have none that matters.
+Rows of the same kind with the same operands have the same value, so one of them is kept.
+Rows that no result depends on are removed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 MOST_COMPARED = (
-    750_000  # rows of a plan that is searched for equal ones; in a larger one that takes longer than it saves
+    750_000  # rows of a plan in which equal rows are searched; in a larger one the search takes longer than it saves
 )
 
 
 def share(ir: IR, wanted: Array) -> tuple[IR, Array]:
-    """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
+    """Eliminate common subexpressions and dead rows; returns the plan, and the new row of each old one (NONE: gone)."""
     if len(ir) > MOST_COMPARED:
         return eliminate_dead_code(ir, wanted)
     same, slots = _sames(ir), 1 << (2 * len(ir) + 1).bit_length()
@@ -50,7 +50,7 @@ def share(ir: IR, wanted: Array) -> tuple[IR, Array]:
 
 
 def eliminate_dead_code(ir: IR, wanted: Array) -> tuple[IR, Array]:
-    """The plan without what is there for nobody, and where each row went; what is there twice stays."""
+    """Remove the rows that no wanted row depends on; returns the plan, and the new row of each old one (NONE: gone)."""
     live, degrees = mark_rows(len(ir), wanted), np.diff(ir.starts)
     descend(len(ir) - 1, ir.columns, live)
     rows = np.flatnonzero(live)
@@ -62,7 +62,7 @@ def eliminate_dead_code(ir: IR, wanted: Array) -> tuple[IR, Array]:
 
 
 def _sames(ir: IR) -> Array:
-    """For each row the one that it equals: itself, but for leaves that hold the same bits as an earlier one."""
+    """The representative of each row: itself, or, for a leaf, the first leaf that holds the same numbers."""
     same = np.arange(len(ir), dtype=np.int32)
     seen: dict[Any, int] = {}
     for row, value in ir.constants.items():
@@ -76,7 +76,7 @@ def _sames(ir: IR) -> Array:
 
 @machine
 def unify(rows: int, of: PlanColumns, same: Ints, table: Ints, slots: int) -> None:
-    """Find for each row the first that computes the same. table: room for a hash table, full of NONE."""
+    """Write the representative of each row to `same`. table: an empty open-addressing hash table, filled with NONE."""
     for row in range(rows):
         if of.starts[row + 1] == of.starts[row]:
             continue
@@ -94,7 +94,7 @@ def unify(rows: int, of: PlanColumns, same: Ints, table: Ints, slots: int) -> No
 
 
 def equal(one: int, two: int, of: PlanColumns, same: Ints) -> int:
-    """Whether two rows have one kind and the same operands."""
+    """Whether two rows have the same kind and group, and operands with the same representatives."""
     size = of.starts[one + 1] - of.starts[one]
     if of.kinds[one] != of.kinds[two] or of.groups[one] != of.groups[two]:
         return 0

@@ -1,4 +1,4 @@
-"""Sums of products become dot products.
+"""Fuse sums of products into dot products: one DOT row instead of many mul and add rows.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.build_ir import build_ir

@@ -1,14 +1,14 @@
-"""A plan as columns: what the passes read and write.
+"""The intermediate representation (IR) of the compiler passes: a plan, stored as columns in topological order.
 
-    row  kind  operands                  of x * y + x, with z fed for every sample: x * y * z
-     0   -2                 x            a leaf's kind, as in the tables,
+    row  kind  operands                  the plan of x * y + x
+     0   -2                 x            a leaf: its kind is the tables' number
      1   -2                 y
-     2   mul   0 1                       or a rule's number,
-     3   add   2 0                       or a kind of this room: DOT, TOTAL, REDUCE
+     2   mul   0 1                       an operator: its kind is the rule's number,
+     3   add   2 0                       or one that only the passes know: DOT, TOTAL, REDUCE, LARGEST
 
-A DOT's operands come in pairs: (x0, y0, x1, y1, ...) is x0*y0 + x1*y1 + ..., and
-a pair (x, NONE) is x alone. It adds up from the left, as the written sum did.
-TOTAL adds such a sum up over all samples, in their order; REDUCE in any order.
+A DOT is a sum of products. Its operands come in pairs: (x0, y0, x1, y1, ...) is x0*y0 + x1*y1 + ..., and a pair
+(x, NONE) is x alone. It is added up from the left, in the written order. TOTAL sums such an expression over all
+samples, in their order; REDUCE in any order. A row has one value (group 0), or one for each sample of its group.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import numpy as np
 from ...core.rules import BY_NUMBER, RULES
 from ..llvm.typed import Ints
 
-Array = Any  # of NumPy's
-NONE = -1
-DOT, TOTAL, REDUCE = -4, -5, -6
-LARGEST = 30_001  # a softmax's largest operand
+Array = Any  # a NumPy array
+NONE = -1  # no row, no operand, or no lane
+DOT, TOTAL, REDUCE = -4, -5, -6  # kinds that only plans have; leaves are -1 to -3
+LARGEST = 30_001  # the kind of a softmax's largest operand
 NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest"}
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
 
 
 class PlanColumns(NamedTuple):
-    """What kernels read of a plan, and write of a new one."""
+    """The columns of a plan, as `@machine` functions read and write them; see IR."""
 
     kinds: Ints
     starts: Ints
@@ -40,13 +40,13 @@ class PlanColumns(NamedTuple):
 
 
 class FedInput(NamedTuple):
-    """Where a leaf's value comes from: it is fed, for the leaf of that row of the tables."""
+    """A source of a leaf's value: it is fed by the caller. row: the leaf's row in the tables."""
 
     row: int
 
 
 class Lanes(NamedTuple):
-    """What a leaf's lanes hold: a number each, and where it comes from (None: it is that number)."""
+    """A source of a leaf with a value for each sample: a number for each lane, or where to load it from (not None)."""
 
     numbers: list[float]
     sources: list[Any]
@@ -57,7 +57,7 @@ class Lanes(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Where to find a row that became one of many lanes, or that only moved (lane NONE)."""
+    """The place of a value after a pass: a row, and a lane if it became one sample of it (else NONE)."""
 
     row: int
     lane: int
@@ -65,15 +65,14 @@ class Sample(NamedTuple):
 
 @dataclass(repr=False)
 class IR:
-    """Rows in an order in which every operand comes before its consumers.
+    """A plan: rows in topological order, every operand before its consumers.
 
-    kinds: int32, one for each row. starts, operands: int32; row i's operands are
-    operands[starts[i]:starts[i + 1]]. groups: int32; 0 where a row has one
-    value, else the number of the group of samples that it has a value for each
-    of. leaves: row -> the number that a Constant holds, or where a leaf's value
-    comes from. samples: how many samples each group has. loose: whether in a row
-    a product and its addition may be rounded as one, as in those that serve
-    derivatives only; without it none is.
+    kinds: int32, one for each row. starts, operands: int32 (compressed rows); row i's operands are
+    operands[starts[i]:starts[i + 1]]. groups: int32; 0 for a scalar row, else the number of the group of samples
+    for which the row has a value each. constants: row -> the number that a Constant holds. sources: row -> where
+    another leaf's value comes from: an index into the tables' values, a FedInput, Lanes, ... samples: how many samples
+    each group has. loose: uint8; whether multiply-adds of a row may be fused (rounded once), as in rows that serve
+    derivatives only; by default none may.
     """
 
     kinds: Array
@@ -102,7 +101,7 @@ class IR:
         return operands
 
     def name(self, row: int) -> str:
-        """What the row computes, in a word."""
+        """The name of the row's operator, or "leaf"."""
         kind = int(self.kinds[row])
         return name_of(kind)
 
@@ -110,7 +109,7 @@ class IR:
         return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
 
     def computed(self) -> Array:
-        """All other rows."""
+        """All rows that are not leaves."""
         return np.flatnonzero((self.kinds >= 0) | (self.kinds <= DOT))
 
     def __repr__(self) -> str:
@@ -132,38 +131,38 @@ class IR:
 
 
 def name_of(kind: int) -> str:
-    """What rows of a kind compute, in a word."""
+    """The name of a kind's operator, or "leaf"."""
     return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
 
 
 def mark_rows(rows: int, these: Any) -> Array:
-    """A byte for each row: 1 for these."""
+    """A mask with a byte for each of `rows` rows: 1 for these."""
     marks = np.zeros(rows, np.uint8)
     marks[these] = 1
     return marks
 
 
 def room(rows: int, edges: int) -> PlanColumns:
-    """Columns for so many rows and operands, with nothing in them yet."""
+    """Allocate uninitialised columns for so many rows and operands."""
     return PlanColumns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
 
 
 def with_columns(ir: IR, made: PlanColumns, size: int, constants: Any, sources: Any) -> IR:
-    """The plan of the first rows of these columns, and what its leaves hold now."""
+    """The plan of the first `size` rows of these columns, with these constants and sources of leaves."""
     sizes = PlanColumns(size, size + 1, made.starts[size], size)
     kinds, starts, operands, groups = (column[:end].copy() for column, end in zip(made, sizes, strict=True))
     return IR(kinds, starts, operands, groups, constants, sources, ir.samples)
 
 
 def moved(ir: IR, place: Array, made: PlanColumns, size: int) -> IR:
-    """The plan of the first rows of these columns. place: where each old row went, and its leaf with it."""
+    """The plan of the first `size` rows of these columns; leaves keep their values. place: old row -> new row."""
     constants = {int(place[row]): value for row, value in ir.constants.items() if place[row] >= 0}
     sources = {int(place[row]): source for row, source in ir.sources.items() if place[row] >= 0}
     return with_columns(ir, made, size, constants, sources)
 
 
 def replace_rows(ir: IR, place: Array, rows: Sequence[tuple[int, Sequence[int], int]]) -> IR:
-    """The plan with these rows instead: of each its kind, its operands and its group."""
+    """The plan with other rows: (kind, operands, group) each; leaves keep their values. place: old row -> new row."""
     kinds, operands, groups = zip(*rows, strict=True)
     columns = (kinds, np.cumsum([0, *map(len, operands)]), [operand for some in operands for operand in some], groups)
     return moved(ir, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))

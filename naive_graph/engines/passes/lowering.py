@@ -1,7 +1,7 @@
-"""From a graph to a plan that runs: the passes, one after the other.
+"""Lower a graph to an executable plan (IR) by running the compiler passes in order.
 
-A pass takes a plan and what is wanted of it, and gives a plan and where the
-wanted rows are now. What each made can be looked at: `stages` keeps them, in order.
+A pass takes a plan and the rows that are wanted of it, and returns a plan and the new
+places of these rows. `Lowering.stages` keeps the result of each pass for inspection.
 
 >>> for each in PASSES:
 ...     print(f"{each.name:<8} {each.said}")
@@ -41,13 +41,13 @@ from .strength_reduction import powers
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number
-MOST_KEPT = 100_000  # rows of a plan that is kept for who wants to look at it; a larger one is made again
+MOST_KEPT = 100_000  # rows of a plan that is kept for inspection; a larger one is computed again on request
 
 
 class Wanted(NamedTuple):
-    """What is wanted of a plan: the outputs' rows, and of each its derivatives with respect to wrt.
+    """The rows wanted of a plan: outputs, and the derivatives of each with respect to the leaves `wrt`.
 
-    slopes: these derivatives, once there are rows for them; until then wrt is there.
+    slopes: the rows of the derivatives, one list for each output; empty before the pass `adjoint`, and wrt after it.
     """
 
     outputs: list[Sample]
@@ -63,7 +63,7 @@ class Wanted(NamedTuple):
         return np.array([sample.row for sample in (*self.results, *self.wrt)], np.int32)
 
     def moved(self, place: Any) -> Wanted:
-        """The same after a pass. place: where each row went, or of which lane it is now."""
+        """The same rows after a pass. place: for each old row its new row, or a `Sample` (row and lane)."""
 
         def now(at: Sample) -> Sample:
             new_place = place[at.row]
@@ -73,7 +73,7 @@ class Wanted(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """One pass, and what it does, in words. quiet: whether it is no stage to be looked at where it finds nothing."""
+    """One pass. said: what it does, for reports. quiet: whether to record no stage if it changed nothing."""
 
     name: str
     said: str
@@ -82,7 +82,7 @@ class Pass(NamedTuple):
 
 
 def as_pass(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR, Wanted], tuple[IR, Wanted]]:
-    """A pass made of a function that says where each row went."""
+    """Wrap a function (plan, wanted rows) -> (plan, new row of each old one) as the `run` of a Pass."""
 
     def run(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
         made, place = rearrange(ir, wanted.rows)
@@ -92,7 +92,10 @@ def as_pass(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR,
 
 
 def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
-    """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean, which are TOTAL rows."""
+    """Vectorise over the batch: rows that depend on a batched PlaceHolder join its group; total and mean become TOTAL.
+
+    A mean is a TOTAL divided by the number of samples, which is a new row 0.
+    """
     spread_groups(len(ir), ir.columns, *SUMS)
     rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
     moved = np.empty(len(ir), np.int32)
@@ -110,14 +113,14 @@ def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
 
 
 def roll_hidden_samples(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
-    """The samples hidden in the plan become lanes; what is to be differentiated stays alone."""
+    """Re-roll hidden samples into lanes; outputs that are to be differentiated stay scalars."""
     wrt = np.array([at.row for at in wanted.wrt], np.int32)
     ir, found = lanes(ir, wrt, wanted.rows, [output.row for output in wanted.outputs] if len(wrt) else ())
     return ir, wanted.moved(found)
 
 
 def append_derivatives(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
-    """The derivatives of each output are appended."""
+    """Append the rows of a reverse sweep for each output, and note the rows of its derivatives."""
     slopes: list[list[Sample]] = []
     leaves = np.array([at.row for at in wanted.wrt], np.int32)
     for at in wanted.outputs if wanted.wrt else ():
@@ -142,9 +145,10 @@ PASSES = (
 
 
 class PassResult(NamedTuple):
-    """What a pass made, how long it took, in seconds, and the rows of the results: outputs, then any derivatives.
+    """What a pass made, and how long it took, in seconds.
 
-    ir: the plan, or None if it was too large to be kept. size, dots, samples: how much there was of each.
+    ir: the plan, or None if it was too large to be kept. results: the rows of the outputs, then any derivatives.
+    size, dots: the number of rows, and of DOT rows. samples: how many samples each group has.
     """
 
     name: str
@@ -157,15 +161,13 @@ class PassResult(NamedTuple):
 
 
 class Lowering:
-    """The rows that compute some outputs, and their derivatives with respect to some leaves.
+    """Run all passes: the plan `ir` computes some outputs, and their derivatives with respect to some leaves.
 
-    outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a
-    number for each of many samples. find: whether to look for samples hidden in
-    the graph. keep: whether every pass's plan is kept, however large. places: by
-    Variable, where its value lies in an array that is read instead of the tables;
-    the other Variables are fed then.
-    Afterwards `values[k]` says where output k is, and `slopes[k][i]` where its
-    derivative with respect to wrt[i] is.
+    outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a number for each of many samples.
+    find: whether to look for samples hidden in the graph. keep: whether to keep every pass's plan, however large.
+    places: Variable -> its index in an array that is read instead of the tables; other Variables are then fed.
+    Afterwards `values[k]` is the row (and lane) of output k, and `slopes[k][i]` that of its derivative with respect
+    to wrt[i].
     """
 
     def __init__(
@@ -218,7 +220,7 @@ class Lowering:
 
 
 def _source(kind: int, row: int, places: Mapping[int, int] | None) -> Any:
-    """Where a leaf's value comes from: the tables, or that it is fed; of Variables in an array, their place there."""
+    """Where a leaf's value comes from: a FedInput, or an index into the tables (or into the array of weights)."""
     if kind == PLACEHOLDER or (kind == VARIABLE and places is not None and row not in places):
         return FedInput(row)
     return row if places is None else places.get(row, row)
@@ -226,7 +228,7 @@ def _source(kind: int, row: int, places: Mapping[int, int] | None) -> Any:
 
 @machine
 def spread_groups(rows: int, of: PlanColumns, total: int, mean: int) -> None:
-    """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
+    """Propagate the group of the batched leaves to all rows that depend on them; a total or mean is a scalar again."""
     for row in range(rows):
         if of.kinds[row] != total and of.kinds[row] != mean:
             for at in range(of.starts[row], of.starts[row + 1]):

@@ -1,14 +1,17 @@
-"""Samples that look alike, however their loop is written: the same rows again and again, with other numbers in them.
+"""Guess the samples hidden in an unrolled graph: subgraphs of one shape that repeat with other leaves.
+
+Both loops below are recognised, though they write the rows of a sample in another order:
 
     for x, t in samples:                    h = [(w * x).tanh() for x in xs]
         for a in (w, v):                    loss = 0
             h = (a * x).tanh()              for each, t in zip(h, ts):
             loss = loss + (h - t)**2            loss = loss + (each - t)**2
 
-A hash of what stands below each row finds rows that come often. Those of them that
-need one another are a sample's, wherever they stand; what needs rows of one sample only
-is that sample's too; and where samples meet, they must meet in sums. All this is but a
-guess: whether the samples are the same rows in the same places, `roll_samples` makes sure of.
+Each row is hashed by the subgraph below it, without the numbers in its leaves; hashes that
+occur often mark repeated rows. Repeated rows that are connected form one sample, wherever
+they stand. A row that depends on one sample only belongs to it, and where several samples
+meet, it must be in a sum. The result is only a guess: `roll_samples` checks that all samples
+have the same rows in the same places.
 """
 
 from __future__ import annotations
@@ -25,14 +28,18 @@ from ..llvm.machine import machine
 from ..llvm.typed import Bytes, Ints, Longs
 from .ir import ADD, DOT, IR, NONE, SUB, Array, PlanColumns
 
-FEWEST = 8  # samples: below, lanes gain nothing
-MOST_TRIES = 8  # guesses that are looked at in vain
-MASK = 0x3FFFFFFFFFFF
-SUM = -2  # stands for a sample's number where a row adds up several samples
+FEWEST = 8  # samples: with fewer, vectorising gains nothing
+MOST_TRIES = 8  # candidate partitions that are tried before giving up
+MASK = 0x3FFFFFFFFFFF  # keeps hashes to 46 bits
+SUM = -2  # in place of a sample's number: the row adds up several samples
 
 
 class Components(NamedTuple):
-    """Rows that come often and need one another. heads: of each row the first one; marks: of each first one a hash."""
+    """Connected components of the repeated rows, as a union-find forest.
+
+    heads: the parent of each row (in the end, the first row of its component). marks, sizes: by first row, a hash of
+    the component and its number of rows and operands.
+    """
 
     heads: Ints
     marks: Longs
@@ -40,10 +47,10 @@ class Components(NamedTuple):
 
 
 def candidate_partitions(ir: IR, by_identity: bool) -> Iterator[Array]:
-    """Of each row the sample that it may belong to, or NONE: guess after guess, the most work first.
+    """Yield candidate partitions, those with most work first: for each row the number of its sample, or NONE.
 
-    by_identity: whether two Variables at the same place tell samples apart, as
-    weights do; else they may hold a sample's data.
+    by_identity: whether different Variables in the same position make rows differ (Variables are shared weights);
+    if False, Variables may hold the samples' data.
     """
     rows, own, any_leaf, sizes = len(ir), *(np.zeros(len(ir), np.int64) for _ in range(3))
     hash_rows(rows, ir.columns, own, sizes, int(by_identity))
@@ -73,16 +80,16 @@ def candidate_partitions(ir: IR, by_identity: bool) -> Iterator[Array]:
 
 
 def find_owners(ir: IR, uses: Array, guess: Array) -> Array | None:
-    """Of each row the sample that it belongs to, NONE, or SUM where samples are added up; None if they meet elsewhere.
+    """Extend a guess to all rows: each row's sample, NONE, or SUM; None if samples meet in a row that is no sum.
 
-    uses: how often each row is used; more often for one that somebody wants to see.
+    uses: how often each row is used, counting requests by the caller.
     """
     sample = guess.copy()
     return sample if follow(len(ir), ir.columns, uses, sample) else None
 
 
 def _is_common(ir: IR, hashes: Array) -> Array:
-    """Of each operand whether so many rows that are alike need it at that place, as what all samples share."""
+    """Whether each operand (edge) is shared: many rows with the same hash use the same row in the same position."""
     degrees = np.diff(ir.starts)
     place = np.arange(len(ir.operands)) - np.repeat(ir.starts[:-1], degrees)
     return _are_frequent((np.repeat(hashes, degrees) * 1000003 + ir.operands) * 1000003 + place)
@@ -94,13 +101,13 @@ def uses_of(ir: IR) -> Array:
 
 
 def _is_frequent(ir: IR, hashes: Array) -> Array:
-    """Whether each row is computed, is nobody's lane, and there are enough like it."""
+    """Whether each row is computed, belongs to no sample group yet, and has a hash that occurs often."""
     plain = ((ir.kinds >= 0) | (ir.kinds == DOT)) & (ir.groups == 0) & (np.diff(ir.starts) > 0)
     return _are_frequent(hashes) & plain
 
 
 def _are_frequent(marks: Array) -> Array:
-    """Whether each mark comes often. Some slots are shared by two marks: then the guess may be wrong."""
+    """Whether each hash occurs at least FEWEST times, counted in a hashed table; a collision may make a wrong guess."""
     bits = max(16, (2 * len(marks)).bit_length())
     slots = (marks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)
     return (np.bincount(slots)[slots] >= FEWEST).astype(np.uint8)
@@ -117,7 +124,7 @@ def is_compared(ir: IR, row: int) -> bool:
 
 @machine
 def descend(last: int, of: PlanColumns, found: Bytes) -> None:
-    """Mark all that the marked rows depend on."""
+    """Mark all ancestors of the marked rows: what they depend on. last: the row at which to begin."""
     for row in range(last, -1, -1):
         if found[row]:
             for edge in range(of.starts[row], of.starts[row + 1]):
@@ -127,7 +134,7 @@ def descend(last: int, of: PlanColumns, found: Bytes) -> None:
 
 @machine
 def hash_rows(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, by_identity: int) -> None:
-    """A number for what stands below each row, whatever numbers its leaves hold; and how much stands there."""
+    """Hash the subgraph below each row, without the numbers in its leaves, and estimate the subgraph's size."""
     for row in range(rows):
         mixed = of.kinds[row] + 1013
         size = 1
@@ -144,7 +151,7 @@ def hash_rows(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, by_identi
 
 @machine
 def part_of_sums(rows: int, of: PlanColumns, uses: Ints, often: Bytes) -> None:
-    """A part of a sum that comes seldom is not a row by itself, however often there are parts like it."""
+    """Unmark the partial sums of a sum that is not itself repeated: they belong to the sum, not to samples."""
     for row in range(rows - 1, -1, -1):
         if often[row] == 0:
             for edge in range(of.starts[row], of.starts[row + 1]):
@@ -154,9 +161,9 @@ def part_of_sums(rows: int, of: PlanColumns, uses: Ints, often: Bytes) -> None:
 
 @machine
 def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: Longs, found: Components) -> None:
-    """Join rows that come often and need one another, or meet in a row that is no sum. found: marks and sizes are 0.
+    """Find the components of repeated rows: joined where one uses another, or both are used by a row that is no sum.
 
-    common: of each operand whether it joins nothing.
+    common: whether each operand is shared by the samples, and so joins nothing. found: its marks and sizes begin at 0.
     """
     for row in range(rows):
         found.heads[row] = row
@@ -166,7 +173,7 @@ def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: 
         for edge in range(begin, end):
             below = of.operands[edge]
             if often[row] == 0 and adds(row, of) and (of.kinds[row] != DOT or (edge - begin) % 2 == 0):
-                before = NONE  # each term of a sum is by itself
+                before = NONE  # terms of a sum are not joined to each other
             if below >= 0 and often[below] and common[edge] == 0:
                 if before >= 0:
                     one, other = first_of(before, found), first_of(below, found)
@@ -181,7 +188,7 @@ def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: 
 
 
 def first_of(row: int, found: Components) -> int:
-    """The first row of a component, so far; the way there becomes shorter."""
+    """The root of a row's component (union-find with path halving)."""
     while found.heads[row] != row:
         found.heads[row] = found.heads[found.heads[row]]
         row = found.heads[row]
@@ -190,7 +197,7 @@ def first_of(row: int, found: Components) -> int:
 
 @machine
 def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
-    """What needs rows of one sample only is that sample's; a sum of several is a SUM. 0 if they meet elsewhere."""
+    """Propagate samples to their consumers; a sum over several becomes SUM. Returns 0 if they meet in another row."""
     nested = 0
     for row in range(rows):
         begin, end = of.starts[row], of.starts[row + 1]
@@ -211,7 +218,7 @@ def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
         if begin < end and sample[row] == NONE:
             sample[row] = SUM if several or sums > 0 else owner
     for row in range(rows - 1, -1, -1):
-        if nested and sample[row] == SUM:  # what is added up in pairs may be two of one sample, or one of two each
+        if nested and sample[row] == SUM:  # a partial sum may add terms of one sample, or of two: all become SUM
             for edge in range(of.starts[row], of.starts[row + 1]):
                 if is_part(row, edge, of, uses):
                     sample[of.operands[edge]] = SUM
@@ -219,7 +226,7 @@ def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
 
 
 def is_part(row: int, at: int, of: PlanColumns, uses: Ints) -> int:
-    """Whether this operand of a sum is a sum that nobody else needs."""
+    """Whether this operand (edge `at`) of a sum is a partial sum: added with coefficient 1, and used only here."""
     below, position = of.operands[at], at - of.starts[row]
     if below < 0 or uses[below] != 1 or adds(row, of) == 0 or adds(below, of) == 0:
         return 0

@@ -1,11 +1,11 @@
-"""The reverse sweep over columns: it appends the rows of the derivatives.
+"""Reverse-mode differentiation of a plan by source transformation: append the rows that compute the adjoints.
 
-This is the sweep of core/sweep.py once more, step by step, for two reasons. It
-is machine code: of a random graph of 90,762 rows it takes 0.16 us a row, and
-`sweep.reverse_sweep` over stand-ins for rows takes 21.8, which is 2 s instead of
-15 ms before a first answer. And it knows what that sweep cannot: dots, whose
-terms are no partials of a rule, and rows that all samples share, whose adjoints
-are sums over the samples. Tests hold the two to the same bits.
+This repeats the sweep of core/sweep.py, step by step, for two reasons. It is compiled:
+for a random graph of 90,762 rows it takes 0.16 us a row, where tracing
+`sweep.reverse_sweep` takes 21.8, which is 2 s instead of 15 ms before a first answer. And
+it differentiates what that sweep cannot: DOT rows, whose terms are no partials of a rule,
+and rows that all samples share, whose adjoints are sums over the samples. Tests check
+that both give the same bits.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.build_ir import build_ir
@@ -139,7 +139,7 @@ def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) 
 
 @machine
 def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
-    """Mark every row that a wanted one leads to, through operands that it responds to."""
+    """Mark the rows that depend on a wanted one, through operands with a partial derivative."""
     for row in range(rows):
         for edge in range(of.starts[row], of.starts[row + 1]):
             if of.operands[edge] >= 0 and asked.needed[of.operands[edge]] and asked.needed[row] == 0:
@@ -150,7 +150,7 @@ def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
 
 @machine
 def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints) -> None:
-    """Walk backwards: sum up each row's terms, and hand every operand its own. local: room for a template's rows."""
+    """The reverse sweep: emit the sum of each row's terms, then add terms to its operands. local: scratch space."""
     for index in range(asked.seed_count):
         seed = asked.seeds[index]
         give(seed, plan.numbers[0], NONE, NONE, plan.groups[seed], terms, plan)
@@ -180,7 +180,7 @@ def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms,
 
 
 def hand_to_pairs(row: int, incoming: int, mask: int, asked: Asked, terms: Terms, plan: Growing) -> None:
-    """The factors of a sum of products get their shares."""
+    """Add terms to the factors of a DOT, TOTAL or REDUCE row: adjoint times the other factor."""
     for edge in range(plan.starts[row], plan.starts[row + 1], 2):
         x, y = plan.operands[edge], plan.operands[edge + 1]
         group = wider(x, y, plan)
@@ -193,7 +193,7 @@ def hand_to_pairs(row: int, incoming: int, mask: int, asked: Asked, terms: Terms
 
 
 def write_template(row: int, known: Templates, plan: Growing, local: Ints) -> None:
-    """What the partials of a row's rule compute, as rows."""
+    """Append the rows of a row's template; local[i] becomes the row of template row i."""
     first = known.row_starts[known.of_row[row]]
     for made in range(first, known.row_starts[known.of_row[row] + 1]):
         group = 0
@@ -210,7 +210,7 @@ def write_template(row: int, known: Templates, plan: Growing, local: Ints) -> No
 def hand_on(
     row: int, incoming: int, mask: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints
 ) -> None:
-    """Each operand that a wanted row leads to gets its share."""
+    """Add a term, adjoint times local partial, to each operand that depends on a wanted row."""
     shape = known.of_row[row]
     for position in range(plan.starts[row + 1] - plan.starts[row]):
         operand = plan.operands[plan.starts[row] + position]

@@ -1,4 +1,4 @@
-"""The samples hidden in an unrolled graph become lanes of one graph.
+"""Loop re-rolling: the samples of an unrolled loop become lanes of one vectorised plan.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.dots import dots
@@ -25,14 +25,14 @@
    4 total 3
    5 dot 4
 
-A loop over samples writes the same rows again and again, with other numbers in
-them. `repeats` guesses which rows are whose; here each sample's are laid beside
-the first one's, operand for operand. What is the same row in all stays one row with
-one value. What differs becomes a row with a value for each sample; a leaf holds all
-their numbers. Where samples take another one of their own rows, as `h[label]` does,
-the row is chosen among them. Where they meet in a sum, there is their total; other
-terms of it stay. Sums of sums are one, but for those that a comparison depends on:
-these keep their written order.
+A loop over samples writes the same rows once per sample, with other numbers. `repeats`
+guesses which row belongs to which sample; this pass aligns the samples operand by
+operand. An operand that is the same row in all samples stays one scalar row. Operands
+that differ become one row with a value for each sample, and a leaf holds the numbers of
+all samples. Where each sample uses another one of its own rows, as `h[label]` does, the
+row is selected with 0/1 masks. A sum over samples becomes a TOTAL row; its other terms
+stay. Nested sums are flattened, except where a comparison depends on them: these keep
+their written order.
 """
 
 from __future__ import annotations
@@ -48,18 +48,17 @@ from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, replace_
 from .repeats import FEWEST, SUM, candidate_partitions, find_owners, is_compared, is_part, uses_of
 
 MOST_GROUPS = 16
-MOST_CHOICES = 64  # rows among which samples choose
-LESS, UNLIKE = -3, -4  # stand for -1, with which a term is multiplied that is taken away; and for nothing that fits
-LEAST_WORK = 3  # rows and operands of a sample
+MOST_CHOICES = 64  # alternatives of all selections together, unless a sample has more rows than that
+LESS, UNLIKE = -3, -4  # in place of a row: the coefficient -1 of a subtracted term; operands that cannot be aligned
+LEAST_WORK = 3  # rows and operands that a sample must have
 
 
 def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tuple[IR, dict[int, Sample]]:
-    """The plan with its hidden samples as lanes, and where the rows of `wanted` and `keep` are now.
+    """Re-roll the hidden samples into lanes; returns the plan, and where the rows of `wanted` and `keep` are now.
 
-    wanted: leaves whose gradients are asked for; one that is not shared must
-    not be used outside its own sample. keep: rows that somebody wants to see.
-    alone: those of them that are to be differentiated, and so must not become
-    one lane of many: an adjoint begins at 1 in every lane.
+    wanted: leaves whose gradients are requested; one that is not shared must not be used outside its own sample.
+    keep: rows that must survive. alone: those of them that are to be differentiated, and so must not become one lane
+    of many: an adjoint begins at 1 in every lane.
     """
     now = {int(row): Sample(int(row), NONE) for row in (*wanted, *keep)}
     for by_identity in (True, False):
@@ -88,7 +87,7 @@ def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tupl
 
 
 class WantedRows(NamedTuple):
-    """Leaves that are wanted, rows that are kept, and those of them that must stay alone."""
+    """The parameters of `lanes`, as rows of the current plan."""
 
     wanted: list[int]
     keep: list[int]
@@ -96,7 +95,11 @@ class WantedRows(NamedTuple):
 
 
 class Root(NamedTuple):
-    """A sum in which samples meet: its terms in pairs, whose each is, and whether they are in the written order."""
+    """A sum over samples, flattened.
+
+    terms: [2, n], the two factors of each term (the second NONE or LESS if there is none). samples: of each term, or
+    NONE. ordered: whether flattening kept the written order of additions.
+    """
 
     row: int
     terms: Array
@@ -105,7 +108,7 @@ class Root(NamedTuple):
 
 
 class NewRow(NamedTuple):
-    """A row of the new plan. key: the old row behind which it stands; its operands are old rows and new ones."""
+    """A row of the new plan. key: sort key, the old row after which it is placed. operands: old or new rows."""
 
     key: int
     kind: int
@@ -114,7 +117,7 @@ class NewRow(NamedTuple):
 
 
 def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | None:
-    """The samples of a guess that are the same rows in the same places; None if there are too few."""
+    """Align the samples of a guess that have the same shape, the most frequent one; None if there are too few."""
     uses = uses_of(ir)
     uses[[*seen.keep, *seen.alone]] += 2
     while True:
@@ -135,7 +138,7 @@ def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | N
 
 
 def _outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
-    """The sums over samples that are no part of another one."""
+    """The sums over samples that are not partial sums of another one."""
     at = np.flatnonzero((ir.operands >= 0) & (sample[ir.operands] == SUM))
     by = np.searchsorted(ir.starts, at, side="right") - 1
     edges = zip(at.tolist(), by.tolist(), strict=True)
@@ -145,7 +148,7 @@ def _outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
 
 
 def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
-    """The terms of a sum with those of the sums in it. A term of two samples is the first one's: then nothing fits."""
+    """Flatten a sum and its partial sums into terms. A term of two samples is counted as one's: alignment will fail."""
     terms, waiting, ordered = [], [(top, NONE)], True
     while waiting:
         row, y = waiting.pop()
@@ -162,7 +165,7 @@ def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
 
 
 def _shapes(ir: IR, sample: Array, roots: Iterable[Root]) -> Array:
-    """A number for each sample: what its rows compute, in their order, and to how many terms of which sums it adds."""
+    """A hash for each sample: the kinds and arities of its rows in order, and its number of terms in each root sum."""
     rows, starts = _in_order(sample)
     position = (np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))).astype(np.uint64)
     signature = (ir.kinds[rows] * 4099 + np.diff(ir.starts)[rows] + (1 << 20)).astype(np.uint64)
@@ -174,17 +177,17 @@ def _shapes(ir: IR, sample: Array, roots: Iterable[Root]) -> Array:
 
 
 def _in_order(sample: Array) -> tuple[Array, Array]:
-    """The samples' rows, one sample after the other; and where each one's begin, and the last ends."""
+    """The rows of the samples, sorted by sample; and the offsets at which each sample begins, with the end."""
     rows = np.flatnonzero(sample >= 0)
     rows = rows[np.argsort(sample[rows], kind="stable")]
     return rows, np.concatenate([[0], np.cumsum(np.bincount(sample[rows]))])
 
 
 class AlignedSamples:
-    """Samples with as many rows of the same kinds each, laid side by side; and what becomes of them.
+    """Samples of one shape, aligned row by row, and the vectorised rows that replace them.
 
-    order: the samples, as they are added up. rows: [place, sample]. made: the new
-    rows by number, in an order in which operands come first.
+    order: the samples in the order in which the first root adds them up. rows: [position in the sample, sample].
+    made: the new rows by number, in topological order.
     """
 
     def __init__(self, ir: IR, sample: Array, roots: list[Root], seen: WantedRows) -> None:
@@ -200,13 +203,13 @@ class AlignedSamples:
             rows.reshape(self.count, -1).T[:, self.order] if even else np.zeros((0, self.count), np.int32)
         )
         self.made: dict[int, NewRow] = {}
-        self.own: list[int] = []  # the new row of each place
-        self.leaves: dict[bytes, int] = {}  # the new leaf of old ones
-        self.held: dict[int, Lanes] = {}
-        self.inside = np.zeros(len(ir), np.int32)  # how often samples use each leaf
+        self.own: list[int] = []  # the new row for each position in a sample
+        self.leaves: dict[bytes, int] = {}  # an array of old leaves, one per sample (its bytes) -> the new leaf
+        self.held: dict[int, Lanes] = {}  # the numbers of each new leaf
+        self.inside = np.zeros(len(ir), np.int32)  # how often samples use each old leaf
 
     def fits(self) -> bool:
-        """Lay them side by side, operand for operand; False if they differ in more than leaves and choices."""
+        """Align the samples operand by operand; False if they differ in more than leaves and selections."""
         ir = self.ir
         degrees = np.diff(ir.starts)[self.rows]
         if not len(degrees) or (degrees != degrees[:, :1]).any() or len(self.rows) + degrees[:, 0].sum() < LEAST_WORK:
@@ -230,7 +233,7 @@ class AlignedSamples:
         return number
 
     def _operand(self, column: Array, key: int) -> int:
-        """The new row for what stands at one place of all samples; UNLIKE if it is nothing that they may differ in."""
+        """The new row for one operand position. column: that operand of each sample. UNLIKE if they do not align."""
         ir, first = self.ir, int(column[0])
         owners, places = np.where(column >= 0, self.sample[column], NONE), self.place[column]
         if (column == first).all() and owners[0] < 0:
@@ -241,7 +244,7 @@ class AlignedSamples:
         return self._leaf(column) if leaf.all() else UNLIKE
 
     def _leaf(self, column: Array) -> int:
-        """The leaf that holds these leaves' numbers."""
+        """The new leaf with the numbers of these leaves, one for each sample; made once for equal columns."""
         ir, key, rows = self.ir, column.tobytes(), column.tolist()
         self.inside[column] += 1
         if key not in self.leaves:
@@ -250,14 +253,17 @@ class AlignedSamples:
         return self.leaves[key]
 
     def _hold(self, held: Lanes, kind: int = CONSTANT) -> int:
-        """A new leaf; one Constant, written again for each sample, is one number."""
+        """Make a new leaf; if it holds the same constant in all lanes, it is a scalar."""
         same = held.constant and len({np.float64(number).tobytes() for number in held.numbers}) == 1
         made = self._make(NewRow(NONE, kind, 0 if same else self.group, []))
         self.held[made] = held
         return made
 
     def _chosen(self, places: Array, key: int) -> int:
-        """Each sample's own one of some rows: the sum of all of them, each where it is the one. -0.0 adds nothing."""
+        """Select another row in each sample: the sum over the candidates of where(mask, row, -0.0); -0.0 adds nothing.
+
+        places: the selected position of each sample. key: the row after which the selection is placed.
+        """
         among = np.unique(places).tolist()
         self.choices += len(among)
         if self.choices > max(MOST_CHOICES, len(self.rows)):
@@ -269,7 +275,7 @@ class AlignedSamples:
         return self._make(NewRow(key, DOT, self.group, pairs))
 
     def _added_up(self, root: Root) -> bool:
-        """Write a total in the place of the samples' first term; False if they cannot be added up in another order."""
+        """Replace the samples' terms of a root by one TOTAL row; False if this would change an order that matters."""
         mine = np.flatnonzero(root.samples >= 0)
         each, first = len(mine) // self.count, int(mine[0])
         ordered = each == 1 and root.ordered and mine[-1] == self.count - 1
@@ -287,7 +293,7 @@ class AlignedSamples:
         return True
 
     def _wanted_alone(self) -> bool:
-        """Whether each wanted leaf that is one of many stands in one place only, and only its own sample uses it."""
+        """Whether each wanted leaf that became a lane is in one lane only, and is used by its own sample only."""
         ir, columns = self.ir, [np.frombuffer(column, np.int32) for column in self.leaves]
         stands = np.bincount(np.concatenate([np.zeros(0, np.int32), *columns]), minlength=len(ir))
         if stands[self.seen.alone].any():  # an output that is a leaf: its adjoint would begin at 1 in every lane
@@ -296,7 +302,7 @@ class AlignedSamples:
         return bool((stands[wanted] == 1).all() and (uses_of(ir)[wanted] == self.inside[wanted]).all())
 
     def as_lanes(self) -> tuple[IR, dict[int, Sample]]:
-        """The plan with them as one group of lanes, and where the rows are that somebody wants to see."""
+        """The plan with the samples as one more group of lanes, and the new place of each wanted or kept row."""
         ir, seen = self.ir, {*self.seen.wanted, *self.seen.keep, *self.seen.alone}
         alone = np.flatnonzero((self.sample == NONE) & (np.diff(ir.starts) > 0)).tolist()
         rows = {row: NewRow(row, int(ir.kinds[row]), int(ir.groups[row]), ir.of(row)) for row in alone}
@@ -322,7 +328,7 @@ class AlignedSamples:
         return new, now | here
 
     def _lanes_of(self, wanted: Sequence[int], place: Array) -> dict[int, Sample]:
-        """Of the wanted leaves that are one of many, where they are now."""
+        """The new row and lane of each wanted leaf that became a lane."""
         marked = np.zeros(len(self.ir), bool)
         found: dict[int, Sample] = {}
         marked[wanted] = True

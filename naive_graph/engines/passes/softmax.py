@@ -1,4 +1,4 @@
-"""A softmax computes its exponentials once.
+"""Expand softmax rows so that the elements of one softmax share their exponentials and the sum of these.
 
 >>> from naive_graph import Graph, softmax as shares_of
 >>> from naive_graph.engines.passes.build_ir import build_ir

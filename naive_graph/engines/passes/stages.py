@@ -1,12 +1,11 @@
-"""What varies with the sample, and what does not: the plan falls into sections.
+"""Split a plan into sections: rows that are computed once (scalars) and rows computed for every sample (lanes).
 
-    stage 0    scalars    what needs no sample: learning rates, norms of weights
-    stage 1    lanes      every sample: its values, its derivatives
-    stage 2    scalars    what needs their totals
+    stage 0    scalars    rows that depend on no sample: learning rates, norms of weights
+    stage 1    lanes      values and derivatives of every sample
+    stage 2    scalars    rows that depend on sums over the samples
 
-Scalars are computed once, lanes once for each sample. A section needs only what
-the ones before it computed. Most plans have the three above; one whose samples
-need a total over the samples (a normalisation, say) has more.
+A section depends only on sections before it. Most plans have the three above; one
+whose samples need a sum over all samples (batch normalisation, say) has more.
 
 >>> from naive_graph import Graph, mean
 >>> from naive_graph.engines.passes.lowering import Lowering
@@ -40,7 +39,7 @@ from .ir import DOT, IR, REDUCE, TOTAL, Array, PlanColumns
 
 
 class Section(NamedTuple):
-    """Rows that run together, in order. group: 0 for scalars, else whose samples they are."""
+    """Rows that run together, in topological order. group: 0 for scalars, else the number of their sample group."""
 
     stage: int
     group: int
@@ -50,7 +49,7 @@ class Section(NamedTuple):
 def sections(ir: IR, wanted: Iterable[int] = ()) -> list[Section]:
     """The plan's sections, in the order in which they run; leaves belong to none.
 
-    Samples of which only leaves are wanted have an empty one, which hands them out.
+    wanted: rows of results. A sample group of which only leaves are wanted gets an empty section, which exports them.
     """
     stages = np.zeros(len(ir), np.int32)
     stage_rows(len(ir), ir.columns, stages)
@@ -73,7 +72,7 @@ def sections(ir: IR, wanted: Iterable[int] = ()) -> list[Section]:
 
 @machine
 def stage_rows(rows: int, of: PlanColumns, stages: Ints) -> None:
-    """After how many sections each row is known: an even number of scalars, an odd one of lanes."""
+    """Number the stage of each row: even for scalars, odd for lanes; a sum over lanes has the stage after theirs."""
     for row in range(rows):
         collects = of.kinds[row] == TOTAL or of.kinds[row] == REDUCE
         stage = 1 if of.groups[row] > 0 else 0

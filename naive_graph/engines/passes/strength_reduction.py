@@ -1,4 +1,4 @@
-"""Squares are products.
+"""Strength reduction: replace squares, pow(x, 2), by products, x * x.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.build_ir import build_ir

@@ -1,4 +1,4 @@
-"""Dots that share operands become matrices: layers.
+"""Find dense layers (matrix products) in a plan: DOT rows over the same inputs.
 
 >>> from naive_graph import Graph, total
 >>> from naive_graph.engines.passes.lowering import Lowering

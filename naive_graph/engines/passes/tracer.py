@@ -1,4 +1,4 @@
-"""Rows that are written down by calling a function: with stand-ins instead of numbers, it says what it would do.
+"""Trace a function into rows of a plan: call it with `Tracer` operands, which record every operation.
 
 rows = Rows(first=2)                    rows 0 and 1 are there already
 x, y = Tracer(rows, 0), Tracer(rows, 1)
@@ -14,24 +14,24 @@ from ...core.rules import Arithmetic, Rule
 
 
 class Rows:
-    """The rows so far, behind the `first` ones: each a kind and its operands.
+    """The rows recorded so far, numbered from `first`: each a kind and its operands.
 
-    numbers: those in use, as `float.hex` writes them, for -0.0 is not 0.0; and where each is.
+    numbers: constants in use -> their rows. Keys are written by `float.hex`, so that -0.0 and 0.0 differ.
     """
 
-    who = "A node"  # who takes numbers, for an error about something that is none
+    who = "A node"  # the subject of the error message for an operand that is not a number
 
     def __init__(self, first: int, numbers: dict[str, int] | None = None) -> None:
         self.first, self.numbers = first, {} if numbers is None else numbers
         self.made: list[tuple[int, list[int]]] = []
 
     def add(self, kind: int, operands: list[int]) -> int:
-        """The number of one more row."""
+        """Append a row, and return its number."""
         self.made.append((kind, operands))
         return self.first + len(self.made) - 1
 
     def place(self, value: Any) -> int:
-        """Where a value is."""
+        """The row of a tracer, or of a number, which becomes a constant."""
         if isinstance(value, Tracer):
             return value.row
         held = number(value, self.who)
@@ -40,12 +40,12 @@ class Rows:
         return self.numbers[held.hex()]
 
     def constant(self, value: float) -> int:
-        """The place of a number that was not in use."""
+        """Make a constant that is not in use yet, and return its row or reference."""
         raise NotImplementedError
 
 
 class Tracer(Arithmetic):
-    """An operand that writes down what is done to it: it stands for a row."""
+    """A value that stands for a row; operators applied to it append rows (as a JAX tracer does)."""
 
     __slots__ = ("row", "rows")
 

@@ -1,8 +1,8 @@
-"""How each rule passes an adjoint on, worked out once for all rows that apply it.
+"""Templates of vector-Jacobian products: the local partials of each rule as rows, traced once for all uses.
 
-The partials of a rule are called with stand-ins for its operands and its
-result. What they do is written down as rows of a template, which the reverse
-sweep copies behind the plan wherever the rule is applied:
+The partials of a rule are called with tracers for its operands and its result. The
+recorded rows form a template, which the reverse sweep appends to the plan wherever the
+rule is applied:
 
     sin, one operand:    partial 0 is row 0 = cos(operand 0)
     mul, two operands:   partial 0 is operand 1, partial 1 is operand 0
@@ -21,13 +21,16 @@ from ..llvm.typed import Bytes, Ints
 from .ir import Array
 from .tracer import Rows, Tracer
 
-PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
-MOST_SLOPES = 1_000  # of a row, each of which is a row of as many operands
-FIRST_NUMBER = -3  # from here down: constants, by their place in a list
+PLAIN, NOTHING = -1, -2  # references for a partial of 1, and for no partial
+MOST_SLOPES = 1_000  # partials of a row that are templated: each would be a row of as many operands
+FIRST_NUMBER = -3  # references from here down are constants: FIRST_NUMBER - i is number i of a list
 
 
 class Template(NamedTuple):
-    """A reference is an operand's position, then the result, then the template's rows; or one of the above."""
+    """The rows and partials of a rule with n operands, by references.
+
+    A reference is 0..n-1 for an operand, n for the result, n+1... for the template's rows, or a negative one as above.
+    """
 
     rows: list[tuple[int, list[int]]]
     partials: list[int]

@@ -1,7 +1,7 @@
-"""Operators that ONNX lacks: written as local functions whose metadata names the operator and its call.
+"""Round-trip operators that ONNX lacks, as local functions whose metadata names the operator and its call.
 
-So a file that left from here comes back as what it was. Elsewhere, and where
-the table lacks the operator, its composition stands for it.
+On import the metadata restores the original operator. Other programs, and
+versions without the operator, use the function's body (its composition) instead.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import Attribute, undone
 from ...tensor.operators.table import TABLE
 
-DOMAIN = "naive_graph"  # of the operators that ONNX lacks
-PARAMETERS = f"{DOMAIN}.parameters"  # by which a file says which weights are learned
+DOMAIN = "naive_graph"  # ONNX domain of the local functions
+PARAMETERS = f"{DOMAIN}.parameters"  # metadata key: the names of the trainable weights
 
 
 def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
@@ -30,7 +30,7 @@ def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any],
     """Metadata of a local function: the operator, its operands (as positions among the inputs), its properties."""
     metadata = {"operator": operator}
     if any(isinstance(value, TensorNode) for value in properties.values()):
-        return metadata  # what was found at run time is no property of a call that can be made again
+        return metadata  # a property computed at run time cannot be stored
 
     def place(operand: Any) -> Any:
         if isinstance(operand, (list, tuple)):
@@ -88,7 +88,7 @@ def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
 
 
 def is_ours(function: Any) -> bool:
-    """Whether a local function was written here: its metadata is a valid call of an operator of the table."""
+    """Whether naive_graph exported a local function: its metadata is a valid call of one of our operators."""
     if function.domain != DOMAIN:
         return False
     try:
@@ -109,13 +109,13 @@ def is_ours(function: Any) -> bool:
 
 
 def _operator(name: str) -> Any:
-    """Look up an operator of the table, or a rule that occurs only in derivatives."""
+    """Look up an operator by name: a helper rule, which only derivatives use, or a row of the table."""
     rule = RULES.get(name)
     return rule if rule is not None and rule.helper else TABLE[name]
 
 
 def stored_parameters(said: Mapping[str, str]) -> set[str] | None:
-    """The names of the weights that are parameters; None if the file does not say."""
+    """The names of the trainable weights, from a file's metadata; None if it has none."""
     try:
         names = json.loads(said[PARAMETERS])
         return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None

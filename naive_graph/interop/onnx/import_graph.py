@@ -1,4 +1,10 @@
-"""Building: each step of an ONNX file becomes the operator that its row's mapping names."""
+"""Build tensor nodes from an ONNX graph, step by step (a step is one ONNX node).
+
+A step is built, in order of preference: by its import rule (import_rules.py), by
+the row (operator definition) that is mapped to its ONNX operator, or by the
+function body that ONNX itself gives for the operator. Steps whose inputs are all
+constants are folded to arrays.
+"""
 
 from __future__ import annotations
 
@@ -37,24 +43,24 @@ IMPORT_RULES: dict[str, ImportRule] = {}  # operators that take more than their 
 import_rule = partial(register, IMPORT_RULES)
 WHOLE = {getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
          if hasattr(TensorProto, f"{sign}INT{bits}")}  # fmt: skip
-# Operators that compute fractions of whole numbers, and drop them: towards 0.
+# Operators whose integer results are truncated towards 0.
 FRACTIONS = {
     "Div", "Gemm", "GridSample", "Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Resize",
     "Upsample",
 }  # fmt: skip
-LARGEST_WHOLE = 2**53  # up to which float64 has all whole numbers
+LARGEST_WHOLE = 2**53  # float64 represents all integers up to this exactly
 
 
 def mapping_of(op: str, opset: int, domain: str = "") -> tuple[Row, Name] | None:
-    """The row that stands for an operator in this opset, and how it is called there.
+    """The row mapped to an ONNX operator in this opset, and the mapping; None if there is none.
 
-    In a domain besides ONNX's own there are the names that rows have there and ONNX has not.
+    In a domain other than ONNX's own, only operators that ONNX lacks are looked up.
     """
     return None if domain and defs.has(op) else TABLE.mapping("onnx", op, opset)
 
 
 def why_unsupported(step: Application) -> str:
-    """Why there is nothing for a step; empty if there is."""
+    """Why a step's operator is not supported; empty if it is."""
     if own_function(step) is not None:
         return ""
     if step.domain or schema_of(step.op, step.opset) is None:
@@ -65,18 +71,18 @@ def why_unsupported(step: Application) -> str:
 
 
 def is_custom(step: Application) -> bool:
-    """Whether a step's operator is one that ONNX has not, and a row here has by that name."""
+    """Whether ONNX lacks a step's operator, and a row here is mapped to its name."""
     return not defs.has(step.op) and mapping_of(step.op, step.opset, step.domain) is not None
 
 
 def own_function(step: Application) -> FunctionProto | None:
-    """What says which operator of ours a step is."""
+    """The local function, exported by naive_graph, whose metadata names a step's operator; None if there is none."""
     function = step.attributes.get("function")
     return function if isinstance(function, FunctionProto) else None
 
 
 class OnnxBuilder(StepBuilder):
-    """The values of a graph of ONNX. types: ONNX's, of all values by their names."""
+    """Builds the nodes of an ONNX graph. types: ONNX entry types of values, by name."""
 
     def __init__(self, weights: StoredWeights, types: Mapping[str, int], most: int) -> None:
         super().__init__(weights, most)
@@ -116,7 +122,7 @@ class OnnxBuilder(StepBuilder):
         return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
 
     def operands(self, step: Application, row: Row, mapping: Name, read: Any = None) -> dict[str, Any]:
-        """The operands of a row. Two of a rule: all but the last input, joined by it, and the last."""
+        """The operands of a row. A binary row takes more than two inputs as a left fold: f(f(a, b), c)."""
         if not (isinstance(row, OfRule) and row.rule.arity != 1) and row.name not in ("maximum", "minimum"):
             return super().operands(step, row, mapping, read)
         values = [self.operand(step, position) for position in range(len(step.inputs))]
@@ -151,8 +157,8 @@ class OnnxBuilder(StepBuilder):
         return results
 
     def _fold(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
-        """The arrays of a step that is known before the network runs: by our own operators, if they have it."""
-        if step.op == "Range":  # some files give it lists of one
+        """Constant folding: by our own operators where they give exact results, otherwise by onnx's evaluator."""
+        if step.op == "Range":  # some files give it one-element lists in place of scalars
             arrays = {name: array.reshape(()) if array.size == 1 else array for name, array in arrays.items()}
         self.hold(size_of_results(step, arrays), step.label)
         if step.op in KNOWN_ONLY or not all(map(is_ours, arrays.values())):
@@ -163,7 +169,7 @@ class OnnxBuilder(StepBuilder):
         except StaleNodeError:
             raise
         except NaiveGraphError as error:
-            if step.op == "Bernoulli":  # which is drawn by chance
+            if step.op == "Bernoulli":  # random: onnx would draw other numbers
                 raise
             try:
                 return self._as_typed_arrays(step, evaluate(step, arrays))
@@ -175,7 +181,7 @@ class OnnxBuilder(StepBuilder):
         return results if exact else self._as_typed_arrays(step, evaluate(step, arrays))
 
     def _as_typed_arrays(self, step: Application, results: Sequence[Any]) -> list[Any]:
-        """Results as arrays of the types that ONNX says."""
+        """Convert results to arrays of the types that ONNX infers; nodes are evaluated."""
         nodes = {str(position): node for position, node in enumerate(results) if isinstance(node, TensorNode)}
         values = BuiltGraph({}, nodes, {}).run() if nodes else {}
         arrays = []
@@ -186,7 +192,7 @@ class OnnxBuilder(StepBuilder):
         return arrays
 
     def _build(self, step: Application) -> Sequence[Any]:
-        """The results of a step by our own operators."""
+        """Build a step with our own operators: by import rule, row or function body."""
         if step.op in IMPORT_RULES:
             try:
                 return IMPORT_RULES[step.op](self, step)
@@ -199,23 +205,23 @@ class OnnxBuilder(StepBuilder):
         return self.by_row(step) if mapping_of(step.op, step.opset) else self.by_body(step)
 
     def by_row(self, step: Application, instead: Row | None = None, **changed: Any) -> Sequence[Any]:
-        """The results of the row that the table names for a step, with some operands or properties changed.
+        """Build a step by the row mapped to its operator, or by its body where the row lacks an option or a result.
 
-        instead: another row, which takes the same.
+        changed: operands or properties to replace. instead: another row to call with the same arguments.
         """
         row, mapping = mapping_of(step.op, step.opset) or no_row(step)
         try:
             values = self.operands(step, row, mapping) | self.properties(step, row, mapping) | changed
             row = instead or row
         except ImportAttributeError as error:
-            if not has_body(step) or isinstance(error.value, str):  # ONNX's own text asks for no unknown word
+            if not has_body(step) or isinstance(error.value, str):  # a body cannot help with an unknown text option
                 raise
             return self.by_body(step)
         results = self.apply_row(step, row, values)
         return self.by_body(step) if any(step.outputs[len(results) :]) and has_body(step) else results
 
     def by_body(self, step: Application) -> Sequence[Any]:
-        """The results of what ONNX says that an operator is made of."""
+        """Build a step from the function body that ONNX defines for its operator."""
         for inner_step in expand_body(step, self._type_and_shape) if has_body(step) else no_row(step):
             if why_unsupported(inner_step):
                 raise UnknownOperatorError(
@@ -229,18 +235,18 @@ class OnnxBuilder(StepBuilder):
 
 
 def is_ours(array: Any) -> bool:
-    """Whether a tensor here can hold an array: entries there are, numbers or truth values, and all exactly."""
+    """Whether our tensors can hold an array: not empty, numeric or Boolean, and exact in float64."""
     return array.dtype.kind in "biuf" and array.size and is_exact(array)
 
 
 def is_exact(array: Any) -> bool:
-    """Whether float64 has all entries of an array."""
+    """Whether float64 represents all entries of an array exactly."""
     is_wide_integer = array.dtype.kind in "iu" and array.itemsize == 8
     return not is_wide_integer or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
 
 
 def check_attributes(step: Application, schema: Any) -> None:
-    """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
+    """Raise ImportAttributeError unless a step's attributes match the operator's schema."""
     for name, attribute in step.attributes.items():
         if name not in schema.attributes:
             raise ImportAttributeError(
@@ -254,13 +260,13 @@ def check_attributes(step: Application, schema: Any) -> None:
 
 
 def attribute_value(step: Application, attribute: Any) -> Any:
-    """An attribute as a number, a text or a list."""
+    """Convert an AttributeProto to a Python value; bytes are decoded."""
     value = helper.get_attribute_value(attribute)
     try:
         if isinstance(value, bytes):
             return value.decode()
         if attribute.type == attribute.INTS:
-            return [max(-LARGEST, min(entry, LARGEST)) for entry in value]  # ends beyond all ends are written so
+            return [max(-LARGEST, min(entry, LARGEST)) for entry in value]  # "to the end" is written as INT_MAX
         if attribute.type in (attribute.FLOATS, attribute.STRINGS):
             return [entry.decode() if isinstance(entry, bytes) else entry for entry in value]
     except UnicodeDecodeError:

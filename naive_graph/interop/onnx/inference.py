@@ -1,7 +1,7 @@
-"""Ask onnx about an operator: its schema, and by its shape inference the types and sizes of results.
+"""What the onnx package knows about an operator: schema, inferred types and sizes of results, function body.
 
-It also computes what is known before the network runs and what our own
-operators have no counterpart for, as empty tensors and texts.
+Its reference evaluator also folds constants that our own operators cannot, such
+as empty tensors and strings.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from onnx.shape_inference import infer_node_outputs
 from ...errors import ImportModelError
 from .steps import Application, inline_functions
 
-Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
-MOST_ENTRIES = 2**27  # of one tensor
-FEW = 1_000  # entries in all, from which no operator but a growing one makes many
+Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # from a value's name to its entry type and shape
+MOST_ENTRIES = 2**27  # limit for one tensor
+FEW = 1_000  # with at most so many input entries in all, only GROWING operators have large results
 GROWING = {"ConstantOfShape", "EyeLike", "Expand", "OneHot", "Pad", "Range", "Tile"}
-# Operators that make shapes, masks and places out of others: they are known, or they cannot be.
+# Operators on shapes, masks and indices, supported only where all their inputs are constants.
 KNOWN_ONLY = GROWING - {"Expand", "OneHot", "Pad", "Tile"} | {
     "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "NonZero", "Unique",
 }  # fmt: skip
@@ -54,14 +54,14 @@ def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
     try:
         with np.errstate(all="ignore"):
             results = ReferenceEvaluator(model).run(None, dict(arrays))
-    except Exception as error:  # onnx raises what it likes
+    except Exception as error:  # onnx may raise any exception
         raise ImportModelError(f"{step.label} cannot be computed: {error}".rstrip(".") + ".") from None
     remaining = iter(results)
     return [np.asarray(next(remaining)) if output else None for output in step.outputs]
 
 
 def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
-    """Bytes that a step's results take, by shape inference; 0 if surely few. Raises ImportModelError for too many."""
+    """Bytes of a step's results, by shape inference; 0 if certainly small. Raises ImportModelError if too many."""
     if step.op not in GROWING and sum(array.size for array in given.values()) <= FEW:
         return 0
     types = {
@@ -71,7 +71,7 @@ def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
     data = {name: numpy_helper.from_array(array, name) for name, array in given.items() if array.size <= FEW}
     try:
         inferred = _infer(step, types, data)
-    except Exception as error:  # onnx raises what it likes
+    except Exception as error:  # onnx may raise any exception
         raise ImportModelError(f"{step.label} has no result: {error}".rstrip(".") + ".") from None
     size = 0
     for kind in inferred.values():
@@ -82,7 +82,7 @@ def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
 
 
 def check_entries(shape: Sequence[int], label: str) -> None:
-    """Raises ImportModelError if a tensor of this shape would be too large."""
+    """Raise ImportModelError if a tensor of this shape would be too large."""
     if prod(shape) > MOST_ENTRIES:
         raise ImportModelError(f"{label} would have the shape {tuple(shape)}: more than {MOST_ENTRIES:,} entries.")
 
@@ -94,7 +94,7 @@ def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, i
     input_types = {name: helper.make_tensor_type_proto(types[name], None) for name in step.inputs if name in types}
     try:
         inferred = _infer(step, input_types, {})
-    except Exception:  # onnx raises what it likes: the step is refused later, in our words
+    except Exception:  # onnx may raise any exception: the step is refused later, with our message
         return {}
     return {name: type_proto.tensor_type.elem_type for name, type_proto in inferred.items()}
 
@@ -104,11 +104,11 @@ def _infer(step: Application, types: Mapping[str, Any], data: Mapping[str, Any])
     return infer_node_outputs(schema, node_of(step), dict(types), dict(data), opset_imports=opsets)
 
 
-# --- bodies: many operators are functions of others, which ONNX itself spells out ---
+# --- function bodies: ONNX defines many operators as compositions of others ---
 
 
 def has_body(step: Application) -> bool:
-    """Whether ONNX says what an operator is made of."""
+    """Whether ONNX defines a function body for a step's operator in its opset."""
     return bool(_versions(schema_of(step.op, step.opset), step.opset))
 
 
@@ -118,7 +118,7 @@ def _versions(schema: Any, opset: int) -> list[int]:
 
 
 def expand_body(step: Application, typed: Typed) -> list[Application]:
-    """The steps that an operator is made of, for inputs of these types and shapes. Raises ImportModelError."""
+    """The steps of an operator's function body, for inputs of these types and shapes. Raises ImportModelError."""
     schema = schema_of(step.op, step.opset)
     node = node_of(step)
     version = max(_versions(schema, step.opset))
@@ -127,7 +127,7 @@ def expand_body(step: Application, typed: Typed) -> list[Application]:
         told = version, node.SerializeToString(), [each.SerializeToString() for each in types]
         try:
             text = schema.get_context_dependent_function_with_opset_version(*told)
-        except Exception as error:  # of onnx: shapes or attributes that no operator of the name can have
+        except Exception as error:  # by onnx: shapes or attributes that are invalid for the operator
             raise ImportModelError(f"{step.label}: onnx cannot say what it is made of: {error}") from None
     else:
         text = schema.get_function_with_opset_version(version)

@@ -1,4 +1,7 @@
-"""Expand scikit-learn's operators (domain ai.onnx.ml) to ONNX's own, with weights as initializers."""
+"""Expand scikit-learn's operators (domain ai.onnx.ml) to standard ONNX operators, with weights as initializers.
+
+An expansion is the new nodes and the weights by name; None leaves the node as it is.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 DOMAIN = "ai.onnx.ml"
-LABELS = (TensorProto.INT64, TensorProto.STRING)  # types of what a classifier says besides its shares
-AFTER = {b"NONE": "", b"LOGISTIC": "Sigmoid", b"SOFTMAX": "Softmax"}
+LABELS = (TensorProto.INT64, TensorProto.STRING)  # entry types of a classifier's label output
+AFTER = {b"NONE": "", b"LOGISTIC": "Sigmoid", b"SOFTMAX": "Softmax"}  # ONNX operator of each post_transform
 Arrays = dict[str, Any]
 Expansion = tuple[list[NodeProto], Arrays]
 
@@ -29,7 +32,7 @@ def expand_operators(nodes: Iterable[NodeProto]) -> Expansion:
 
 
 def _linear(node: NodeProto, attributes: Mapping[str, Any]) -> Expansion | None:
-    """x C^T + b, and a sigmoid or a softmax of it."""
+    """LinearRegressor, LinearClassifier: x C^T + b, then the sigmoid or softmax that post_transform names."""
     after, result = AFTER.get(attributes.get("post_transform", b"NONE")), node.output[-1]
     rows = len(attributes.get("intercepts", ())) or attributes.get("targets", 1)
     if after is None or not rows or len(attributes["coefficients"]) % rows or (rows == 1 and len(node.output) > 1):

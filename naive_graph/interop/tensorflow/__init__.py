@@ -1,11 +1,12 @@
-"""TensorFlow's graphs, read without TensorFlow: its protobufs come with the tensorboard package.
+"""Import frozen TensorFlow graphs (GraphDef) without TensorFlow: the tensorboard package has the protobuf classes.
 
-values              attributes and tensors as Python's and NumPy's
-steps               nodes in an order in which they can be built, functions unfolded
-folding, building   what is known is computed at once; each step as the row of its name
-import_rules        operators that are no row: constants, shapes, casts; rows that mean something else there
-reading             bytes or text to a GraphDef; all that it says, checked
-network             `from_tensorflow`, and what it gives
+values         convert attributes and tensors to Python and NumPy values
+steps          inline functions, and sort the nodes topologically
+folding        constant folding
+building       build each node (step) by the row, our operator definition, that is mapped to its operator
+import_rules   operators without a row (constants, shapes, casts), or that differ from their row
+reading        parse and check a file
+network        `from_tensorflow`, and the network that it returns
 """
 
 from ...core.imports import door

@@ -1,4 +1,9 @@
-"""Build the tensor graph of a GraphDef, step by step."""
+"""Build the tensor graph of a TensorFlow GraphDef, step by step (a step is one node).
+
+A step is built by its import rule (import_rules.py), or else by the row (operator
+definition) that is mapped to its operator. TensorFlow has integer and Boolean
+tensors, and ours are all float64: `whole` remembers which tensors are such.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +25,28 @@ from .folding import evaluate_row, is_small
 from .steps import GraphStep
 from .values import Type
 
-MOST_ENTRIES = 2**25  # of a tensor
-IMPORT_RULES: dict[str, ImportRule] = {}  # operators that are no row, or more than one; see import_rules.py
+MOST_ENTRIES = 2**25  # limit for one tensor
+IMPORT_RULES: dict[str, ImportRule] = {}  # operators that are not exactly one row; see import_rules.py
 import_rule = partial(register, IMPORT_RULES)
-# Rows whose results are whole numbers, or truth values, to TensorFlow.
+# Rows whose results are integers or Booleans in TensorFlow.
 WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "logical_and",
          "logical_or", "logical_not"}  # fmt: skip
 
 
 def mapping_of(op: str) -> tuple[Row, Name] | None:
-    """The row that stands for a TensorFlow operator, and its mapping."""
+    """The row mapped to a TensorFlow operator, and the mapping; None if there is none."""
     return TABLE.mapping("tensorflow", op)
 
 
 class TensorFlowBuilder(StepBuilder):
-    """The values of a graph of TensorFlow.
+    """Builds the nodes of a TensorFlow graph.
 
-    origins: of a value that is passed on as it is, the name by which it is known. whole: tensors that are whole
-    numbers or truth values to TensorFlow.
+    origins: aliases: for a value that is passed on unchanged, the name of the original. whole: tensors that hold
+    integers or Booleans in TensorFlow.
     """
 
     def __init__(self, weights: StoredWeights, constants: Mapping[str, Any], most: int) -> None:
-        super().__init__(weights, most // 8)  # entries of all tensors
+        super().__init__(weights, most // 8)  # counted in entries of 8 bytes, over all tensors
         self.values.update(constants)
         self.origins: dict[str, str] = {}
         self.whole: set[TensorNode] = set()
@@ -68,7 +73,7 @@ class TensorFlowBuilder(StepBuilder):
         return self.value(self.origins.get(step.inputs[place], step.inputs[place]))
 
     def operand(self, step: GraphStep, place: int) -> Any:
-        """One input as a tensor node; None for an empty array, as a training batch normalisation's mean."""
+        """One input as a tensor node; None for an empty array, such as the mean of a training FusedBatchNorm."""
         value, name = self.input(step, place), step.inputs[place]
         return None if isinstance(value, np.ndarray) and not value.size else self.tensor(self.origins.get(name, name))
 
@@ -86,7 +91,7 @@ class TensorFlowBuilder(StepBuilder):
         return IMPORT_RULES[step.op](self, step) if step.op in IMPORT_RULES else self.by_row(step)
 
     def by_row(self, step: GraphStep) -> Sequence[Any]:
-        """Apply the row that stands for a step; small constant inputs are computed at once, to arrays."""
+        """Apply the row mapped to a step's operator; if all inputs are small constants, fold them to arrays."""
         row, mapping = mapping_of(step.op) or no_row(step)
         properties = self.properties(step, row, mapping)
         arrays = self.operands(step, row, mapping, self.input) | properties
@@ -96,7 +101,7 @@ class TensorFlowBuilder(StepBuilder):
         return self.apply_row(step, row, self.operands(step, row, mapping) | properties)
 
     def apply_row(self, step: GraphStep, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
-        """Call an operator of the table. Results of whole numbers are whole numbers."""
+        """Call an operator of the table. Results of an integer operand are marked as integers."""
         results = super().apply_row(step, row, values)
         operands = [values[name] for name in row.operand_names if values.get(name) is not None]
         first = operands[-1] if row.name == "where" else operands[0]
@@ -108,7 +113,7 @@ class TensorFlowBuilder(StepBuilder):
         return results
 
     def pass_whole(self, source: TensorNode, result: Any, name: str) -> TensorNode:
-        """Name a result that is made of one source; of whole numbers it is whole numbers."""
+        """Name the result of one source tensor; mark it as integers if the source is."""
         if result is not source:
             result.name = name
         if source in self.whole:
@@ -116,11 +121,11 @@ class TensorFlowBuilder(StepBuilder):
         return result  # type: ignore[no-any-return]
 
     def is_whole(self, value: Any) -> bool:
-        """Whether a value holds whole numbers, or truth values, to TensorFlow."""
+        """Whether a value holds integers or Booleans in TensorFlow."""
         return value.dtype.kind in "biu" if isinstance(value, np.ndarray) else value in self.whole
 
     def truncate(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
-        """Round a result of whole numbers towards 0."""
+        """Truncate a result towards 0, and mark it as integers."""
         truncated = truncate(value, step.name)
         self.whole.add(truncated)
         return [truncated]

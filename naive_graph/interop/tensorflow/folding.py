@@ -1,7 +1,8 @@
-"""Constant folding: operators whose inputs are all known, mostly shape arithmetic, computed while reading.
+"""Constant folding for TensorFlow graphs: evaluate operators whose inputs are all constants, mostly shape arithmetic.
 
-Whole numbers stay whole, and lists may be empty, which tensors cannot be. What
-is not in the table is computed by the row itself, on float64.
+FOLDED has NumPy functions for the common operators: integers stay integers, and
+arrays may be empty, which our tensors cannot be. Other operators are evaluated by
+their row in float64, and cast back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...tensor.base import size_of
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.row import Row
 
-MOST = 2**16  # entries that are folded; more are left to the graph
+MOST = 2**16  # fold up to so many entries; larger results become nodes of the graph
 
 
 def _axes(axes: Any) -> Any:
@@ -38,7 +39,7 @@ def _slice(x: Any, begin: Any, sizes: Any) -> Any:
 
 
 def _div(a: Any, b: Any) -> Any:
-    """Whole numbers are divided towards zero."""
+    """Division; of integers, truncated towards zero."""
     return a / b if a.dtype.kind == "f" else (np.sign(a) * np.sign(b) * (abs(a) // abs(b))).astype(a.dtype)
 
 
@@ -72,7 +73,7 @@ def is_small(row: Row, values: Mapping[str, Any]) -> bool:
         try:
             return size_of(np.broadcast_shapes(*shapes)) <= MOST
         except ValueError:
-            return False  # the row says what is wrong
+            return False  # the row will raise a better error
     return sum(map(size_of, shapes)) * grown <= MOST and row.name not in ("expand", "pad", "one_hot")
 
 
@@ -86,7 +87,7 @@ def evaluate_row(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
             if row.name in FOLDED:
                 return [np.asarray(FOLDED[row.name](*operands, **properties))]
             result = row(*map(_leaf, operands), **properties)
-    except (ValueError, TypeError, IndexError) as error:  # NumPy's; those of a row are ValueErrors too
+    except (ValueError, TypeError, IndexError) as error:  # from NumPy, or from a row (also ValueError)
         raise ImportModelError(f"{label} cannot be computed: {error}") from None
     several = result if isinstance(result, tuple) else [result]
     return [node.eval().astype(kind) for node in several]

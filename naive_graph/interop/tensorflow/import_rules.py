@@ -1,4 +1,7 @@
-"""Import rules: TensorFlow operators without a row, or that differ from their row."""
+"""Import rules for TensorFlow operators without a row (our operator definition), or that differ from their row.
+
+Each rule takes the builder and a step, and returns the step's results: arrays or nodes.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from .folding import FOLDED
 from .steps import PASSED, GraphStep, value_name
 from .values import MOST_REPEATED, dtype
 
-MOST_PARTS = 2**12  # that one tensor is taken apart into
-MOST_PLACES = 64  # in one subscript, as in NumPy
-COUNTED = {  # the attribute that says how many parts there are
+MOST_PARTS = 2**12  # limit for the results of one Split or Unpack
+MOST_PLACES = 64  # limit for the entries of one subscript, as in NumPy
+COUNTED = {  # the attribute that gives an operator's number of results
     "Unpack": "num", "Split": "num_split", "SplitV": "num_split", "DynamicPartition": "num_partitions",
 }  # fmt: skip
 
@@ -36,6 +39,7 @@ def _no_result(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule(PASSED, "IdentityN")
 def _pass_on(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """Return the inputs unchanged, and record each result as an alias of its input."""
     for index, name in enumerate(step.inputs):
         builder.origins[value_name(step.name, index)] = builder.origins.get(name, name)
     return [builder.input(step, position) for position in range(len(step.inputs))]
@@ -55,7 +59,7 @@ def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 
 def _constant(step: GraphStep, value: Any, attribute: str = "", kind: Any = np.int32) -> Any:
-    """A constant of the type that an attribute says."""
+    """An array of the type that an attribute names, or of type `kind` if the step lacks that attribute."""
     declared = step.attributes.get(attribute)
     return np.asarray(value, dtype(declared, step.label, attribute) if declared else kind)
 
@@ -137,7 +141,7 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Div", "TruncateDiv", "Pow", "Mean")
 def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Division, power and mean of whole numbers drop the fraction."""
+    """Div, TruncateDiv, Pow and Mean: results of integers are truncated towards 0."""
     values = [builder.input(step, position) for position in range(1 if step.op == "Mean" else len(step.inputs))]
     if step.op == "TruncateDiv":
         step = step._replace(op="Div")
@@ -146,7 +150,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     if step.op != "Mean":
         (result,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
         return [result] if isinstance(result, np.ndarray) else builder.truncate(step, result)
-    (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # a sum times 1 / count may be below
+    (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # sum * (1 / count) may round below
     count = size_of(values[0].shape) // size_of(total.shape)
     if isinstance(total, np.ndarray):
         return [FOLDED["div"](total, np.array(count, total.dtype))]
@@ -159,12 +163,12 @@ def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
     return [builder.pass_whole(x, held(x), step.name)]
 
 
-# --- rows that TensorFlow means a little otherwise -----------------------------
+# --- operators that differ from their row --------------------------------------
 
 
 @import_rule("StridedSlice")
 def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
+    """StridedSlice: x[index]. Bit i of each mask changes the meaning of entry i of begin, end and strides."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     builder.properties(step, row, mapping)
     begin, end, steps = (builder.known_array(step, operand_index).ravel().tolist() for operand_index in (1, 2, 3))
@@ -197,7 +201,7 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
 
 @import_rule("Select")
 def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Select: where; a vector as condition chooses whole slices."""
+    """Select is where; a condition of rank 1 selects whole slices along axis 0."""
     condition = builder.operand(step, 0)
     rank = builder.operand(step, 1).rank
     if condition.rank == 1 < rank:
@@ -211,7 +215,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("OneHot")
 def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """OneHot: a class below 0 is no class; our row would count it from the end."""
+    """OneHot: a negative index selects nothing; our row would count it from the end."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     x, depth = builder.operand(step, 0), float(properties["depth"])
@@ -223,7 +227,7 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Conv2DBackpropInput")
 def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """With explicit paddings the rest of the result lies at its end; our row would centre it."""
+    """Conv2DBackpropInput: with explicit padding, the output padding goes to the end; our row would centre it."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
     if isinstance(values["padding"], tuple):
@@ -236,7 +240,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
 
 @import_rule("SplitV")
 def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """SplitV: one of the sizes may be -1, the rest."""
+    """SplitV: one of the sizes may be -1, for the remaining entries."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     x, sizes = builder.operand(step, 0), np.ravel(properties["sizes"]).tolist()
@@ -249,7 +253,7 @@ def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 
 @import_rule("Unpack", "Split", "DynamicPartition")
 def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Check the attribute that says how many results there are."""
+    """Unpack, Split and DynamicPartition: check the attribute that gives the number of results."""
     name = COUNTED[step.op]
     count = step.attributes.get(name)
     if type(count) is not int or not 0 < count <= MOST_PARTS:

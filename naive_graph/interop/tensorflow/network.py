@@ -1,4 +1,4 @@
-"""from_tensorflow: a frozen graph of TensorFlow as tensor nodes."""
+"""from_tensorflow: read a frozen TensorFlow graph (GraphDef) as tensor nodes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .values import Type, dtype, type_name
 
 
 class TensorFlowNetwork(network.ImportedNetwork):
-    """What `from_tensorflow` gives."""
+    """The network that `from_tensorflow` returns."""
 
     def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int], most: int) -> None:
         self.content, self.size = content, len(content.steps)
-        self.said = described_as(content, name)  # while the weights are still there
+        self.said = described_as(content, name)  # before the weights are moved out of content
         weights = [
             name for name, array in content.arrays.items() if array.dtype.kind == "f" and array.ndim and array.size
         ]
@@ -67,7 +67,7 @@ def _output(builder: TensorFlowBuilder, name: str, index: int) -> TensorNode:
 
 
 def described_as(content: TensorFlowContent, title: str) -> str:
-    """A table of what a file holds."""
+    """Summarize a file as a table: inputs, outputs, operators and weights."""
     ports = [("input", slot, type_name(slot.type)) for slot in content.slots]
     ports += [("output", Port(output, 0, None), "") for output in content.outputs]
     steps = [step for step in content.steps if step.op not in ("Const", "Placeholder", PASSED)]
@@ -77,7 +77,7 @@ def described_as(content: TensorFlowContent, title: str) -> str:
 
 
 def _here(op: str) -> str:
-    """What stands for an operator here."""
+    """How an operator is imported: the name of its row, or a phrase for the summary."""
     mapping = mapping_of(op)
     return (
         mapping[0].name if mapping else "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"

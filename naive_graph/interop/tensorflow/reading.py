@@ -1,4 +1,4 @@
-"""Parse and check a frozen graph: its inputs, constants, steps and outputs. Nothing is built yet."""
+"""Parse and check a frozen TensorFlow graph: its inputs, constants, steps and outputs. No nodes are built yet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ...tensor.base import checked_shape
 from ..infer_trainable import find_trainable, use_of
 from ..network import Port, check_names, check_parameter_names, join_names
 from .building import IMPORT_RULES, mapping_of
-from .import_rules import COUNTED, MOST_PARTS  # which enters what needs more than its row
+from .import_rules import COUNTED, MOST_PARTS  # importing it registers the import rules
 from .steps import PASSED, GraphStep, node_of, sort_needed, steps_of
 from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
-SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # that nothing reads, and are no result
-PASSING = ("Cast", "Snapshot", PASSED)  # which stand for nothing here, where all numbers are of one type
+SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # never outputs by default
+PASSING = ("Cast", "Snapshot", PASSED)  # treated as Identity when weights are traced: our tensors have one type
 TEXTS = (".pbtxt", ".txt", ".prototxt")
 FREEZE = (
     "A SavedModel, or a checkpoint, is frozen first: TensorFlow's convert_variables_to_constants_v2 gives a GraphDef, "
@@ -33,11 +33,11 @@ FREEZE = (
 class TensorFlowContent(NamedTuple):
     """The parsed content of a file."""
 
-    slots: list[Port]
-    arrays: dict[str, Any]  # of Consts
-    learned: Collection[str]  # Consts that are parameters
-    steps: list[GraphStep]
-    outputs: dict[str, tuple[str, int]]  # the node and the place among its results, as an output is written
+    slots: list[Port]  # the inputs (Placeholders)
+    arrays: dict[str, Any]  # the Consts, by name
+    learned: Collection[str]  # names of the trainable Consts
+    steps: list[GraphStep]  # in topological order
+    outputs: dict[str, tuple[str, int]]  # by the name as written: the node, and the index among its results
 
 
 def read(
@@ -63,12 +63,12 @@ def read(
         if parameters is None
         else check_parameter_names(parameters, arrays, "Const")
     )
-    order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
+    order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # frees its bytes
     return TensorFlowContent(slots, arrays, learned, order, wanted)
 
 
 def graph_of(source: Any) -> Any:
-    """The GraphDef that is meant: a path, bytes, or a GraphDef of any package. Raises ImportModelError."""
+    """Return the GraphDef in a path, in bytes, or in a GraphDef of any package. Raises ImportModelError."""
     if hasattr(source, "SerializeToString"):
         return _parse(source.SerializeToString(), "What was given", False)
     if isinstance(source, bytes):
@@ -142,7 +142,7 @@ def check_known(order: Iterable[GraphStep]) -> None:
 
 
 def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes that were given, by Placeholder."""
+    """Check the argument `shapes`; return it as shapes by Placeholder. Raises ImportModelError."""
     if shapes is not None and not isinstance(shapes, Mapping):
         raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
     for placeholder in shapes or ():
@@ -154,7 +154,7 @@ def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int,
 
 
 def _slot(step: GraphStep, shape: Sequence[int] | None) -> Port:
-    """A Placeholder: extents that the file leaves open are None."""
+    """Describe a Placeholder as a Port; extents that the file leaves open are None."""
     kind = step.attributes.get("dtype", Type(1))
     dtype(kind, step.label)
     stated = step.attributes.get("shape")

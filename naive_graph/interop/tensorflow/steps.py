@@ -1,4 +1,4 @@
-"""Flatten a GraphDef to steps: inline functions, sort topologically. Nothing here recurses."""
+"""Flatten a TensorFlow GraphDef to steps: inline functions, sort topologically. Nothing here recurses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...errors import ImportModelError
 from ..network import join_names
 from .values import attribute
 
-# What functions may unfold to: a file of a kilobyte can mean 2**100 nodes, or a name of a terabyte.
+# Limits of inlining: nested functions in a kilobyte can expand to 2**100 nodes, or to a name of a terabyte.
 DEEPEST, MOST_STEPS, LONGEST_NAME = 500, 100_000, 2000
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-PASSED = "(passed on)"  # the operator of steps whose results are what they are given: a call, or an argument
-# Inside a function a result is asked for by a name: "top:indices:0". Those of operators that have several:
+PASSED = "(passed on)"  # op of steps that return their inputs: an inlined call, or a function's argument
+# Functions refer to results by name, "top:indices:0". The result names of operators with several results:
 RESULTS: dict[str, Sequence[str]] = {
     **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), ("y", "batch_mean", "batch_variance")),
     "TopKV2": ("values", "indices"),
@@ -26,7 +26,7 @@ RESULTS: dict[str, Sequence[str]] = {
 
 
 class GraphStep(NamedTuple):
-    """A node: what it applies, to which values, with which attributes. A value is called `node`, or `node:1`."""
+    """A node of the flattened graph. Values are named by node and result index: `node`, `node:1`."""
 
     name: str
     op: str
@@ -35,16 +35,16 @@ class GraphStep(NamedTuple):
 
     @property
     def opset(self) -> None:
-        """TensorFlow has none."""
+        """None: TensorFlow has no opsets."""
 
     @property
     def label(self) -> str:
-        """How messages speak of it."""
+        """Operator and name, for error messages."""
         return f"{self.op} {self.name!r:.200}"
 
     @property
     def outputs(self) -> Iterator[str]:
-        """The names of all results that it may have."""
+        """The names of its results, without end: the node does not say how many there are."""
         return (value_name(self.name, index) for index in count())
 
 
@@ -53,12 +53,12 @@ def value_name(node: str, place: int) -> str:
 
 
 def node_of(value: str) -> str:
-    """The name of the node that gives a value."""
+    """The name of the node that produces a value."""
     return value.partition(":")[0]
 
 
 class Body:
-    """The nodes of the graph, or of a function in the place of one call."""
+    """The nodes of the top-level graph, or of a function that is inlined at one call."""
 
     def __init__(self, nodes: Sequence[Any], functions: Mapping[str, Any]) -> None:
         self.nodes, self.functions = nodes, functions
@@ -72,14 +72,14 @@ class Body:
             yield GraphStep(self.prefix + node.name, node.op, inputs, attributes)
 
     def bound(self, value: Any) -> Any:
-        """Value of an attribute; inside a function it may refer to one of the call."""
+        """The value of an attribute; a placeholder inside a function takes the call's attribute."""
         kind = value.WhichOneof("value")
         if kind == "placeholder":
             return self.attributes.get(value.placeholder)
         return value.func.name if kind == "func" else attribute(value)
 
     def source(self, written: str) -> str:
-        """The value that is written `x`, `x:1`; in a function `argument`, `x:result:0`."""
+        """Convert an input as written (`x`, `x:1`; in a function `argument`, `x:result:0`) to a value name."""
         name, _, suffix = written.partition(":")
         if self.depth and ":" in suffix:
             result, _, suffix = suffix.partition(":")
@@ -93,7 +93,7 @@ class Body:
 
 
 def steps_of(graph: Any) -> dict[str, GraphStep]:
-    """All steps by name. Raises ImportModelError for a name that is taken twice, or leads nowhere."""
+    """All steps by name, functions inlined. Raises ImportModelError for a duplicate name or an unknown input."""
     functions = {function.signature.name: function for function in graph.library.function}
     steps: dict[str, GraphStep] = {}
     waiting = deque([Body(graph.node, functions)])
@@ -117,7 +117,7 @@ def steps_of(graph: Any) -> dict[str, GraphStep]:
 
 
 def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
-    """The body of a function in the place of a call. Raises ImportModelError if the call does not fit it."""
+    """The body of a function, inlined at a call. Raises ImportModelError unless the inputs match the signature."""
     signature = function.signature
     if len(step.inputs) != len(signature.input_arg) or any(argument.number_attr for argument in signature.input_arg):
         raise ImportModelError(
@@ -135,7 +135,7 @@ def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
 
 
 def _result_names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
-    """What a node's results are called."""
+    """The names of a node's results: of a function call, the function's outputs."""
     function = functions.get(node.attr["f"].func.name if node.op in CALLS else node.op)
     return (
         RESULTS.get(node.op, ())
@@ -145,6 +145,7 @@ def _result_names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _enter(step: GraphStep, steps: dict[str, GraphStep], depth: int) -> None:
+    """Add a step. Raises ImportModelError for a duplicate name, or if inlining exceeds its limits."""
     if not step.name or step.name in steps:
         raise ImportModelError(f"Two nodes are called {step.name!r}, or one has no name. Each needs one of its own.")
     if depth and (depth > DEEPEST or len(steps) >= MOST_STEPS or len(step.name) > LONGEST_NAME):

@@ -1,4 +1,4 @@
-"""Attributes and tensors of a GraphDef, as values of Python and NumPy."""
+"""Convert TensorFlow attributes (AttrValue) and tensors (TensorProto) to Python and NumPy values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tensorboard.compat.proto import types_pb2
 
 from ...errors import ImportAttributeError, ImportModelError
 
-MOST_REPEATED = 2**24  # entries of a tensor that a file states by one value
-# A type's name in TensorFlow, what it is to NumPy, and the field that lists its values.
+MOST_REPEATED = 2**24  # limit for tensors that a file gives by a few values: repeated, Fill, Range
+# By TensorFlow's name of a type: the NumPy type, and the field of TensorProto that lists its values.
 TYPES = {
     "DT_FLOAT": (np.float32, "float_val"), "DT_DOUBLE": (np.float64, "double_val"), "DT_HALF": (np.float16, "half_val"),
     "DT_BFLOAT16": (np.float32, "half_val"), "DT_INT8": (np.int8, "int_val"), "DT_INT16": (np.int16, "int_val"),
@@ -24,7 +24,7 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Type:
-    """A type as an attribute: its number in TensorFlow. It is no number, which other attributes are."""
+    """A TensorFlow type (DataType) as an attribute value, to tell it from an integer attribute."""
 
     number: int
 
@@ -33,19 +33,19 @@ class Type:
 
 
 def type_name(number: int) -> str:
-    """What TensorFlow calls a type: DT_FLOAT."""
+    """TensorFlow's name of a type: DT_FLOAT."""
     return str(types_pb2.DataType.Name(number)) if number in types_pb2.DataType.values() else f"type {number}"
 
 
 def dtype(of: Any, op: str, attribute: str = "dtype") -> Any:
-    """NumPy's type. Raises ImportAttributeError for strings, complex numbers and the like."""
+    """The NumPy type of a Type. Raises ImportAttributeError for strings, complex numbers and the like."""
     if not isinstance(of, Type) or repr(of) not in TYPES:
         raise ImportAttributeError(op, attribute, of, f"Due is one of {', '.join(TYPES)}.")
     return np.dtype(TYPES[repr(of)][0])
 
 
 def attribute(value: Any) -> Any:
-    """An AttrValue as Python's: numbers, texts, lists, shapes as lists (-1 where unknown); a Type for a type."""
+    """An AttrValue as a Python value: a number, text, list, Type, or a shape as a list (-1 where unknown)."""
     kind = value.WhichOneof("value")
     if kind == "type":
         return Type(value.type)
@@ -74,12 +74,12 @@ def _list(values: Any) -> list[Any]:
 
 
 def extents(shape: Any) -> list[int] | None:
-    """The extents of a shape, -1 where one is unknown; None if not even their number is known."""
+    """The extents of a TensorShapeProto, -1 where unknown; None if the rank is unknown."""
     return None if shape.unknown_rank else [dim.size for dim in shape.dim]
 
 
 def tensor(proto: Any, where: str) -> Any:
-    """The array of a TensorProto. Raises ImportModelError if its values do not fit its shape, or its type."""
+    """Convert a TensorProto to an array. Raises ImportModelError unless its values fit its shape and type."""
     shape = extents(proto.tensor_shape)
     if shape is None or min(shape, default=0) < 0:
         raise ImportModelError(f"{where}: its shape {shape} is not known, and a constant's must be.")
@@ -98,7 +98,7 @@ def tensor(proto: Any, where: str) -> Any:
 
 
 def _listed_values(proto: Any, name: str, kind: Any) -> Any:
-    """The values that a TensorProto lists, or whose bytes it holds, in one row."""
+    """The values of a TensorProto as a flat array, from its list of values or its raw bytes."""
     halves = TYPES[name][1] == "half_val"
     if proto.tensor_content:
         values = np.frombuffer(proto.tensor_content, "<u2" if name == "DT_BFLOAT16" else kind.newbyteorder("<"))

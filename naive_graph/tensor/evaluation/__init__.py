@@ -1,16 +1,16 @@
-"""Tensors evaluated on arrays, of NumPy or of another library.
+"""Evaluation and backpropagation of tensor graphs on arrays of NumPy, torch, JAX or Dask.
 
-arrays       what an array is, and what may become one
-recipes      what has to be computed, and in which order
-einsum_kernels   how one array is summed, or the product of two
-gather_scatter   selections at work
-structural_zeros    which entries are zeros by structure
-contraction  a product of arrays and selections
-entries      rules entry by entry
-reducing     reductions
-evaluate     all of these: forward, and what is stale
-backprop     derivatives, and where they are kept
-calculation  the same again and again, for other arrays
-convolve     convolutions, as products of matrices
-eager        values that are computed while the graph is written
+arrays            conversion to arrays, and which library an array is of
+recipes           the evaluation plan: what to compute, in topological order, with products fused
+einsum_kernels    einsums of one or two arrays as plain NumPy calls
+gather_scatter    contractions with selections as gathers and scatter-adds
+structural_zeros  masks of entries that are zero by construction
+contraction       contraction of any number of arrays and selections
+entries           elementwise rules
+reducing          reductions along axes
+evaluate          forward evaluation with cached values and their invalidation
+backprop          backward, and the gradients stored on nodes
+calculation       a compiled function of arrays: planned once, called many times
+convolve          convolutions as matrix products (im2col)
+eager             eager mode: nodes are evaluated while the graph is built
 """

@@ -16,9 +16,9 @@ Array = Any  # of NumPy, torch, JAX or Dask
 
 
 def as_array(value: object, who: str) -> Array:
-    """The float64 array that `value` stands for; an array of torch, JAX or Dask stays what it is.
+    """Convert numbers, nested lists or a NumPy array to float64; arrays of torch, JAX or Dask are returned as is.
 
-    Takes numbers, nested lists of numbers, and arrays. Raises NumberError.
+    who: the caller's name, for messages. Raises NumberError for anything else.
     """
     if _library(value) not in ("numpy", "builtins"):
         if hasattr(value, "shape") and hasattr(value, "dtype"):
@@ -39,7 +39,7 @@ def as_array(value: object, who: str) -> Array:
 
 
 def parse_places(places: object) -> Array:
-    """A value that should be whole numbers, as an array; an empty one for a ragged list, which the caller refuses."""
+    """Indices as an array; an empty array for a ragged or endless list, which the caller then rejects."""
     if endless(places):
         return np.zeros(0)
     try:
@@ -49,7 +49,7 @@ def parse_places(places: object) -> Array:
 
 
 def namespace(array: Array) -> Any:
-    """The module whose functions compute with this array: numpy, torch, jax.numpy or dask.array; or what it names."""
+    """The array's function namespace: numpy, torch, jax.numpy, dask.array, or its own `__array_namespace__()`."""
     library = _library(array)
     if library == "naive_graph":
         return array.__array_namespace__()
@@ -67,7 +67,7 @@ def like(array: Array, value: Any) -> Array:
 
 
 def together(arrays: Sequence[Array]) -> list[Array]:
-    """The arrays with those of NumPy converted to the library that the others are of."""
+    """Convert NumPy arrays among the operands to the library of the first array that is not NumPy's, if any."""
     other = next((array for array in arrays if _library(array) != "numpy"), None)
     return [like(other, array) if other is not None and _library(array) == "numpy" else array for array in arrays]
 

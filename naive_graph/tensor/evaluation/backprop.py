@@ -1,4 +1,4 @@
-"""Backward on arrays: what a run finds is written on the nodes, and asked for as `gradient()`."""
+"""Backpropagation on arrays: `backward()` stores gradients on the nodes, `gradient()` returns them."""
 
 from __future__ import annotations
 
@@ -30,19 +30,23 @@ from .structural_zeros import holed
 
 
 class BackwardRun:
-    """What is known of a backward run: where it began, whether all nodes got gradients, and when it was."""
+    """A record of one backward run.
+
+    output: the differentiated tensor. full: whether all nodes got gradients. now: the tick (versions.py) at which
+    it began. nodes: the output's ancestors; their leaves are watched for later writes.
+    """
 
     def __init__(self, output: TensorNode, full: bool, now: int, nodes: Iterable[TensorNode]) -> None:
         self.output, self.full, self.now = ref(output), full, now
         self.leaves = [ref(node) for node in nodes if isinstance(node, LeafNode)]
 
     def changed(self) -> list[LeafNode]:
-        """The leaves that were written since."""
+        """The leaves that were written since the run."""
         leaves = [leaf for reference in self.leaves if (leaf := reference()) is not None]
         return [leaf for leaf in leaves if leaf.version() > self.now or scalars_are_stale(leaf)]
 
 
-_RUNS: WeakKeyDictionary[Tables, BackwardRun] = WeakKeyDictionary()  # the last over each graph
+_RUNS: WeakKeyDictionary[Tables, BackwardRun] = WeakKeyDictionary()  # the latest run of each graph
 
 
 @method
@@ -64,7 +68,7 @@ def backward(node: TensorNode, full: bool = False) -> None:
 
 
 def _differentiate(node: TensorNode, full: bool, adds_up: bool) -> None:
-    """adds_up: whether parameters of a Model add the gradients to their own."""
+    """Run reverse mode and store the gradients. adds_up: also accumulate them into the parameters of a Model."""
     forget_stale([node])
     now = next(ticks)
     value = value_of(node)
@@ -76,7 +80,7 @@ def _differentiate(node: TensorNode, full: bool, adds_up: bool) -> None:
 
 
 def ones_like(value: Array) -> Array:
-    """The derivative that a backward run starts from: ones of the value's shape, type and library."""
+    """The seed of a backward run: ones of the value's shape, dtype and library."""
     return namespace(value).full_like(value, 1.0)
 
 
@@ -91,7 +95,10 @@ def check_single(node: TensorNode) -> None:
 
 
 def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
-    """The nodes (sources first) that get gradients."""
+    """The nodes that get gradients: all if `full`, else parameters and what depends on one.
+
+    Nodes inside a call whose operator has a custom derivative get none unless `full`. nodes: in topological order.
+    """
     if full:
         return set(nodes)
     calls = [(call.first, node.serial) for node in nodes if (call := overriding(node))]
@@ -107,7 +114,10 @@ def commit(
     found: Mapping[TensorNode, Array],
     adds_up: bool = True,
 ) -> None:
-    """Write what a backward run found; what the output does not respond to gets zeros."""
+    """Store the gradients of a backward run on the nodes; wanted nodes without one get zeros.
+
+    Gradients that are not finite are first recomputed with structural zeros kept apart (see _found_again).
+    """
     branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # where NaN may stay
     if not all(is_finite(found[node]) for node in found if branched or not node.reads):
         found = {**found, **_found_again(output, [node for node in found if not is_finite(found[node])])}
@@ -117,7 +127,7 @@ def commit(
     home = output.home
     with home.lock:
         scalars = _of_scalars(home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes})
-        with defer_sigint():  # a Ctrl-C comes before or after
+        with defer_sigint():  # atomic with respect to Ctrl-C
             for tensor in nodes:
                 tensor._run, tensor._grad = run, grads.get(tensor)
                 if isinstance(tensor, LeafNode) and tensor in found and adds_up:
@@ -128,7 +138,7 @@ def commit(
 
 
 def _of_scalars(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, list[float]] | None:
-    """The plan of the scalar nodes among the tensors, and the derivative at each of its steps."""
+    """Continue backward into the scalar nodes that leaves stand for: their plan, and the derivative at each step."""
     seeds: dict[int, float] = {}
     for leaf, gradient in grads.items():
         for node, share in zip(leaf.nodes or (), np.asarray(gradient, dtype=float).reshape(-1).tolist()):
@@ -143,7 +153,7 @@ def _of_scalars(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, 
 
 
 class _Careful(Nodes):
-    """Derivatives as nodes in which what is not taken, or beaten, gives a structural zero, not a product with 0."""
+    """Derivatives as nodes in which untaken branches and beaten maxima are structural zeros, so 0 * inf is 0 there."""
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
@@ -156,8 +166,8 @@ class _Careful(Nodes):
 
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
-    """Derivatives that were not finite, computed again as nodes, which know structural zeros."""
-    if output.home.checks_validity:  # where an infinity is an error, none is written down
+    """Recompute derivatives that were not finite as nodes, which keep structural zeros apart from ordinary ones."""
+    if output.home.checks_validity:  # such a graph treats an infinity as an error, so no nodes are built from it
         return {}
     with output.home.lock:
         built = reverse(
@@ -218,7 +228,11 @@ def gradient(node: TensorNode) -> Any:
 
 
 def _is_stepping(node: TensorNode, run: BackwardRun, changed: Sequence[LeafNode]) -> bool:
-    """Whether only parameters have moved whose gradients were taken, and this one's turn comes now."""
+    """Whether a manual update step is under way, parameter by parameter, so the old gradient is still right.
+
+    So it is if only parameters whose gradients were read have changed, and this one has not. Raises
+    StaleGraphError if this gradient was read before.
+    """
     if node in changed or not _is_learned(node) or any(leaf._asked is not run for leaf in changed):
         return False
     if node._asked is run:

@@ -1,4 +1,4 @@
-"""What is computed often: its recipes are found once, and its values are nobody's."""
+"""A tensor expression as a function of arrays: planned once, called many times, caching no values on its nodes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .recipes import all_recipes
 
 
 class Calculation:
-    """Tensors as functions of leaves: what is to be computed is found once, and then runs on arrays.
+    """A function from arrays for `inputs` to the arrays of `outputs`; the evaluation plan is made once.
 
-    Unlike a node, it keeps no values, so several threads may run one.
+    Unlike a node, it caches no values, so several threads may call it at the same time.
 
     >>> from ..nodes import LeafNode
     >>> a = LeafNode.input(2, "a")

@@ -1,4 +1,9 @@
-"""Products of arrays and selections: the selections move entries, then one einsum multiplies and sums."""
+"""Contraction (einsum) of arrays and selections: selections become gathers and scatters, then one einsum runs.
+
+A factor is an array or a selection with its index numbers (ids), one for each axis, equal for axes that meet.
+Selections are replaced one picker at a time: a gather or scatter on one array where possible, otherwise by
+first contracting the arrays that they connect, and at worst by a dense array of zeros and ones.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +28,8 @@ Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 def product(factors: list[Factor], dst: Ids, masks: list[Factor] | None = None) -> Array:
     """The sum, over every id that is not in dst, of the product of the factors.
 
-    masks: of each factor, 1 for the entries that are there, and 0 for zeros by structure: what stands beside those
-    is not computed.
+    masks: for each factor, 1 for ordinary entries and 0 for structural zeros, whose products are skipped, so that
+    0 * inf is not NaN there.
     """
     if masks is not None:
         return _product_of_those_there(factors, masks, dst)
@@ -44,15 +49,18 @@ def _product_of_those_there(factors: list[Factor], masks: list[Factor], dst: Ids
 
 
 def is_finite(array: Array) -> bool:
-    """Whether an array of NumPy's holds neither NaN nor infinity; those of other libraries are not asked."""
+    """Whether a NumPy array holds neither NaN nor infinity; True, unchecked, for arrays of other libraries."""
     if not isinstance(array, (np.ndarray, np.generic)):
         return True
-    with np.errstate(all="ignore"):  # inf and -inf add up to NaN, of which nobody needs to be told
+    with np.errstate(all="ignore"):  # no warning where inf + -inf gives NaN
         return math.isfinite(np.add.reduce(array, axis=None))
 
 
 def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
-    """A product in which structural zeros count as missing: finite entries are summed, others counted by kind."""
+    """A contraction that skips structural zeros (mask 0) although einsum multiplies them.
+
+    Finite terms are summed by one einsum; terms that are inf, -inf or NaN are counted by others.
+    """
 
     def total(weigh: Callable[[Array], Array]) -> Array:
         pairs = zip(arrays, masks, strict=True)
@@ -61,13 +69,13 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
     finite = total(lambda x: np.where(np.isfinite(x), x, 0.0))
     infinite = total(lambda x: (x == x) & (x != 0)) - total(lambda x: np.isfinite(x) & (x != 0))
     signs = total(lambda x: np.nan_to_num(np.sign(x))) - total(lambda x: np.where(np.isfinite(x), np.sign(x), 0.0))
-    wild = total(np.ones_like) - total(np.isfinite) - infinite  # 0 times infinity, and what has a NaN
+    wild = total(np.ones_like) - total(np.isfinite) - infinite  # the number of NaN terms: 0 * inf, or a NaN factor
     up, down = (np.where(count > 0, np.inf, 0.0) for count in (infinite + signs, infinite - signs))
     return np.where(wild > 0, np.nan, finite + up - down)
 
 
 def apply_selections(factors: list[Factor], dst: Ids) -> list[Factor]:
-    """The factors that are arrays, with their entries moved by the selections among the factors."""
+    """The array factors after all selections among the factors were applied to them."""
     arrays, moves = _apart(factors, dst)
     for move in moves:
         move(arrays)
@@ -75,17 +83,20 @@ def apply_selections(factors: list[Factor], dst: Ids) -> list[Factor]:
 
 
 def _apart(factors: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
-    """The factors that are arrays, and what moves their entries as the selections among the factors say."""
+    """Split factors into the arrays, and the moves that apply the selections to them."""
     arrays = [(array, ids) for array, ids in factors if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in factors if isinstance(array, SelectionNode)]
     return arrays, _moves(selections, [ids for _, ids in arrays], dst) if selections else []
 
 
-Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or writes a selection out
+Move = Callable[[list[Factor]], None]  # updates the list of arrays in place: gather, scatter, contract, or densify
 
 
 def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], dst: Ids) -> list[Move]:
-    """The steps that replace the selections of a product by moved entries. lying: the ids of each array."""
+    """Plan the moves that eliminate the selections of a contraction.
+
+    lying: the ids of each array; updated to those after the moves.
+    """
     picks = [
         Pick(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
         for selection, ids in selections
@@ -101,21 +112,21 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], ds
             if join:
                 moves.append(join)
                 continue
-        moves.append(move or pick_done.writing(lying))  # none can be done by moving entries: write one out
-        picks = [pick for pick in picks if pick is not pick_done]  # tables of places have no ==
+        moves.append(move or pick_done.writing(lying))  # no gather or scatter is possible: densify one
+        picks = [pick for pick in picks if pick is not pick_done]  # not remove(): == of table arrays is ambiguous
     return moves
 
 
 class Pick(NamedTuple):
-    """A picker in a product: the ids of its axes, and of the one that they determine."""
+    """A picker within a contraction, with the ids of its axes."""
 
     shape: Shape  # of the selection
     picker: Picker
-    many: list[int]
-    one: int
+    many: list[int]  # the ids of picker.axes
+    one: int  # the id of picker.axis, the axis that they determine
 
     def writing(self, lying: list[Ids]) -> Move:
-        """The step that writes the selection out, as one array more."""
+        """The move that appends the dense 0/1 array of this picker (the last resort)."""
         axes = sorted((*self.picker.axes, self.picker.axis))
         names = dict(zip((*self.picker.axes, self.picker.axis), (*self.many, self.one)))
         ids = tuple(names[axis] for axis in axes)
@@ -128,9 +139,9 @@ class Pick(NamedTuple):
         return write
 
     def joining(self, lying: list[Ids], needed: set[int]) -> Move | None:
-        """The step that multiplies the arrays that have an axis of this pick, so that one is left to be scattered.
+        """The move that contracts the arrays that share an axis with this pick into one, which can be scattered.
 
-        What only they have is summed over at once.
+        Ids that no other array, pick or the result uses are summed. None if that does not help.
         """
         meant = [number for number, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
         used = needed.union(self.many, [self.one], *(ids for number, ids in enumerate(lying) if number not in meant))
@@ -146,7 +157,10 @@ class Pick(NamedTuple):
         return join
 
     def move(self, lying: list[Ids], needed: set[int]) -> Move | None:
-        """The step that gathers or scatters, if only one array is concerned; None if that cannot be done."""
+        """The move that gathers or scatters within one array; None if that is impossible.
+
+        needed: the ids that the result or other picks use.
+        """
         shape, picker, picker_ids, one = self
         with_one = [number for number, ids in enumerate(lying) if one in ids]
         with_many = [number for number, ids in enumerate(lying) if any(index in ids for index in picker_ids)]
@@ -195,13 +209,13 @@ def _make_move(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array]
 
 
 def _find_used_ids(dst: Ids, picks: list[Pick], done: Pick) -> set[int]:
-    """The ids that are asked for after this pick: by the result, or by other picks."""
+    """The ids that are still needed after pick `done`: by the result or by other picks."""
     others = {index for pick in picks if pick is not done for index in (*pick.many, pick.one)}
     return {*dst, *others}
 
 
 def contract_arrays(arrays: list[Factor], dst: Ids) -> Array:
-    """The Einstein sum of these arrays."""
+    """The einsum of arrays (no selections): by plain NumPy calls if there is a kernel, else by opt_einsum."""
     if len(arrays) == 1 and arrays[0][1] == dst:
         return arrays[0][0]
     ids = tuple(axis_ids for _, axis_ids in arrays)
@@ -215,12 +229,12 @@ def contract_arrays(arrays: list[Factor], dst: Ids) -> Array:
 
 @lru_cache(maxsize=4096)
 def _expression(ids: tuple[Ids, ...], dst: Ids, shapes: tuple[Shape, ...]) -> Callable[..., Array]:
-    """A contraction whose order was found once for these shapes."""
+    """An opt_einsum expression with a contraction order for these shapes; cached."""
     letters: dict[int, str] = {}
     for index in chain(*ids):
         letters.setdefault(index, opt_einsum.get_symbol(len(letters)))
     *terms, result = ("".join(map(letters.__getitem__, own)) for own in (*ids, dst))
-    # NumPy's tensordot takes 0 times infinity for 0 where a factor is one number alone.
+    # Without BLAS if an extent is 1: NumPy's tensordot gives 0, not NaN, for 0 * inf if a factor is a single number.
     is_safe = all(extent != 1 for extent in chain(*shapes))
     equation = f"{','.join(terms)}->{result}"
     expression: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes, use_blas=is_safe)

@@ -1,8 +1,9 @@
-"""Convolutions of NumPy's arrays as matrix products: what the windows see lies side by side, a row for each window.
+"""Convolution kernels on NumPy arrays by blocked im2col: patches as matrix rows, times the filters.
 
-It does so for some windows at a time, which stay in the cache: a step of LeNet takes 0.7 of the time that it takes as
-the nodes are written, and deep filters are not copied. Arrays of other libraries go that way; so do filters in a few
-groups, and what is not finite, beside a zero by structure.
+Windows are processed in blocks that fit the cache: a training step of LeNet takes 0.7 of the time that the node's
+composition takes, and deep filters are not copied. The composition is used instead for arrays of other libraries, for
+filters in a few groups, and where values that are not finite meet structural zeros.
+Axes: n image, (p, q) window, (i, j) position within the window, c channel, f filter.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from ..sliding import SlidingWindow
 from .arrays import Array
 from .evaluate import written_out
 
-POSITIONS = 512  # of windows, whose patches lie side by side at once
-Block = tuple[slice, slice]  # some images, and some rows of windows in them
+POSITIONS = 512  # windows in a block, whose patches form one matrix
+Block = tuple[slice, slice]  # a range of images, and a range of window rows in them
 
 
 class Convolution(NamedTuple):
-    """The entries of each window times filters (i, j, channels, filters), summed over i, j and channels."""
+    """A convolution kernel: each window times filters (i, j, channels, filters), summed over i, j and channels.
+
+    `forward` and `back` return None for arrays that are not NumPy's.
+    """
 
     rows: SlidingWindow
     columns: SlidingWindow
@@ -40,7 +44,7 @@ class Convolution(NamedTuple):
     def back(
         self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
     ) -> Sequence[Any] | None:
-        """The derivatives for the images and the filters, where they are asked for."""
+        """The vjp: derivatives for images (position 0) and filters (1); None for positions not in `asked`."""
         x, w = (written_out(value(source)) for source in node.behind)
         if not type(x) is type(w) is type(adjoint) is np.ndarray:
             return None
@@ -56,7 +60,7 @@ class Convolution(NamedTuple):
         return y
 
     def _for_images(self, x: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
-        """What each window hands to its places, added up."""
+        """The derivative for the images: each window's contributions, scatter-added at its positions (col2im)."""
         frame = np.zeros_like(self._framed(x))
         seen = self._windows(frame)
         for block in _blocks(*adjoint.shape[:3]):
@@ -67,14 +71,14 @@ class Convolution(NamedTuple):
         return frame[:, top : top + x.shape[-3], left : left + x.shape[-2]].reshape(x.shape)
 
     def _shares(self, w: np.ndarray, adjoint: np.ndarray) -> Array:
-        """What each window hands to each of its places: axes n, p, q, i, j, c."""
+        """Each window's contribution to the derivative of each entry that it reads: axes n, p, q, i, j, c."""
         order = _order(w)
         shares = adjoint.reshape(-1, w.shape[3]) @ _matrix(w, order).T
         shares = shares.reshape((*adjoint.shape[:3], *(w.shape[axis] for axis in order)))
         return shares.transpose(0, 1, 2, *(3 + order.index(axis) for axis in range(3)))
 
     def _for_filters(self, seen: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
-        """The patches times what came back for their windows."""
+        """The derivative for the filters: patches transposed, times the adjoint of their windows."""
         order, total = _order(w), np.zeros((w[..., 0].size, w.shape[3]))
         for block in _blocks(*adjoint.shape[:3]):
             total += _patches(seen[block], order).T @ adjoint[block].reshape(-1, w.shape[3])
@@ -82,13 +86,13 @@ class Convolution(NamedTuple):
         return total.transpose(*(order.index(axis) for axis in range(3)), 3)
 
     def _framed(self, x: np.ndarray) -> np.ndarray:
-        """The images as n, rows, columns, channels, with the zeros that windows find around them."""
+        """The images with axes n, rows, columns, channels, padded with zeros as far as windows reach."""
         x = x.reshape((-1, *x.shape[-3:]))
         around = [(0, 0), self.rows.reach(x.shape[1]), self.columns.reach(x.shape[2]), (0, 0)]
         return np.pad(x, around) if any(map(any, around)) else x
 
     def _windows(self, frame: np.ndarray) -> np.ndarray:
-        """A view of axes n, p, q, i, j, c: image, window (p, q), place (i, j) in it, and channel."""
+        """A strided view of the padded images with axes n, p, q, i, j, c; nothing is copied."""
         n, p, q, c = frame.strides
         rows, columns = self.rows, self.columns
         shape = len(frame), rows.out, columns.out, rows.size, columns.size, frame.shape[3]
@@ -97,7 +101,10 @@ class Convolution(NamedTuple):
 
 
 class DepthwiseConvolution(Convolution):
-    """Each channel has filters of its own, (i, j, 1, channels * filters): 12 times as fast as a product for each."""
+    """A depthwise convolution: each channel has its own filters, (i, j, 1, channels * filters).
+
+    12 times as fast as a matrix product for each channel.
+    """
 
     def _filtered(self, seen: np.ndarray, w: np.ndarray) -> Array:
         y = np.einsum("npqijc,ijcf->npqcf", seen, self._by_channel(w, 2))
@@ -110,12 +117,12 @@ class DepthwiseConvolution(Convolution):
         return np.einsum("npqijc,npqcf->ijcf", seen, self._by_channel(adjoint, 3)).reshape(w.shape)
 
     def _by_channel(self, array: np.ndarray, lead: int) -> np.ndarray:
-        """The axes behind the first ones as two: channels, and the filters of each."""
+        """Reshape the axes after the first `lead` into two: the channel, and the filter of that channel."""
         return array.reshape((*array.shape[:lead], self.groups, -1))
 
 
 def _blocks(n: int, p: int, q: int) -> Iterator[Block]:
-    """Some images and rows of windows after the other."""
+    """Partition n images with p x q windows each into blocks of about POSITIONS windows."""
     rows = max(1, min(p, POSITIONS // q))
     images = max(1, POSITIONS // (p * q)) if rows == p else 1
     for image in range(0, n, images):
@@ -124,7 +131,7 @@ def _blocks(n: int, p: int, q: int) -> Iterator[Block]:
 
 
 def _order(w: np.ndarray) -> list[int]:
-    """The order in which the axes i, j and c of filters lie in memory: so a matrix of them is no copy."""
+    """The filter axes i, j, c by decreasing stride: in this order they flatten to a matrix without a copy."""
     return sorted(range(3), key=lambda axis: -w.strides[axis])
 
 
@@ -133,5 +140,5 @@ def _matrix(w: np.ndarray, order: Sequence[int]) -> np.ndarray:
 
 
 def _patches(seen: np.ndarray, order: Sequence[int]) -> np.ndarray:
-    """A row for each window: what it sees, in this order of the axes i, j and c."""
+    """The im2col matrix: a row for each window, its entries in this order of the axes i, j and c."""
     return seen.transpose(0, 1, 2, *(3 + axis for axis in order)).reshape(math.prod(seen.shape[:3]), -1)

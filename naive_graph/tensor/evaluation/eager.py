@@ -1,4 +1,4 @@
-"""Computing while writing, for a graph that was begun with `Graph.renew(immediate_compute=True)`."""
+"""Eager mode: nodes are evaluated as they are built, in graphs begun with `Graph.renew(immediate_compute=True)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compute_at_once(node: TensorNode) -> None:
     """
     leaves = [source for source in node.reads if isinstance(source, LeafNode)]
     for leaf in leaves:
-        leaf.version()  # looked at before it is read
+        leaf.version()  # updates its Watch before the array is read
     value = value_of(node)
     node._version = min([source._version for source in node.reads if source not in leaves], default=node._version)
     if node.home.checks_validity and not bool(namespace(value).isfinite(value).all()):

@@ -1,8 +1,8 @@
-"""Rules on arrays, entry by entry: the same catalogue, computed by an array library.
+"""Elementwise rules on arrays: the scalar catalogue's functions, vectorised by an array library.
 
-Each row here is the vectorised value of a rule, nothing else; derivatives come
-from the rules. An operator of the learner's own runs on arrays as it is, if its
-value is made of rules; else its Python function is called for each entry.
+`VALUES` maps a rule's name to its vectorised value, f(xp, *operands), xp being the array namespace
+(numpy, torch, ...). Derivatives come from the rules themselves. A learner's own operator is called on whole
+arrays if its value is composed of rules; otherwise its Python function is called once for each entry.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .arrays import Array, like, namespace
 
 
 class Entries(Arithmetic):
-    """An array that rules can be applied to."""
+    """An array with overloaded operators: rules applied to it compute arrays."""
 
     __slots__ = ("array",)
 
@@ -41,7 +41,7 @@ class Entries(Arithmetic):
         try:
             result = rule.value(*operands)
             return result if isinstance(result, Entries) else Entries(full(namespace(self.array), self.array, result))
-        except (TypeError, NaiveGraphError):  # it asks for floats: one call for each entry
+        except (TypeError, NaiveGraphError):  # the function needs floats: call it for each entry
             shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
             spread = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
             results = [rule(*(float(number) for number in entry)) for entry in zip(*spread)]
@@ -76,7 +76,7 @@ def pattern(*arrays: Any) -> Array:
 
 
 def spread(xp: Any, *operands: Any) -> list[Array]:
-    """The operands as arrays: a number is spread into one like the first that is."""
+    """The operands as arrays: a number becomes a constant array like the first operand that is an array."""
     example = pattern(*operands)
     return [operand if hasattr(operand, "dtype") else full(xp, example, operand) for operand in operands]
 
@@ -159,7 +159,7 @@ def precedence(xp: Any, a: Any, b: Any) -> Array:
     return where(xp, (a != a) | (b != b), math.nan, share)
 
 
-# --- one row for each rule: what it is called with is the library, then the operands ----
+# --- rule name -> vectorised value, called with the array namespace, then the operands ----
 
 VALUES: dict[str, Callable[..., Array]] = {
     "add": lambda xp, *xs: reduce(operator.add, xs),  # a left fold, as the rule has it
@@ -191,7 +191,7 @@ _WRITTEN = (
     where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, pow_slope, hypot_share, inverse_radius, precedence,
 )  # fmt: skip
 VALUES |= {function.__name__: function for function in _WRITTEN}
-# The library's own function, under the name that all four share.
+# Rules that are the library's own function: rule name -> function name, the same in all four libraries.
 for _name, _theirs in {
     "square": "square", "sqrt": "sqrt", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin",
     "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh",

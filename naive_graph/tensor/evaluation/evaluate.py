@@ -1,10 +1,9 @@
-"""Evaluation on arrays: every product is one contraction, in an order that opt_einsum chooses.
+"""Forward evaluation of tensor nodes on arrays, with cached values.
 
-Values are kept: `eval()` computes what was not computed yet, and what is stale
-since a leaf was written; `forward()` begins again. Arrays of NumPy, torch, JAX
-and Dask take the same path. Only NumPy's are asked whether they are finite:
-elsewhere a zero by structure beside infinity may be NaN, as 0 * inf is. A
-worker of Dask's knows of selections alone.
+`eval()` computes only what is missing or stale since a leaf was written; `forward()` recomputes
+everything. Nested products are fused into one contraction, whose order opt_einsum chooses. Arrays of
+NumPy, torch, JAX and Dask take the same path. Only NumPy arrays are checked for being finite: elsewhere
+a structural zero times infinity may be NaN. On a Dask worker only selections have structural zeros.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from .structural_zeros import holed, there
 
 
 class Arrays(Algebra):
-    """Derivatives as arrays: each operation computes one at once."""
+    """The algebra of arrays: each operation computes its result at once; also evaluates the nodes themselves."""
 
     at_once = True
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
-        dst = tuple(max(each, 0) for each in index.dst)  # 0: an index that the source lacks
+        dst = tuple(max(each, 0) for each in index.dst)  # 0: a new (broadcast) axis
         result = _turned(written_out(source), index.src, dst)
         if 0 in dst:
             result = namespace(result).broadcast_to(result, shape)
@@ -83,7 +82,7 @@ class Arrays(Algebra):
         return array
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Array | None]:
-        with CURRENT.tables.lock:  # a scope is the graph's, and tasks run at the same time
+        with CURRENT.tables.lock:  # building nodes changes the graph, and tasks run concurrently
             leaves = [array if array is None else constant_of(written_out(array)) for array in given]
             derivatives = Nodes().expression(call, leaves, places)
         return [derivative if derivative is None else value_of(derivative) for derivative in derivatives]
@@ -94,7 +93,7 @@ class Arrays(Algebra):
 
 
 def _turned(source: Array, ids: Ids, dst: Ids) -> Array:
-    """The source, summed over what dst lacks, its axes in the order of dst; of extent 1 where it has none."""
+    """Sum over the ids that dst lacks, transpose to the order of dst, and insert axes of extent 1 for new ids."""
     if ids == dst:
         return source
     result = contract_arrays([(source, ids)], tuple(index for index in dst if index in ids))
@@ -153,7 +152,7 @@ def forward(node: TensorNode) -> Array:
         scalar for leaf in nodes if isinstance(leaf, LeafNode) for scalar in leaf.nodes or () if scalar.last
     ]:
         Graph.forward(*scalars)
-    forget_stale([node])  # which looks at the leaves
+    forget_stale([node])  # updates the Watches of the leaves
     for ancestor in nodes:
         if ancestor.reads:
             ancestor._value = None
@@ -161,27 +160,27 @@ def forward(node: TensorNode) -> Array:
 
 
 def value_of(node: TensorNode) -> Array:
-    """The array of a node, computing what is missing."""
+    """The array of a node; computes and caches what is missing, without checking for stale values."""
     now = next(ticks)
     nodes = missing(node, lambda ancestor: ancestor._value is not None)
     check_fed(nodes)
-    with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
+    with np.errstate(all="ignore"):  # IEEE 754: NaN and infinity are results, not warnings
         for recipe in recipes(nodes, node):
             keep(recipe.node, computed(recipe, operand), now)
     return written_out(operand(node))
 
 
 def keep(node: TensorNode, value: Array, now: int) -> None:
-    """Keep an array on its node. now: a tick before the leaves were read."""
+    """Cache an array on its node. now: a tick taken before the leaves were read."""
     node._value, node._version, node.is_settled = value, now, False
 
 
 def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
-    """Let go of the kept arrays behind these tensors that are older than a leaf they depend on; returns whose."""
+    """Invalidate cached values among the ancestors that are older than a leaf they depend on; returns their nodes."""
     now = next(ticks)
-    newest: dict[TensorNode, int] = {}  # the version of the newest leaf behind each
-    seen: dict[Watch, int] = {}  # a parameter that stands there often is looked at once
-    watched: set[TensorNode] = set()  # what depends on an array that others may write into
+    newest: dict[TensorNode, int] = {}  # for each node the version of the newest leaf that it depends on
+    seen: dict[Watch, int] = {}  # versions of watched arrays, each compared only once
+    watched: set[TensorNode] = set()  # nodes that depend on an array that can be written in place
     forgotten = []
     for node in ancestors(outputs, of=lambda tensor: () if _is_fresh(tensor) else _made_of(tensor)):
         if isinstance(node, LeafNode):
@@ -207,14 +206,14 @@ def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
 
 
 def refresh(outputs: Iterable[TensorNode]) -> None:
-    """Compute anew the kept arrays behind these tensors that are stale; what cannot be computed is not kept."""
+    """Recompute stale cached values among the ancestors; those that cannot be computed are only dropped."""
     for node in forget_stale(outputs):
         with suppress(PlaceHolderError, StaleGraphError, PlaceError):
             value_of(node)
 
 
 def _made_of(node: TensorNode) -> Sequence[TensorNode]:
-    """The sources, if they are written down already: a repeated cell's are made when they are asked for."""
+    """The sources; of a scan that is not unrolled yet its inputs instead, so that the traversal does not unroll it."""
     return node.sources if "sources" in vars(node) else node.behind
 
 
@@ -223,7 +222,11 @@ def _is_fresh(node: TensorNode) -> bool:
 
 
 def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
-    """The array of one node, from what `value` gives for those that it reads."""
+    """Evaluate one node; `value` maps the tensors that it reads to their arrays.
+
+    A node with a kernel (`direct`) falls back to its composition if the kernel declines (None), or if its result
+    is not finite and structural zeros are involved.
+    """
     node = recipe.node
     if not node.direct:
         return _by_kind(node, recipe.factors, value)
@@ -235,9 +238,9 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
 def inside(
     node: TensorNode, value: Callable[[TensorNode], Any], ends: Collection[TensorNode]
 ) -> Callable[[TensorNode], Any]:
-    """How to read a node that could be found at once, and all that it is made of: computed as it is written.
+    """Evaluate a node and the nodes inside it by its composition, without kernels; returns a reader of their values.
 
-    ends: what `value` gives, of which it is made.
+    ends: the tensors at which the composition begins, whose arrays `value` gives.
     """
     values: dict[TensorNode, Any] = {}
 
@@ -252,7 +255,7 @@ def inside(
 
 
 class _Inside(Calculus):
-    """Derivatives as arrays through what a node is made of that could be found at once."""
+    """The calculus on arrays restricted to one node's composition: no kernels, and no further than what it reads."""
 
     def __init__(self, node: TensorNode, value: Callable[[TensorNode], Any]) -> None:
         super().__init__(Arrays(), (), value)
@@ -280,7 +283,7 @@ def _by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], A
 
 
 def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[TensorNode], Any]) -> Array:
-    """A product of all factors at once; if that is not finite, two at a time, without the structural zeros."""
+    """Contract all factors at once; if the result is not finite, redo it pairwise, skipping structural zeros."""
     if len(sources) > 2 or node.index.dummies:
         result = product([(value(source), ids) for source, ids in sources], node.index.dst)
     else:
@@ -295,7 +298,7 @@ def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[Tenso
 
 
 def operand(node: TensorNode) -> Any:
-    """The array of a node; a selection stands for itself, unwritten."""
+    """The cached array of a node, or the array of a leaf; a selection is returned as the node itself (not dense)."""
     if isinstance(node, SelectionNode):
         return node
     return node.held if isinstance(node, LeafNode) else node._value

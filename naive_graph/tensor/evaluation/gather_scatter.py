@@ -1,4 +1,7 @@
-"""Products with selections as gathering and scattering, so that no tensor of zeros and ones is built."""
+"""Contractions with selections as gathers and scatter-adds on arrays, so that no 0/1 tensor is built.
+
+Summing over a picker's `axis` gathers; summing over its `axes` scatters (see selection.py).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from .arrays import Array, like, namespace
 
 
 def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
-    """Replace one axis of x by the picker's axes: each of their positions takes the entry that it picks.
+    """Gather: replace one axis of x by the picker's axes, each of whose positions reads the entry that it picks.
 
     shape: the selection's. Positions that pick nothing are 0.
     """
@@ -32,7 +35,7 @@ def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
 
 
 def _strided(x: np.ndarray, axis: int, picker: Picker, extents: list[int]) -> Array:
-    """A view of x, or of x with zeros around it: nothing is copied for a sliding window."""
+    """Gather as a strided view of x, or of x padded with zeros: no copy for each position of a sliding window."""
     reaches = [stride * (extent - 1) for stride, extent in zip(picker.strides, extents)]
     low = picker.offset + sum(reach for reach in reaches if reach < 0)
     high = picker.offset + sum(reach for reach in reaches if reach > 0)
@@ -48,7 +51,7 @@ def _strided(x: np.ndarray, axis: int, picker: Picker, extents: list[int]) -> Ar
 
 
 def take(x: Array, places: Array, axis: int) -> Array:
-    """The entries at these places along an axis."""
+    """The entries at these indices along an axis (NumPy's take)."""
     xp = namespace(x)
     if xp.__name__ == "torch":
         return x.index_select(axis, xp.as_tensor(places, device=x.device))
@@ -56,7 +59,10 @@ def take(x: Array, places: Array, axis: int) -> Array:
 
 
 def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Array:
-    """Replace the picker's axes of x by the one that they determine, placed first; what falls together is added."""
+    """Scatter-add: replace the picker's axes of x by the one axis that they index into, placed first.
+
+    axes: those of x that are the picker's axes. shape: the selection's.
+    """
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     x = permuted(x, [*axes, *rest])
     others = tuple(x.shape[len(axes) :])
@@ -70,24 +76,27 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
 
 
 def gather_along(x: Array, picker: Picker, shape: Shape, lead: Shape) -> Array:
-    """A gather along the axis after the first ones, which the picker's axes have as well; see Picker.along."""
+    """A batched gather: the leading axes of x (of extents `lead`) are among the picker's axes; see Picker.along."""
     return gather(x.reshape((shape[-1], *x.shape[len(lead) + 1 :])), 0, picker, shape)
 
 
 def scatter_along(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape, lead: Shape) -> Array:
-    """A scatter that leaves some of the picker's axes where they are, placed first; see Picker.along."""
+    """A batched scatter: some of the picker's axes stay, as leading axes of the result; see Picker.along."""
     found = scatter(x, axes, picker, shape)
     return found.reshape((*lead, shape[-1] // size_of(lead), *found.shape[1:]))
 
 
 def _overlaid(x: np.ndarray, strides: tuple[int, ...], picks: Array, size: int) -> Array:
-    """Windows laid over each other, line by line of the longest axis, whose entries fall on different places."""
+    """Overlap-add of strided windows, one slice assignment for each line along the longest axis.
+
+    The entries of such a line go to different positions, so a slice can add them at once.
+    """
     longest = max((axis for axis, stride in enumerate(strides) if stride), key=picks.shape.__getitem__)
     last = len(strides) - 1
     x, picks = np.moveaxis(x, longest, last), np.moveaxis(picks, longest, last)
     lines = list(np.ndindex(*picks.shape[:last]))
-    total = np.zeros_like(x[lines[0]], shape=(size, *x.shape[len(strides) :]))  # its axes lie as those of x
-    for line in reversed(lines) if longest == 0 else lines:  # in the order in which they arrive at a place
+    total = np.zeros_like(x[lines[0]], shape=(size, *x.shape[len(strides) :]))  # same memory layout as x
+    for line in reversed(lines) if longest == 0 else lines:  # keeps the order of the terms of each sum
         inside = np.flatnonzero(picks[line] >= 0)
         if inside.size:
             ends, step = picks[line][inside[[0, -1]]], strides[longest]
@@ -97,7 +106,7 @@ def _overlaid(x: np.ndarray, strides: tuple[int, ...], picks: Array, size: int) 
 
 
 def _collected(x: Array, picks: Array, size: int) -> Array:
-    """Each place of the result takes the entries that fall on it, one after the other, and adds them."""
+    """Scatter-add along the first axis by an index array; gathers in rounds for libraries other than NumPy."""
     if isinstance(x, np.ndarray):
         return _added(x[picks >= 0], picks[picks >= 0], size)
     total: Any = None
@@ -110,7 +119,7 @@ def _collected(x: Array, picks: Array, size: int) -> Array:
 
 
 def _added(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
-    """The same in one call of NumPy's. A sum begins at -0.0, which changes no first term, not even one of -0.0."""
+    """Scatter-add by np.add.at. Sums start from -0.0, which leaves the first term as it is even if that is -0.0."""
     total = np.zeros((size, *x.shape[1:]))
     total[picks] = -0.0
     np.add.at(total, picks, x)
@@ -118,7 +127,7 @@ def _added(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
 
 
 def arrivals(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
-    """The first, the second, ... entry that falls on each place: whether there is one, and where it comes from."""
+    """A scatter as rounds of gathers: round k yields, for each target, whether a k-th source exists, and its index."""
     order = np.argsort(picks, kind="stable")
     order = order[picks[order] >= 0]
     counts = np.bincount(picks[order], minlength=size)

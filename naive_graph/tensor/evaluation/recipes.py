@@ -1,8 +1,8 @@
-"""What has to be computed to evaluate a tensor, and in which order: planned before any array is touched.
+"""Evaluation plans: which tensors to compute, in topological order, with nested products fused.
 
-A product that one other product uses, and nobody else, is folded into it: both
-become one contraction, whose order opt_einsum chooses. So each recipe says
-which tensors' arrays it reads.
+A product whose only consumer is another product is folded into it: both become one contraction with more
+than two factors, whose order opt_einsum chooses. A `Recipe` is one step of the plan and names the
+tensors whose arrays it reads. Planning touches no arrays.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..base import TensorNode
 from ..index import Ids
 from ..nodes import LeafNode, LinearNode, multiplies
 
-MOST_FACTORS = 6  # that one contraction gathers from products of products
-Factors = list[tuple[TensorNode, Ids]]
+MOST_FACTORS = 6  # a product with as many factors is not folded into its consumer
+Factors = list[tuple[TensorNode, Ids]]  # the operands of a contraction, with the ids of their axes
 
 
 class Recipe(NamedTuple):
-    """How one tensor is computed: a product from its factors, any other from its sources."""
+    """One step of an evaluation plan: a product is computed from its factors, any other node from its sources."""
 
     node: TensorNode
     factors: Factors
@@ -37,7 +37,10 @@ READS: Callable[[TensorNode], Iterable[TensorNode]] = attrgetter("reads")
 def missing(
     target: TensorNode, valued: Callable[[TensorNode], bool], of: Callable[[TensorNode], Iterable[TensorNode]] = READS
 ) -> list[TensorNode]:
-    """What has to be computed, sources first, and the leaves without a value that it needs."""
+    """The ancestors of a target that have no value yet, in topological order, leaves included.
+
+    valued: whether a node has a value. of: the nodes that a node is computed from.
+    """
     visited: dict[TensorNode, None] = {}
     waiting = [target]
     while waiting:
@@ -49,7 +52,7 @@ def missing(
 
 
 def all_recipes(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()) -> list[Recipe]:
-    """How to compute several nodes, each step once, from those that are known."""
+    """The plan for several targets, each step once. known: nodes whose values are given."""
     steps: list[Recipe] = []
     done = set(known)
     for target in targets:
@@ -59,7 +62,7 @@ def all_recipes(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ())
 
 
 def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
-    """How to compute these nodes, sources first; products that are folded into others have no recipe.
+    """The plan for these nodes (in topological order); products that are folded into others have no recipe.
 
     >>> from ..nodes import LeafNode
     >>> a, b, v = (LeafNode.parameter([[1.0]], name) for name in "abv")
@@ -83,7 +86,7 @@ def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
 
 
 def _find_folded_products(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
-    """Products used by one other product only, which become part of that one's contraction."""
+    """The products whose only consumer is another product, into whose contraction they are folded."""
     users: dict[TensorNode, list[TensorNode]] = {}
     for node in nodes:
         for source in node.reads:
@@ -103,7 +106,10 @@ def list_factors(node: LinearNode) -> Factors:
 
 
 def _expand_factors(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
-    """The factors of a product, those of gathered products in their place."""
+    """The factors of a product; a folded product is replaced by its own factors, with renamed ids.
+
+    pending: the factors of folded products.
+    """
     if pending.keys().isdisjoint(node.sources):
         return list_factors(node)
     factors: Factors = []

@@ -1,4 +1,7 @@
-"""Reductions of arrays: of few entries one after the other, of many by the library's own function."""
+"""Reductions of arrays along axes: a left fold for few entries, the library's own reduction for many.
+
+The rules are those of tensor/reduction.py: "maximum", "argmax", "logsumexp", ...
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from .arrays import Array, namespace
 from .entries import VALUES, floats, full, logsumexp, where
 from .gather_scatter import permuted
 
-FEW = 16  # entries along the reduced axes that are folded one after the other
-SMALL = 4096  # entries of an array that is reduced in one call
+FEW = 16  # up to so many entries along the reduced axes, an array is reduced by a fold
+SMALL = 4096  # arrays of at most so many entries are reduced in one library call (except by "mul")
 
 
 def reduce_array(rule: str, x: Array, count: int) -> Array:
@@ -27,7 +30,7 @@ def reduce_array(rule: str, x: Array, count: int) -> Array:
 
 
 def _first_place(xp: Any, *xs: Array) -> Array:
-    """The first place of the largest; NaN is the largest."""
+    """Argmax over several arrays: the index of the first largest; NaN counts as the largest."""
     top, position = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
     for index, array in reversed(list(enumerate(xs))):
         position = xp.where((array == top) | (array != array), float(index), position)
@@ -35,7 +38,7 @@ def _first_place(xp: Any, *xs: Array) -> Array:
 
 
 def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
-    """exp(x) over the sum of exp(x) along these axes; at an infinite top those that reach it share."""
+    """exp(x) over the sum of exp(x) along these axes; if the maximum is infinite, the entries equal to it share 1."""
     order = [axis for axis in range(x.ndim) if axis not in axes]
     lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
     top = reduce_array("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
@@ -44,7 +47,7 @@ def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def product_of_others(xp: Any, x: Array) -> Array:
-    """For each entry along the last axis the product of those before it, times that of those behind it."""
+    """For each entry the product of all others along the last axis, from prefix and suffix products."""
     one = full(xp, x[..., :1], 1.0)
     before = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
     behind = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))

@@ -1,7 +1,8 @@
-"""Zeros by structure: the entries that selections leave empty. What stands beside one is not computed, even infinity.
+"""Structural zeros: entries that are zero by construction, because a selection leaves them empty (a "hole").
 
-Scalars have no node for such a zero. An array has a number there like any
-other, so a product of arrays that is not finite asks here which entries are there.
+Their products are not computed, so a structural zero times infinity is 0, while an ordinary 0 * inf is NaN.
+Lowered to scalars there is no node for such an entry. An array stores a 0 like any other, so when a product of
+arrays is not finite, `there` computes the mask of its ordinary entries.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .recipes import missing
 
 
 def holed(node: TensorNode) -> bool:
-    """Whether some entries may be zeros by structure: found once for each node."""
+    """Whether some entries may be structural zeros; determined once for each node."""
     return node.structural or _has_holes(node)
 
 
@@ -28,11 +29,11 @@ def _has_holes(node: TensorNode) -> bool:
     if node.holes is None:
         for each in missing(node, lambda known: known.holes is not None, _behind):
             each.holes = _holed(each)
-    return bool(node.holes)  # what chooses at run time has none: a product with its zeros is a number, 0
+    return bool(node.holes)  # a dynamic one-hot has none: products with its zeros are ordinary 0s
 
 
 def _behind(node: TensorNode) -> tuple[TensorNode, ...]:
-    """What decides where a node has holes: also of a product that is found at once, what it is written of."""
+    """The nodes that decide where a node has holes: a product's sources, even if it has a kernel."""
     return node.sources if multiplies(node) else node.reads
 
 
@@ -57,14 +58,17 @@ def _leaves_holes(source: TensorNode, ids: Ids) -> bool:
 
 
 def _only_moves(selection: SelectionNode, picker: Picker, ids: Ids) -> bool:
-    """Whether each place of the product takes some entry."""
+    """Whether every position of the product receives an entry through this picker, so that no hole arises."""
     if ids[picker.axis] < 0:
         return bool((picker.picks(selection.shape) >= 0).all())
     return picker.is_reshape(selection.shape) and all(ids[axis] < 0 for axis in picker.axes)
 
 
 def there(target: TensorNode, array: Array, algebra: Any) -> Any:
-    """1 for each entry of an array that is there, 0 for each zero by structure; what selects is its own answer."""
+    """The mask of a tensor's array: 1 for ordinary entries, 0 for structural zeros.
+
+    A selection, or a one-hot that acts as one, is its own mask.
+    """
     if target.structural:
         return array
     found: dict[TensorNode, Array] = {}
@@ -83,7 +87,7 @@ def _there(node: TensorNode, read: Callable[[TensorNode], Any], algebra: Any) ->
     if isinstance(node, LinearNode):
         op = OpType.mul if node.op == OpType.mul else OpType.add
         return algebra.linear(op, node.index, *map(read, node.sources))
-    if isinstance(node, NonlinearNode):  # a choice among entries, or a guard, of those that a branch reaches
+    if isinstance(node, NonlinearNode):  # one of reduction_vjp.CHOICES, or calculus.GUARD
         return node._value if node.structural else node.sources[0]._value * read(node.sources[1])
     assert isinstance(node, LeafNode)
     return np.asarray(node.value)

@@ -1,7 +1,7 @@
-"""Tensors lowered onto scalars: every element becomes a node.
+"""Lowering of tensor graphs to scalar graphs (scalarization): every element becomes a scalar node.
 
-bulk     blocks of scalar nodes, written at once
-scalars  the entries of a reduction
-unfold   the elements of one tensor, given those of its sources
-lower    a whole graph of tensors
+bulk     appends scalar nodes in blocks, vectorised over arrays of row numbers
+scalars  reductions as scalar nodes
+unfold   one tensor, given the lowered sources
+lower    a whole tensor graph: `lower`, `element_of`, `estimate`
 """

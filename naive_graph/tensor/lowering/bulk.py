@@ -1,8 +1,7 @@
-"""Scalar nodes written in blocks: an operator is applied to whole arrays of rows, without an object for each.
+"""Append scalar nodes in bulk: operators are applied to whole NumPy arrays of rows, without a Python object each.
 
-An entry of an array of rows is a row of the tables, or one of two numbers that
-need none: `ZERO` and `ONE`, the structural entries of a selection. What they
-multiply is not computed.
+A row is a scalar node's number in the graph's tables. Instead of a row, an array may hold the codes `ZERO`
+and `ONE`, the structural entries of a selection: they have no node, and products with them are folded away.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from ...core.tables import CONSTANT, Scope, Tables
 from ...core.waiting import NewRows
 from ..function import Function
 
-Rows = Any  # an array of rows
-ZERO, ONE = -1, -2
+Rows = Any  # a NumPy array of rows
+ZERO, ONE = -1, -2  # codes of structural zeros and ones among rows
 ADD, SUB, MUL, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", "neg", "where"))
 
 
 class BulkWriter:
-    """Drafts nodes, many at once; `ink` appends them to the tables, all in one step.
+    """A buffer of new scalar nodes; `ink` appends all of them to the tables in one step.
 
-    first: the row of the first, from `tables.numbering()`.
+    first: the row of the first new node, from `tables.numbering()`.
     """
 
     def __init__(self, tables: Tables, first: int) -> None:
@@ -39,13 +38,17 @@ class BulkWriter:
         self.scopes: list[tuple[int, Scope | None]] = []
 
     def begin(self, origin: Origin, scope: Scope | None) -> None:
-        """Begin the nodes of another tensor: they have this origin and this scope."""
-        self.constants: dict[str, int] = {}  # by repr: -0.0 is not 0.0
+        """Begin the nodes of the next tensor; they get this origin and this scope."""
+        self.constants: dict[str, int] = {}  # repr of the number -> row; by repr, as -0.0 == 0.0
         self.origins.append((self.end, origin))
         self.scopes.append((self.end, scope))
 
     def append(self, kind: int, counts: Rows | int, sources: Rows, size: int) -> Rows:
-        """`size` nodes of one kind. counts: how many operands each has; sources: all of them, in order."""
+        """Add `size` nodes of one kind; returns their rows.
+
+        kind: a rule's number, or a kind of leaf. counts: the number of operands of each node (or of all).
+        sources: the rows of all operands, node by node.
+        """
         rows = np.arange(self.end, self.end + size, dtype=np.int32)
         degrees = np.full(size, counts, dtype=np.int32) if isinstance(counts, int) else counts.astype(np.int32)
         kinds, sources = np.full(size, kind, dtype=np.int16), np.ascontiguousarray(sources, dtype=np.int32)
@@ -56,7 +59,7 @@ class BulkWriter:
         return rows
 
     def leaves(self, kind: int, values: Rows | None, size: int) -> Rows:
-        """Leaves, with values if they are known."""
+        """Add `size` leaves of one kind, with values if they are known; returns their rows."""
         rows = self.append(kind, 0, np.empty(0, np.int32), size)
         if values is not None:
             self._fill(int(rows[0]) if size else self.end)
@@ -65,19 +68,19 @@ class BulkWriter:
         return rows
 
     def _fill(self, end: int) -> None:
-        """Fill the values up to this row with none."""
+        """Zero-fill the columns of values and stamps up to this row (stamp 0: no value)."""
         for column in (self.columns.values, self.columns.stamps):
             column.frombytes(bytes(8 * (end - self.first - len(column))))
 
     def ink(self) -> None:
-        """Append all drafts to the tables."""
+        """Flush the buffer: append all new nodes to the tables."""
         if self.columns.values:
             self._fill(self.end)
         self.tables.add_rows(self.columns, self.origins)
         self.tables.mark_scopes(self.scopes, self.end)
 
     def constant(self, value: float) -> int:
-        """One Constant, shared by all that ask for this number."""
+        """The row of a Constant with this value, shared within the current tensor."""
         key = repr(value)
         if key not in self.constants:
             self.constants[key] = int(self.leaves(CONSTANT, np.array([value]), 1)[0])
@@ -91,7 +94,7 @@ class BulkWriter:
         return rows
 
     def apply(self, rule: Rule, *operands: Rows) -> Rows:
-        """A rule, entry by entry, on arrays of rows of one length."""
+        """Add one node of a rule for each entry. operands: arrays of rows of one length (or of length 1)."""
         size = max(len(rows) for rows in operands)
         table = np.empty((size, len(operands)), dtype=np.int32)
         for column, operand in enumerate(operands):
@@ -99,18 +102,18 @@ class BulkWriter:
         return self.append(rule.number, len(operands), table, size)
 
     def product(self, left: Rows, right: Rows) -> Rows:
-        """left * right: a structural 0 or 1 costs nothing."""
+        """left * right, entry by entry; structural zeros and ones are folded without a node."""
         result = np.where((left == ZERO) | (right == ZERO), ZERO, np.where(left == ONE, right, left))
         todo = (left >= 0) & (right >= 0)
         return self._filled(result, todo, MUL, left, right)
 
     def choice(self, taken: Rows, rows: Rows) -> Rows:
-        """where(taken, rows, 0): the product with zeros and ones that are known only when they are computed."""
+        """where(taken, rows, 0), entry by entry: the product with zeros and ones known only at run time."""
         result = np.where(rows == ONE, taken, ZERO)
         return self._filled(result, rows >= 0, WHERE, taken, rows, np.full_like(rows, self.constant(0.0)))
 
     def total(self, rule: Rule, left: Rows, right: Rows) -> Rows:
-        """left + right, or left - right: a structural 0 costs nothing."""
+        """left + right or left - right, entry by entry; structural zeros are folded without a node."""
         left, right = (np.where(rows == ONE, self.constant(1.0), rows) if (rows == ONE).any() else rows
                        for rows in (left, right))  # fmt: skip
         result = np.where(right == ZERO, left, right)
@@ -127,7 +130,7 @@ class BulkWriter:
         return result
 
     def sums(self, table: Rows) -> Rows:
-        """One n-ary sum for each line of a table of rows; structural zeros are left out."""
+        """One n-ary sum for each line of a 2-D array of rows; structural zeros are left out."""
         if table.shape[1] == 1:
             return table[:, 0]
         table = np.where(table == ONE, self.constant(1.0), table) if (table == ONE).any() else table
@@ -152,7 +155,7 @@ class BulkWriter:
         return self.product(factor, rows)
 
     def function(self, function: Function, sources: Sequence[Rows]) -> Rows:
-        """A function's own graph, once for each entry. Its Constants are shared."""
+        """Inline an elementwise function's scalar graph once for each entry; its Constants are shared."""
         argument_rows = dict(zip(function.arguments, sources))
         plan = function.plan
         step_rows: dict[int, Rows] = {}

@@ -1,11 +1,11 @@
-"""Lowering: every element of a tensor becomes a scalar node of the graph, in bulk.
+"""Lowering a tensor graph to scalar nodes (scalarization): every element of a tensor becomes one node.
 
     y = linear("ij,j->i", W, x)         y[0] = W[0,0] * x[0] + W[0,1] * x[1]
                                         y[1] = W[1,0] * x[0] + W[1,1] * x[1]
 
-An element that is only moved (a transpose, a slice) is the scalar that it was.
-Products with the zeros and ones of selections vanish, so a convolution becomes
-the multiply-adds that a person would write.
+An element that is only moved (by a transpose, a slice) keeps its scalar node. Products with the zeros and
+ones of selections are folded away, so a convolution becomes the multiply-adds that one would write by hand.
+A row is a scalar node's number in the graph's tables.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from .bulk import BulkWriter, Rows
 from .scalars import STEPS
 from .unfold import Unfolding, unfold, written
 
-BUDGET = 50_000_000  # scalar nodes that a tensor may unfold into, if nobody says
-BYTES_PER_NODE = 60  # with its edges, value and gradient
+BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call
+BYTES_PER_NODE = 60  # memory for a node with its edges, value and gradient
 
 
-WRITTEN = "written out"  # beside a tensor: its rows without structural entries
+WRITTEN = "written out"  # `unfolded[tensor, WRITTEN]`: its rows with Constants for structural zeros and ones
 
 
 class Lowered:
@@ -133,16 +133,16 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
 
 
 def _check_places(tensor: TensorNode) -> None:
-    """Raise PlaceError if places that are a tensor (`W.gather(i)`), and known now, are none: scalars would give 0."""
+    """Raise PlaceError if run-time indices (`W.gather(i)`) are known now and out of range: scalars would give 0."""
     choices = [node for node in ancestors([tensor]) if node.structural and node.direct]
     forget_stale(choices)
     for node in choices:
-        with suppress(PlaceHolderError, StaleGraphError):  # what is not known yet is checked when it is fed
+        with suppress(PlaceHolderError, StaleGraphError):  # indices without values yet are checked when fed
             value_of(node)
 
 
 def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, Unfolding]]:
-    """The lowered leaves behind a tensor that were written since their nodes got their numbers."""
+    """The lowered leaves among a tensor's ancestors that were written since their scalar nodes got their values."""
     leaves = [
         ancestor for ancestor in ancestors([tensor]) if isinstance(ancestor, LeafNode) and ancestor in tables.unfolded
     ]
@@ -153,7 +153,7 @@ def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[Leaf
 
 
 def is_lowered_now(tensor: TensorNode) -> bool:
-    """Whether the scalar nodes of a lowered tensor have the values that follow from the present leaves."""
+    """Whether the scalar nodes of a lowered tensor are up to date with the current leaves."""
     tables = tensor.home
     if _find_outdated_leaves(tensor, tables):
         return False
@@ -167,7 +167,7 @@ def is_lowered_now(tensor: TensorNode) -> bool:
 
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
-    """Write the scalar nodes of a tensor and of what it depends on."""
+    """Append the scalar nodes of a tensor and of its ancestors; on any error the graph is truncated again."""
     mark, earlier_unfoldings = (
         tables.mark(),
         {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded},
@@ -188,7 +188,7 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
 
 
 def _keep(tables: Tables, drafts: dict[Any, Unfolding]) -> None:
-    """Note whose elements the new rows are."""
+    """Record which tensor the new rows belong to."""
     for key, unfolding in drafts.items():
         if unfolding.size and isinstance(key, TensorNode):
             insort(tables.blocks, NodeRange(unfolding.first, unfolding.size, unfolding), key=lambda block: block.first)
@@ -196,7 +196,7 @@ def _keep(tables: Tables, drafts: dict[Any, Unfolding]) -> None:
 
 
 def _asked_for(unfolding: Unfolding, writer: BulkWriter) -> Unfolding:
-    """The rows of a tensor's elements; its structural entries become Constants, once."""
+    """The unfolding of the requested tensor, with Constants in place of structural zeros and ones."""
     rows, first = written(unfolding.rows), writer.end
     if (rows < 0).any():
         writer.begin(unfolding.tensor.origin, unfolding.tensor.scope)

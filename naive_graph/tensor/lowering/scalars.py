@@ -1,4 +1,7 @@
-"""Reductions as scalar nodes: each line of a table of rows is reduced to one row."""
+"""Reductions lowered to scalar nodes: each line of a 2-D array of rows is reduced to one row.
+
+`SCALARS` maps a reduction's rule to its lowering. A row is a scalar node's number in the graph's tables.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _n_ary(name: str) -> Callable[[BulkWriter, Rows], Rows]:
 
 
 def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
-    """The largest, or smallest, without a gradient."""
+    """The maximum (or minimum) of each line as a fold, under stop_gradient (the rule "held")."""
     top = table[:, 0]
     for column in table.T[1:]:
         top = writer.apply(rule, top, column)
@@ -27,20 +30,24 @@ def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Row
 
 
 def _share_extremum(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
-    """The largest, or smallest, as the sum of x / count over those that tie: so they share its gradient."""
+    """The maximum (or minimum) as the sum of x / count over the tied entries, so that they share its gradient."""
     size, flat = table.shape[1], table.reshape(-1)
     top = _held(writer, table, rule)
     pair = [flat, np.repeat(top, size)]
     beaten = writer.apply(LESS, *(pair if rule.name == "maximum" else pair[::-1]))
     zero, one = (np.full(len(flat), writer.constant(value), dtype=np.int32) for value in (0.0, 1.0))
     count = writer.append(ADD.number, size, writer.apply(SUB, one, beaten), len(table))
-    count = writer.apply(WHERE, writer.apply(EQUAL, top, top), count, top)  # beside NaN no slope is a number
+    count = writer.apply(WHERE, writer.apply(EQUAL, top, top), count, top)  # if top is NaN, so are all slopes
     shares = writer.apply(WHERE, beaten, zero, writer.apply(DIV, flat, np.repeat(count, size)))
     return writer.append(ADD.number, size, shares, len(table))
 
 
 def _first(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
-    """A fold of "the next one if it is larger, or the first NaN": not at most what was there, and that a number."""
+    """The first maximum of each line (place: its index instead), as a fold.
+
+    The next entry replaces the current one if not (next <= current) and the current one is not NaN: so a larger
+    entry does, and the first NaN.
+    """
     top = table[:, 0]
     positions = np.full(len(table), writer.constant(0.0), dtype=np.int32)
     for index, column in enumerate(table.T[1:], 1):
@@ -61,4 +68,4 @@ SCALARS: dict[str, Callable[[BulkWriter, Rows], Rows]] = {
     "first_maximum": _first,
     "argmax": lambda writer, table: _first(writer, table, place=True),
 }
-STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 4, "argmax": 5}  # at most, for each entry
+STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 4, "argmax": 5}  # the most nodes per entry

@@ -1,8 +1,8 @@
-"""How the elements of one tensor become scalar nodes, given those of its sources.
+"""Lower one tensor node to scalar nodes, given the lowered elements of its sources.
 
-Arrays of rows take the same path as arrays of numbers: an axis is summed by
-n-ary sums, a selection moves rows, and a function is its own graph, once for
-each entry.
+Works on arrays of rows (scalar nodes' numbers in the graph's tables) as evaluation works on arrays of numbers:
+sums along axes become n-ary sum nodes, selections gather or scatter rows without new nodes (except for sums of
+rows that meet), and an elementwise function's scalar graph is inlined once for each entry.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafTyp
 
 
 class Unfolding:
-    """The rows of the scalar nodes that one tensor's elements became."""
+    """A lowered tensor: an array of its elements' rows, and the block of rows that was appended for it."""
 
     def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
         self.tensor = tensor
         self.rows = rows
-        self.first, self.size = first, end - first  # what was appended for it
-        self.version = -1  # of a leaf, when the numbers were written that its nodes were given
+        self.first, self.size = first, end - first  # the block of rows that was appended, intermediate steps included
+        self.version = -1  # of a leaf: the version of the numbers that its scalar nodes hold
 
     @property
     def end(self) -> int:
         return self.first + self.size
 
     def name_of(self, place: int) -> str | None:
-        """What a row of the block is called: `y[0,2]`, or nothing if it is a step on the way."""
+        """The name of a row of the block, such as `y[0,2]`; None if it is an intermediate step or y has no name."""
         position = self.place_of(self.first + place) if self.tensor.given_name else None
         return None if position is None else self.tensor.name_of(position)
 
     def place_of(self, row: int) -> int | None:
-        """The place in the flattened tensor of the element that is this row."""
+        """The flat index of the element that is this row; None if no element is."""
         flat = self.rows.reshape(-1)
         guess = row - int(flat[0])
         if 0 <= guess < len(flat) and flat[guess] == row:
@@ -55,7 +55,7 @@ class Unfolding:
 
 
 def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding]) -> Unfolding:
-    """Draft the scalars of a node whose sources are unfolded, inside a scope of its name."""
+    """Lower a node whose sources are lowered already (`known`), inside a scope of its name."""
     first = writer.end
     writer.begin(node.origin, Scope(node.given_name or node.kind, node.scope) if node.sources else node.scope)
     sources = [known[source].rows for source in node.sources]
@@ -89,7 +89,7 @@ def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
 
 
 class _Unwritten:
-    """The rows of a selection, written out only where no shorter way is found."""
+    """The rows of a selection (codes ZERO and ONE), made dense only where a gather or scatter cannot be used."""
 
     def __init__(self, selection: SelectionNode) -> None:
         self.selection = selection
@@ -117,7 +117,7 @@ def _transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
 
 
 def _reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
-    """One line of a table for each result, its entries in the order of the source's axes."""
+    """Reshape the source to one line of rows for each result entry, then reduce the lines."""
     places = Places.of(node.index)
     order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
     table = writer.real(rows.transpose(order).reshape(node.size, -1))
@@ -148,7 +148,7 @@ def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
 
 
 def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
-    """The rows of a source, spread over all indices of the product, and flattened."""
+    """Broadcast a source's rows over the whole index grid (result indices, then dummies), flattened."""
     present = [axis_id for axis_id in grid if axis_id in ids]
     rows = rows.transpose([ids.index(axis_id) for axis_id in present])
     sizes = iter(rows.shape)
@@ -160,7 +160,7 @@ def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
 
 
 def _select_rows(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
-    """A product with a selection, as moves of rows and sums of what falls together; None if it is not that."""
+    """A contraction with one selection as a gather or scatter-add of rows; None if it cannot be done so."""
     places = [position for position, rows in enumerate(sources) if isinstance(rows, _Unwritten)]
     if len(places) != 1:
         return None
@@ -195,7 +195,7 @@ def _move_rows(
 
 
 def _collect_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
-    """The picker's axes, now the first, replaced by the one that they determine: what falls together is summed."""
+    """Scatter-add of rows: replace the picker's axes, the first of `rows`, by the axis that they index into."""
     size = selection.shape[picker.axis]
     others = rows.shape[len(picker.axes) :]
     if picker.is_reshape(selection.shape):

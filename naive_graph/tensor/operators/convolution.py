@@ -1,4 +1,8 @@
-"""Convolution and its transpose: contractions with windows that slide over images."""
+"""Operators conv2d, depthwise_conv2d and conv2d_transpose, as contractions with sliding windows.
+
+Axes: n image, (p, q) window, (i, j) position within the window, c channel, f filter; p s + i d is the row that
+window p reads at i (stride s, dilation d).
+"""
 
 from __future__ import annotations
 
@@ -114,7 +118,10 @@ def conv2d(
 
 
 def _by_groups(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: str, of_y: str) -> TensorNode:
-    """The product of x and w, a letter for each of their last axes; each group of channels meets its own filters."""
+    """A grouped einsum of x and w: the letters name their last axes (of_y those of the result).
+
+    With groups > 1 each group of channels is contracted with its own filters.
+    """
     if groups > 1:
         x, w = (reshape(node, (*node.shape[:-1], groups, node.shape[-1] // groups)) for node in (x, w))
         of_x, of_w, of_y = (f"{letters[:-1]}g{letters[-1]}" for letters in (of_x, of_w, of_y))
@@ -171,7 +178,10 @@ def _spread(
 def _landing(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str, more: Any, shape: Any
 ) -> list[tuple[int, int]]:
-    """For rows and columns of a transposed convolution: how much is cut off before, and the result's extent."""
+    """For rows and columns of a transposed convolution: how much is cropped before, and the result's extent.
+
+    more: output_padding. shape: output_shape.
+    """
     landings = []
     for side in (0, 1):
         extent, reach = sides(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
@@ -230,7 +240,10 @@ def conv2d_transpose(
 
 
 def add_overlapping_windows(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
-    """Overlapping windows added up: the axes position and place become the one that the window slid along."""
+    """Overlap-add of windows: two axes (window, position within it) become the axis that the window slides along.
+
+    axis: the first of the two. out: the extent of the new axis.
+    """
     ids = [*range(1, axis + 1), -(axis + 1), -(axis + 2), *range(axis + 3, y.rank + 1)]
     new = y.rank + 1
     selection = SelectionNode((y.shape[axis], y.shape[axis + 1], out), [picker])

@@ -1,4 +1,4 @@
-"""Checks of what a definition states beside its function, and of what its own derivative returns."""
+"""Validation of operator definitions: the decorator's arguments ("facts"), and a custom derivative's results."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def _is_interval(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(type(bound) in (int, float) for bound in value)
 
 
+# Arguments of an operator definition: name -> (what it must be, for messages; whether a value is that).
 FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "name": ("a text such as 'softclip'", lambda value: isinstance(value, str)),
     "shape": ("a function of the operands' shapes, such as lambda x: x", callable),
@@ -36,7 +37,7 @@ FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def check_facts(who: str, **facts: Any) -> None:
-    """Raise OperandError unless each fact is what it is to be; None says nothing."""
+    """Raise OperandError unless every argument of a definition has a valid type; None counts as not given."""
     for name, value in facts.items():
         what, right = FACTS[name]
         if value is not None and not right(value):
@@ -44,7 +45,7 @@ def check_facts(who: str, **facts: Any) -> None:
 
 
 def check_names(kind: type, facts: Mapping[str, Any]) -> None:
-    """Raise OperandError if a row of that kind has no such fact."""
+    """Raise OperandError if operators of this kind take no argument of one of these names."""
     parameters = {parameter for base in kind.__mro__[:-1] for parameter in inspect.signature(base.__init__).parameters}  # type: ignore[misc]
     strange = [fact for fact in facts if fact not in parameters & FACTS.keys() | {"since"} & parameters]
     if strange:
@@ -52,7 +53,7 @@ def check_names(kind: type, facts: Mapping[str, Any]) -> None:
 
 
 def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
-    """Raise OperandError unless a row's own derivative can be called as it will be."""
+    """Raise OperandError unless a custom derivative accepts (adjoint, result, *operands, **properties)."""
     if any(parameter.operand.many for parameter in row.parameters):
         raise OperandError(
             f"Operator '{row.name}': an operand that is a list has the derivative of the composition. "
@@ -63,12 +64,15 @@ def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
     except TypeError:
         arguments = ", ".join(["adjoint", "result", *row.operand_names, *row.property_names])
         raise OperandError(f"Operator '{row.name}': its derivative is called as f({arguments}). Take these.") from None
-    except ValueError:  # a function of C may not tell
+    except ValueError:  # some builtins have no signature
         return
 
 
 def checked_slopes(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
-    """The results of a row's own derivative as tensors, each of its operand's shape; None means no derivative."""
+    """Validate what a custom derivative returned: one tensor for each operand, of its shape, or None.
+
+    Raises ArityError, OperandError or ShapeError otherwise.
+    """
     slopes = list(found) if isinstance(found, (list, tuple)) else [found]
     if len(slopes) != len(operands):
         raise ArityError(

@@ -1,4 +1,7 @@
-"""Kinds of operator: what all elementwise ones and all reductions have in common."""
+"""Operator families: base classes of elementwise operators and of reductions, with broadcasting and axes.
+
+A "row" is an operator definition (row.py); a "rule" is a function of the scalar catalogue.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ from .properties import FLAG, Axes, Operand
 from .row import Row, unique
 from .signature import MISSING, RowParameter, meaning
 
-SINCE = {  # the opset
+SINCE = {  # ONNX operator -> the first opset that has it (1 if not listed)
     **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
     **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
 }
 REFUSED = {
     operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")
-}  # where the shapes do not fit
+}  # TensorFlow attributes without a counterpart here, and the only value that is accepted
 
 
 class Elementwise(Row):
@@ -75,7 +78,7 @@ class Elementwise(Row):
         return node
 
     def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
-        """One node of the function with these properties, of tensors of one shape."""
+        """Build the nonlinear node; the tensors are broadcast to one shape already."""
         properties = {name: values[name] for name in self.property_names}
         function = _traced((self, *properties.values()), partial(self.function, **properties), len(tensors))
         return NonlinearNode(function, *tensors)
@@ -91,7 +94,7 @@ class Elementwise(Row):
 
 
 class OfRule(Elementwise):
-    """An elementwise operator that is a rule of the scalar catalogue."""
+    """An elementwise operator made from a rule of the scalar catalogue."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -153,7 +156,7 @@ class Reduction(Row):
 
 
 def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
-    """The shape without these axes, or with extent 1 in their place."""
+    """The shape rule of reductions: without these axes, or with extent 1 in their place if `keepdims`."""
     gone = places(axis, len(x))
     return tuple(
         1 if position in gone else extent for position, extent in enumerate(x) if keepdims or position not in gone
@@ -161,7 +164,7 @@ def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, .
 
 
 def _broadcasting(count: int) -> list[Example]:
-    """Examples of so many operands: of equal shapes, of single numbers, and of shapes that broadcast."""
+    """Examples with `count` operands: of equal shapes, of single numbers, and of shapes that broadcast."""
     shapes = [(2, 3), (3,), (2, 1), (1, 3)]
     return [example(*[(2, 3)] * count), example(*[()] * count), *([example(*shapes[:count])] if count > 1 else [])]
 
@@ -171,12 +174,12 @@ REDUCED = [
 ]  # fmt: skip
 
 
-MOST = 4096  # functions that are kept
+MOST = 4096  # the most traced functions that the cache holds
 _TRACED: dict[Any, Function] = {}
 
 
 def _traced(key: Any, function: Callable[..., Any], arity: int) -> Function:
-    """The function as rows of its own, traced once for each key."""
+    """The function traced to a scalar graph (a `Function`), once for each key and arity."""
     if (key, arity) not in _TRACED:
         if len(_TRACED) >= MOST:
             _TRACED.clear()
@@ -185,7 +188,7 @@ def _traced(key: Any, function: Callable[..., Any], arity: int) -> Function:
 
 
 def entry(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
-    """A nonlinear node for a Python function of rules; what it closes over is part of it."""
+    """A nonlinear node that applies a Python function of rules; traced once per code, defaults and closure values."""
     closed = tuple([cell.cell_contents for cell in function.__closure__ or ()])
     key = (function.__code__, function.__defaults__, closed)
     return NonlinearNode(_traced(key, function, len(sources)), *sources)

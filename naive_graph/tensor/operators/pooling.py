@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean of each window of an image; and dilation, a pooling with weights."""
+"""Pooling operators over windows of images (max, average, Lp, global), and morphological dilation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .table import tensor_operator
 
 OF_ONNX: dict[str, Any] = {
     "pool": Attribute("kernel_shape"),
-    "strides": Attribute("strides", (1, 1)),  # not the pool, as here
+    "strides": Attribute("strides", (1, 1)),  # ONNX's default is 1, ours the pool size
     "padding": Attribute("pads", (0, 0, 0, 0), padded_by),
     "data_format": Fixed("NCHW"),
     "ceil_mode": Attribute("ceil_mode", 0, truth, since=10),
@@ -85,7 +85,7 @@ def max_pool2d(
 
 
 def _total(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha: float = 1.0) -> TensorNode:
-    """The sum over each window of an image with channels last."""
+    """Sum pooling, times alpha, of an image with channels last."""
     patches = extract_patches(image, rows, columns)
     lead = tuple(range(1, image.rank - 2))
     p, q, c = range(image.rank - 2, image.rank + 1)
@@ -119,7 +119,7 @@ def avg_pool2d(
     seen = [
         axis_window.counts(image.shape[axis], count_include_pad) for axis_window, axis in ((rows, -3), (columns, -2))
     ]
-    counts, window_size = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
+    counts, window_size = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # mean of padding only: 0
     if (counts == window_size).all():
         return channels_back(_total(image, rows, columns, 1.0 / window_size), data_format)
     mean = _total(image, rows, columns) * LeafNode.constant(1.0 / counts[:, :, None])
@@ -153,10 +153,10 @@ def _power(x: TensorNode, p: float) -> TensorNode:
 
 
 def _root(x: TensorNode, p: float) -> TensorNode:
-    return entry(lambda a: where(a, pow(a, 1.0 / p), 0.0), x)  # the slope at 0 is no number; that of norms there is 0
+    return entry(lambda a: where(a, pow(a, 1.0 / p), 0.0), x)  # gradient 0 at 0, as of norms, instead of NaN
 
 
-# --- all of an image ----------------------------------------------------------
+# --- global pooling -----------------------------------------------------------
 
 
 def _pooled_whole(x: Extents, data_format: str) -> Extents:

@@ -1,16 +1,16 @@
-"""`Row`, a tensor operator: one row of the table of operators.
+"""`Row`, the definition of a tensor operator: one row of the operator registry (table.py).
 
-A row is a function. Its parameters without a kind are operands, the others
-properties (properties.py); what it returns is a composition of the four kinds
-of node, or of other rows, from which derivatives, lowering and pictures follow.
-The decorator adds what the function does not say:
+A row wraps a Python function. Parameters without a kind annotation are operands (tensors), the others are
+properties (attributes; see properties.py). The function returns a composition of the four kinds of node, or
+of other operators, from which derivatives, lowering and pictures follow. The decorator adds what the
+function's signature does not say:
 
     @tensor_operator(shape=lambda x: x, onnx=Onnx("Celu", alpha=Attribute("alpha", 1.0)))
     def celu(x: Tensor, alpha: float = 1.0) -> Any:
         return ...
 
-Called, a row takes its operands for tensors, checks properties and shapes, and
-only then builds, inside a scope of its name. The node that it gives knows the row.
+A call converts operands to tensors, checks properties and shapes, and only then builds nodes, inside a scope
+of the operator's name. The resulting node records the call (`node.call`).
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
 from .signature import MISSING, RowParameter, parameters_of, taken, with_type
 
-MOST_ENTRIES = 10**10  # of a result: 80 GB
+MOST_ENTRIES = 10**10  # the largest result: 80 GB
 
 
 class Row:
-    """One tensor operator. Called with operands and properties, it gives a tensor, or several.
+    """One tensor operator. Called with operands and properties, it returns a tensor, or several.
 
-    shape: the shape of the result, from the shapes of the operands and the
-    properties, as a function of those that it names; it raises ShapeError. One that only checks
-    gives None: the composition has the shape.
-    derivative: what replaces the composition's on the way back, a function (adjoint,
-    result, *operands, **properties) written in operators, giving one for each
-    operand, of its shape. It is linear in the adjoint.
-    smooth: whether second derivatives can be compared with differences.
+    shape: the shape rule, a function of some of the parameters by name (operands as shapes), which returns the
+    result's shape or raises ShapeError; one that only checks returns None, and the composition decides.
+    derivative: a custom vjp that replaces the composition's, a function (adjoint, result, *operands,
+    **properties) written in operators, returning one tensor for each operand, of its shape. It must be linear
+    in the adjoint.
+    smooth: whether checks may compare second derivatives with finite differences.
     also: other names of the same operator.
-    domain: between which numbers examples are drawn.
+    domain: the interval from which numbers for examples are drawn.
 
     >>> from naive_graph.tensor import softmax
     >>> isinstance(softmax, Row), str(softmax.usage())
@@ -106,7 +105,7 @@ class Row:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What `help` and editors show; an operand behind a property that may be left out is given by its name."""
+        """The signature that `help` and editors show; a required parameter after an optional one is keyword-only."""
         kinds, parameters = inspect.Parameter, list[inspect.Parameter]()
         for parameter in self.parameters:
             named = parameters and (
@@ -118,7 +117,7 @@ class Row:
         return inspect.Signature([*parameters, inspect.Parameter("name", kinds.KEYWORD_ONLY, default=None)])
 
     def usage(self) -> str:
-        """How the operator is called."""
+        """The call with all parameters and defaults, such as "softmax(x, axis=-1)"."""
         return f"{self.name}({', '.join(map(self._shown, self.parameters))})"
 
     def _shown(self, parameter: RowParameter) -> str:
@@ -136,7 +135,10 @@ class Row:
             raise BudgetError(f"{self.name}: the result does not fit into memory. {error}") from None
 
     def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments checked, by name: operands as tensors, properties as they are kept. Builds nothing."""
+        """Bind and check the arguments: name -> value, operands as tensors, properties normalized.
+
+        Raises ArityError, OperandError or PropertyError. Calls no function of the operator.
+        """
         if len(given) > len(self.names) or not named.keys() <= self.by_name.keys():
             raise ArityError(self._misfit(given, named))
         values = dict(zip(self.names, given))
@@ -180,9 +182,9 @@ class Row:
             ) from None
 
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
-        """The result, from operands and properties that were checked one by one."""
+        """Build the result from checked arguments (see `bound`), inside a scope of the operator's name."""
         expected = self.result_shape(values)
-        check_size(self.name, expected)  # some compositions begin with a table of all entries
+        check_size(self.name, expected)  # before the composition, which may allocate a table of that size
         check_name(name)
         label = name or unique(CURRENT.tables, self.name)
         first = next(serials)
@@ -194,7 +196,7 @@ class Row:
         return self.attach_call(result, values, label, name, first, expected)
 
     def result_shape(self, values: Mapping[str, Any]) -> Any:
-        """The shape (or shapes) that the result must have; None if no rule says. Raises ShapeError."""
+        """Apply the shape rule: the result's shape (or shapes), None if there is no rule. Raises ShapeError."""
         if self.shape is None:
             return None
         try:
@@ -209,7 +211,11 @@ class Row:
 
     def attach_call(self, result: Any, values: dict[str, Any], label: str, name: str | None, first: int, expected: Any
     ) -> Any:  # fmt: skip
-        """The result, with the call noted on its nodes."""
+        """Check the result's shape, and record the call on the result nodes; returns the node or a tuple of nodes.
+
+        label: the scope's name. first: the serial below those of all nodes made in the call. expected: the shape
+        that the rule gave.
+        """
         operands = tuple(values[operand_name] for operand_name in self.operand_names)
         properties = {property_name: values[property_name] for property_name in self.property_names}
         several = isinstance(result, (list, tuple))
@@ -235,13 +241,13 @@ class Row:
         return nodes[0]
 
     def slopes(self, adjoint: Any, result: Any, *operands: Any, **properties: Any) -> list[TensorNode | None]:
-        """The derivatives for each operand by the row's own formula: a tensor of its shape, or None."""
+        """The custom vjp: for each operand a tensor of its shape, or None."""
         assert self.derivative is not None
         derivatives = self.derivative(adjoint, result, *operands, **properties)
         return checked_slopes(self.name, derivatives, dict(zip(self.operand_names, operands)))
 
     def _own(self, node: Any, first: int) -> TensorNode:
-        """The node, if it was made by this call; else one that is equal to it."""
+        """The node if this call created it; else (an operand returned as is) an identity transform of it."""
         if not isinstance(node, TensorNode):
             raise OperandError(f"Operator '{self.name}' returned {with_type(node)}, and not a tensor.")
         if node.serial > first:
@@ -251,7 +257,7 @@ class Row:
 
 
 def _remove_frame(node: TensorNode, first: int) -> None:
-    """An operator that is a single node needs no frame around it."""
+    """Move an operator's result out of its scope if it is a single node, so that pictures draw no frame around it."""
     outer = node.scope.parent if node.scope else None
     if all(source.serial < first or isinstance(source, LeafNode) for source in node.sources):
         for source in node.sources:

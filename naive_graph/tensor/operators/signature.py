@@ -1,4 +1,7 @@
-"""The signature of a row's function, read: its operands, and its properties with kinds and defaults."""
+"""Parse an operator function's signature into operands (tensors) and properties, with their kinds and defaults.
+
+A property's annotation names its kind (properties.py); a parameter without one, or with a tensor type, is an operand.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from ..base import TensorNode
 from .properties import PLAIN, Kind, Operand, Wrong, one_of
 
 MISSING = inspect.Parameter.empty
-MOST_OF_A_RANGE = 1_000_000  # numbers of a property
-MOST_LOOKED_AT = 100  # parts of a property that may be ranges: pairs of paddings, say
+MOST_OF_A_RANGE = 1_000_000  # the most numbers in a property's value
+MOST_LOOKED_AT = 100  # lists shorter than this are checked part by part for too long ranges
 
 
 class RowParameter(NamedTuple):
-    """A parameter of a row: an operand, or a property of some kind."""
+    """A parameter of an operator: an operand (kind is None), or a property of some kind."""
 
     name: str
     kind: Kind | None
@@ -25,7 +28,7 @@ class RowParameter(NamedTuple):
     default: Any
 
     def keeps(self, node: TensorNode) -> bool:
-        """Whether the property may be a tensor, known at run time only, as places may."""
+        """Whether the property accepts a tensor whose value is known only at run time, as indices do."""
         try:
             return self.kind is not None and self.kind.take(node) is node
         except (Wrong, NaiveGraphError, TypeError, ValueError):
@@ -33,7 +36,7 @@ class RowParameter(NamedTuple):
 
 
 def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
-    """The parameters of a row of that name. Raises OperandError, and PropertyError for a default."""
+    """Parse a function's parameters. who: the operator's name. Raises OperandError, PropertyError for a default."""
     try:
         kinds = get_type_hints(function, include_extras=True)
     except NameError as error:
@@ -62,7 +65,7 @@ def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
 
 
 def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
-    """The kind of operand or property that a parameter's annotation means."""
+    """Interpret an annotation: the kind of a property, or None and the kind of operand. Raises OperandError."""
     if get_origin(hint) is Annotated:
         for annotation in get_args(hint)[1:]:
             if isinstance(annotation, Kind):
@@ -87,7 +90,7 @@ def _is_tensor_type(hint: Any) -> bool:
 
 
 def taken(who: str, parameter: RowParameter, value: Any) -> Any:
-    """A given value in the form that the property keeps. Raises PropertyError."""
+    """Validate and normalize a property's value. Raises PropertyError unless its kind accepts it."""
     assert parameter.kind is not None
     try:
         parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_LOOKED_AT else [value]

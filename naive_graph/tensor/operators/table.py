@@ -1,7 +1,7 @@
-"""The table of tensor operators, and how a row enters it.
+"""The registry ("table") of tensor operators, and the decorator `tensor_operator` that adds definitions ("rows").
 
-The scalar catalogue's rules are rows as well, so that one table says what there
-is, what it is called elsewhere, and how to call it by name.
+The rules of the scalar catalogue are included as elementwise operators. The registry finds operators by
+name, and by their names in other frameworks (ONNX, TensorFlow).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .kinds import Elementwise, OfRule, Reduction
 from .mapping import Name
 from .row import Row
 
-KINDS: dict[str, type[Row]] = {  # a window slides over images; what moves has entries of operands, or constants, alone
+KINDS: dict[str, type[Row]] = {  # "window": slides over images; "move": only rearranges entries, or adds constants
     "composition": Row, "elementwise": Elementwise, "move": Row, "reduction": Reduction, "window": Row,
 }  # fmt: skip
 
@@ -35,7 +35,7 @@ class Operators(Mapping[str, Row]):
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
-        self.elsewhere: dict[tuple[str, str], Row] = {}  # (framework, its name) -> the row
+        self.elsewhere: dict[tuple[str, str], Row] = {}  # (framework, its name there) -> operator
 
     def __getitem__(self, name: str) -> Row:
         row = (self.rows.get(name) or self._of_rule(name)) if isinstance(name, str) else None
@@ -68,15 +68,15 @@ class Operators(Mapping[str, Row]):
         return self[name](*operands, **properties)
 
     def named(self, framework: str, name: str) -> Row:
-        """The operator that another framework calls so. Raises OperatorNameError."""
-        for rule in RULES:  # those that were defined since
+        """Look up an operator by its name in another framework. Raises OperatorNameError if there is none."""
+        for rule in RULES:  # registers rules that were defined since
             self._of_rule(rule)
         if (framework, name) not in self.elsewhere:
             raise OperatorNameError(f"No operator here is {name!r} of {framework}.")
         return self.elsewhere[framework, name]
 
     def mapping(self, framework: str, name: str, opset: int | None = None) -> tuple[Row, Name] | None:
-        """The operator that another framework calls so, in this opset, and what it says of that name."""
+        """The operator with this name in another framework, and the mapping valid in this opset; None if none is."""
         try:
             row = self.named(framework, name)
         except OperatorNameError:
@@ -88,7 +88,7 @@ class Operators(Mapping[str, Row]):
         return None
 
     def add(self, row: Row) -> None:
-        """Enter a row. Raises OperatorNameError if its name, or one of its names elsewhere, is taken."""
+        """Register an operator. Raises OperatorNameError if a name, here or in another framework, is taken."""
         if not re.fullmatch(r"[A-Za-z_]\w*", row.name):
             raise OperatorNameError(
                 f"An operator's name must be a Python name such as 'softclip', not {shortened(row.name)}."
@@ -135,7 +135,7 @@ class Operators(Mapping[str, Row]):
 
     def _of_rule(self, name: str) -> Row | None:
         rule = RULES.get(name)
-        if rule is None or rule.helper or name in OVER_A_BATCH:  # those are over samples, not entries
+        if rule is None or rule.helper or name in OVER_A_BATCH:  # OVER_A_BATCH: functions over samples, not entries
             return None
         row = self.rows.get(name)
         if row is None:
@@ -201,7 +201,7 @@ def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any
 
 
 def method_of(row: Row, name: str) -> Callable[..., Any]:
-    """The row as a method of that name, of tensors or of all that rules can be applied to."""
+    """A method of this name that calls the operator with `self` as its first operand."""
 
     def method(self: Any, *given: Any, **named: Any) -> Any:
         return row(self, *given, **named)

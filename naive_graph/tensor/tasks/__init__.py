@@ -1,8 +1,8 @@
-"""Forward and backward of tensors as a graph of tasks: one after the other, in threads, or on Dask.
+"""Parallel forward and backward: a task graph (DAG) that runs serially, in threads, or on Dask.
 
-graph          the tasks, and which needs whose result
-work           what each task computes
-engine         `DAGExecutionEngine`, which runs them level by level
-serialization  works, results and arrays as they are sent to another process
+graph          the tasks and their dependencies
+work           the callable of each task
+engine         `DAGExecutionEngine`, which runs the tasks level by level
+serialization  pickling of tasks, results and arrays for another process
 on_dask        `DaskEngine`
 """

@@ -1,4 +1,4 @@
-"""The DAG execution engine: the simple engine's forward and backward as tasks, some of which run at once."""
+"""The DAG execution engine: forward and backward as a task graph whose independent tasks run in parallel threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TaskBar(NamedTuple):
 
 
 class TaskRun(NamedTuple):
-    """A run that is over: its graph, and a bar for each task. `gantt` draws it."""
+    """The timings of a finished run: its task graph, and a bar for each task. `gantt` draws it."""
 
     graph: TaskGraph
     bars: list[TaskBar]
@@ -50,9 +50,10 @@ class TaskRun(NamedTuple):
 
 
 def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
-    """The result of each task, and when it was found. Tasks of one level run on up to `workers` threads.
+    """Run all tasks level by level; returns each task's result, and the timings.
 
-    A contribution is let go once it was added, so its result is None.
+    Tasks of one level run on up to `workers` threads. A contribution is freed once it
+    was added to its total, so its result is None.
     """
     results: list[Any] = [None] * len(graph)
     bars: list[TaskBar] = []
@@ -83,7 +84,7 @@ def _let_go(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
 
 @contextmanager
 def _crew(workers: int) -> Iterator[Mapped]:
-    """A function like `map`, which may use several threads."""
+    """`map`, or the `map` of a thread pool if there is more than one worker."""
     if workers == 1:
         yield map
         return
@@ -150,7 +151,7 @@ class DAGExecutionEngine:
         return own_copy(written_out(operand(output)))
 
     def _run(self, graph: TaskGraph, kept: bool) -> list[Any]:
-        """Run all tasks, then keep the values that they found."""
+        """Run all tasks, then cache the computed values on the nodes."""
         check_fed(missing(graph.output, lambda node: bool(node._value is not None and (kept or not node.reads))))
         now = next(ticks)
         results, self.last_run = self._perform(graph)

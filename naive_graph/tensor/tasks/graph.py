@@ -1,13 +1,13 @@
-"""Forward and backward as a graph of tasks, built before anything is computed: each names whose results it needs.
+"""The task graph (DAG) of a forward and a backward run, built before anything is computed.
 
     F(v)     value               needs the values that v is computed from
     B(v,k)   contribution        needs G(v), F(v) and the values of v's sources
-    D(v,k)   an operator's own   needs G(v), F(v) and the values of the operands
+    D(v,k)   custom derivative   needs G(v), F(v) and the values of the operands
     G(v)     total gradient      needs the B's and D's that reach v, youngest consumer first, then by position
 
-The order of the sums is that of the simple engine, so the bits are too. G of
-the result is the number 1 and needs nothing. A product that is folded into
-another one has an F only if its value is asked for.
+"Needs" are dependencies: tasks whose results are a task's arguments. Sums have the order of the serial
+engine (evaluation/), so results agree bit for bit. G of the output is the number 1 and needs nothing. A
+product that is fused into another one (recipes.py) has an F only if its value is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..notation import names_among
 from ..selection import SelectionNode
 from .work import Contribute, Evaluate, Kept, Total, Work
 
-Shares = tuple[list[int], bool]  # the tasks whose results are summed; whether only what a branch reached counts
+Shares = tuple[list[int], bool]  # the B and D tasks that a G sums; whether all of them are masked by a `where`
 
 
 class Key(NamedTuple):
@@ -39,16 +39,16 @@ class Key(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One step of a run."""
+    """A task: its name, its callable, and its dependencies."""
 
     key: Key
     work: Work
-    needs: tuple[int, ...]  # the numbers of the tasks whose results the work is called with
+    needs: tuple[int, ...]  # dependencies: the numbers of the tasks whose results are the work's arguments
     level: int  # the length of the longest path that leads here
 
 
 class TaskGraph:
-    """All tasks of one run, each after those that it needs.
+    """All tasks of one run, in topological order.
 
     >>> from .. import LeafNode
     >>> a, b, c, d = (LeafNode.parameter(2.0, name) for name in "abcd")
@@ -74,24 +74,24 @@ class TaskGraph:
         self.number: dict[Key, int] = {}
 
     def add(self, key: Key, work: Work, needs: Sequence[int]) -> int:
-        """Add a task behind those that it needs; its number."""
+        """Append a task; returns its number. needs: the numbers of its dependencies, which were added before."""
         level = 1 + max((self.tasks[need].level for need in needs), default=-1)
         self.number[key] = len(self.tasks)
         self.tasks.append(Task(key, work, tuple(needs), level))
         return self.number[key]
 
     def has_value(self, node: TensorNode) -> bool:
-        """Whether a node has an F."""
+        """Whether a node has a task F."""
         return Key("F", node) in self.number
 
     def add_value(self, target: TensorNode) -> None:
-        """Add F of a node, and of all that it needs, unless it is there."""
+        """Add the task F of a node and of all that it is computed from, where missing."""
         for recipe in recipes(missing(target, self.has_value), target):
             needs = [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
             self.add(Key("F", recipe.node), Evaluate(recipe), needs)
 
     def add_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
-        """Add B of a source; D of an operand, if a call is given that has its own derivative."""
+        """Add the task B of a source; or D of an operand, if a call with a custom derivative is given."""
         if call is None:
             nodes, read = [node, *node.behind], values_read(node, position)
         else:
@@ -105,7 +105,7 @@ class TaskGraph:
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """(needed, needing), by number."""
+        """The dependencies as pairs of task numbers (needed, dependent)."""
         return [(need, number) for number, task in enumerate(self.tasks) for need in task.needs]
 
     @cached_property
@@ -171,7 +171,7 @@ def task_graph(output: TensorNode, full: bool = False, kept: bool = False, back:
 
 
 def _add_backward(graph: TaskGraph, nodes: Sequence[TensorNode]) -> None:
-    """Add the tasks of the gradients, consumers first, as the simple engine's walk back goes."""
+    """Add the gradient tasks in reverse topological order, by the same traversal as the serial engine."""
     route = Route(nodes, graph.wanted)
 
     def contributions(node: TensorNode, adjoint: Shares) -> Iterator[Contribution[TensorNode]]:

@@ -1,4 +1,4 @@
-"""Tasks on Dask: the same works, run by Dask's own schedulers, in threads here or in processes anywhere."""
+"""The task graph on Dask: run by Dask's schedulers, in threads of this process or on a distributed cluster."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .graph import TaskGraph
 from .serialization import packed
 from .work import Evaluate, Given, Kept, Work
 
-SHORT, OVERHEAD = 0.1, 10.0  # a run of less seconds, or of less times its work, needs no advice
-GONE = 60  # seconds without workers after which none is waited for
-Get = Callable[[Mapping[str, Any], list[str]], Any]  # what every Dask scheduler has: the results of some keys
+SHORT, OVERHEAD = 0.1, 10.0  # warn about too small tasks if a run took more seconds, and more times its work
+GONE = 60  # seconds to wait while the cluster has no workers
+Get = Callable[[Mapping[str, Any], list[str]], Any]  # a Dask scheduler's `get`: (graph, keys) -> results
 
 
 class DaskEngine(DAGExecutionEngine):
@@ -52,14 +52,14 @@ class DaskEngine(DAGExecutionEngine):
         begin, mark = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
         tasks = dask_graph(graph, mark)
         wanted = [key if graph.tasks[number].key.kind in "FG" else f"when {key}" for number, key in enumerate(tasks)]
-        times = {f"when {key}": (Measured.when, key) for key in tasks}  # a contribution itself can stay where it is
+        times = {f"when {key}": (Measured.when, key) for key in tasks}  # contributions stay on their workers
         measurements: list[Measured] = list(self._get({**tasks, **times}, wanted))
         run = TaskRun(graph, _bars(measurements, begin))
         self._advise(run, time() - begin)
         return [measurement.result for measurement in measurements], run
 
     def _advise(self, run: TaskRun, waited: float) -> None:
-        """Say once that the tasks are too small to be sent, if they are."""
+        """Warn once if the tasks are too small to be worth sending."""
         if self.client is not None and not self.advised and waited > max(SHORT, OVERHEAD * run.work):
             self.advised = True
             warnings.warn(
@@ -76,7 +76,7 @@ class DaskEngine(DAGExecutionEngine):
 def dask_graph(graph: TaskGraph, mark: str = "") -> dict[str, Any]:
     """The tasks as a Dask graph: {key: (callable, key, key, ...)}, in their order. Each gives a `Measured`.
 
-    mark: what all keys end with.
+    mark: a suffix of all keys, which makes them unique to a run.
 
     >>> from naive_graph.tensor import LeafNode
     >>> from .graph import task_graph
@@ -111,15 +111,15 @@ def _unpack_measured(data: bytes) -> Measured:
 
 
 class Measure:
-    """A task's work that notes its own time. Takes and gives `Measured`.
+    """A task's callable with timing: takes and returns `Measured`.
 
-    It travels as bytes, which only the worker opens: so a work that cannot be
-    rebuilt there fails as its task, and the error reaches the learner.
+    It is pickled as bytes that only the worker unpickles. So if unpickling fails there, that is an error
+    of this task, which reaches the learner.
     """
 
     def __init__(self, work: Work | bytes, threads: int | None = None) -> None:
         self.work = work
-        self.threads = threads  # of BLAS, where the work came from
+        self.threads = threads  # the number of BLAS threads of the sending process; None in that process itself
 
     def __call__(self, *needs: Measured) -> Measured:
         start = time()
@@ -137,14 +137,14 @@ class Measure:
 
 @cache
 def _blas() -> Any:
-    """The BLAS libraries of this process, which multiply matrices."""
+    """The thread controls of this process's BLAS libraries."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
 
 
 def _sent(work: Any) -> bytes:
-    """A task's work as bytes; of a value that is known here, the value."""
+    """Pickle a task's work; a value that is known already (Kept) is sent as the array itself (Given)."""
     if isinstance(work, Kept):
         return packed(Given(work()))
     return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
@@ -167,7 +167,7 @@ def _fetch_results(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> 
 
 
 def gather_results(client: Any, futures: Any) -> Any:
-    """The results of futures. Raises LostError where there have been no workers for a while: Dask would wait."""
+    """The results of futures. Raises LostError after GONE seconds without workers, where Dask would wait for ever."""
     from distributed import TimeoutError, wait
 
     empty = 0
@@ -188,7 +188,7 @@ class LostError(Exception):
 
 @contextmanager
 def explain_lost_workers(failure: type[NaiveGraphError]) -> Iterator[None]:
-    """Raise the error `failure` with a plain message where Dask has lost its workers or its scheduler."""
+    """Turn Dask's errors for lost workers or a lost scheduler into the error `failure` with a plain message."""
     from distributed import CancelledError
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker

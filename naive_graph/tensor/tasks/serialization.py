@@ -1,10 +1,9 @@
-"""Tasks' works and results as bytes for another process: without the graph, with all that they compute with.
+"""Pickling of tasks and their results for another process, by a cloudpickle.Pickler with reducers of our own.
 
-A tensor node belongs to its process and cannot be pickled. What is sent is
-plain data: one node, and of those around it the shapes, and which of them are
-selections. The nodes that are made of it there are in no graph. An operator of
-the learner's own travels with its functions, also from `__main__`. An array
-keeps its layout in memory, on which a sum's order, and so its last bits, depend.
+A tensor node belongs to its process's graph and is not picklable. Instead a task is sent as plain data: its
+own node in full, and of the nodes around it only the shapes, and whether they are selections. The receiver
+rebuilds them as nodes outside any graph. A learner's own operator is sent with its functions, also from
+`__main__`. An array keeps its memory layout, on which the order of a sum, and so its last bits, depend.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..selection import SelectionNode
 
-OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "direct")  # what a node computes with
-DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # what an operator is defined with
+OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "direct")  # attributes sent of a node
+DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # attributes sent of a learner's operator
 
 
 def packed(thing: Any, whole: TensorNode | None = None) -> bytes:
-    """A work or a result as bytes, which `pickle.loads` opens. whole: the node that is sent with its sources."""
+    """Serialize a task's work or result; `pickle.loads` reads it. whole: the node that is sent in full."""
     buffer = io.BytesIO()
     sender = _sender()(buffer)
     sender.whole = whole
@@ -85,7 +84,7 @@ Row = tuple[Rule | int, Any]  # a rule and its operands, or a kind of leaf and i
 
 
 def _sent_function(function: Function) -> tuple[Any, ...]:
-    """The rows of its tables, where the arguments, the result and the slopes are."""
+    """The reduce value of a Function: all rows of its tables, and which are its arguments, result and derivatives."""
     tables = function.tables
     with tables.lock:
         rows = [_sent_row(tables, row) for row in range(len(tables))]
@@ -121,7 +120,7 @@ def _definition(rule: Rule) -> bytes:
 
 @cache
 def _rule(definition: bytes) -> Rule:
-    """Rebuild a learner's operator there; if one of its name is known there, that one keeps the name."""
+    """Rebuild a learner's operator in the receiving process; an existing rule of that name keeps the name."""
     name, value, partials, *rest = pickle.loads(definition)
     existing = RULES.get(name)
     rule = define(name, value, partials, **dict(zip(DEFINED[3:], rest)))
@@ -133,7 +132,7 @@ def _rule(definition: bytes) -> Rule:
 
 
 def _stretch(array: np.ndarray[Any, Any]) -> Any:
-    """The memory from an array's lowest entry to its highest, with the offset and strides of the array in it."""
+    """The reduce value of a strided array: a flat copy of the memory that it spans, and its offset and strides."""
     steps = [stride // array.itemsize for stride in array.strides]
     if not array.size or any(stride % array.itemsize for stride in array.strides):
         return NotImplemented
@@ -149,6 +148,6 @@ def _looked_at(flat: Array, start: int, shape: Shape, strides: tuple[int, ...]) 
 
 
 def _is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array lies row by row in memory, as it would after a pickle."""
+    """Whether an array is C-contiguous, a layout that ordinary pickling keeps."""
     rows = [prod(array.shape[axis + 1 :]) * array.itemsize for axis in range(array.ndim)]
     return list(array.strides) == rows

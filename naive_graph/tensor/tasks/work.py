@@ -1,12 +1,12 @@
-"""What each task of a tensor expression computes: the steps of the simple engine, one at a time.
+"""The callables of the tasks of a task graph; together they do what the serial engine does.
 
     F(v)     the value of v
-    B(v,k)   what v contributes to its k-th source
-    D(v,k)   what the own derivative of v's operator gives for its k-th operand
-    G(v)     the derivative with respect to v, the sum of what its consumers contributed
+    B(v,k)   v's contribution to the derivative of its k-th source
+    D(v,k)   the custom derivative of v's operator for its k-th operand
+    G(v)     the derivative with respect to v: the sum of its consumers' contributions
 
-A work is called with the results of the tasks that it needs, in their order.
-serialization.py brings it to another process, where it computes what it computes here.
+A work is called with the results of the tasks that it needs, in their order. It can run in another
+process; serialization.py sends it there.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ..evaluation.evaluate import Arrays, computed, operand
 from ..evaluation.recipes import Recipe
 from ..selection import SelectionNode
 
-ONE = Adjoint(None)  # the derivative of the result with respect to itself: a 1, whose array is made when F is known
+ONE = Adjoint(None)  # the seed: d output / d output; its array of ones is made once the output's value is known
 
 
 class Given(NamedTuple):
-    """The work of F for a value that came from another process."""
+    """The work of F for a known value, as it is sent to another process."""
 
     value: Any
 
@@ -38,7 +38,7 @@ class Given(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The work of F for a leaf, or a node that was evaluated before: its value is known."""
+    """The work of F for a leaf or an evaluated node: returns the cached value."""
 
     node: TensorNode
 
@@ -47,20 +47,20 @@ class Kept(NamedTuple):
 
 
 class Evaluate(NamedTuple):
-    """The work of F for a node that is computed."""
+    """The work of F for a node to be computed, from the values that its recipe reads."""
 
     recipe: Recipe
 
     def __call__(self, *values: Array) -> Array:
         value_by_node = dict(zip(filter(_is_computed, self.recipe.reads), values))
-        with np.errstate(all="ignore"):  # one for each thread
+        with np.errstate(all="ignore"):  # the error state is per thread
             return computed(self.recipe, _lookup(value_by_node))
 
 
 class Contribute(NamedTuple):
-    """The work of B, a contribution to a source, and of D, to an operand of a call that has its own derivative.
+    """The work of B (a contribution to a source) or D (to an operand of a call with a custom derivative).
 
-    values: of the `known` nodes, the node itself and what its contribution is computed from.
+    Called with G of the node, and the values of the `known` nodes: the node itself and what its vjp reads.
     """
 
     node: TensorNode
@@ -83,7 +83,7 @@ class Contribute(NamedTuple):
 
 
 class Total(NamedTuple):
-    """The work of G: the sum of a node's contributions, in the order of the simple engine."""
+    """The work of G: the sum of the contributions to a node, in the order of the serial engine."""
 
     node: TensorNode
 
@@ -93,7 +93,7 @@ class Total(NamedTuple):
         total, calculus = None, Calculus(Arrays(), (), operand)
         with np.errstate(all="ignore"):
             for share in shares:
-                if share is not None:  # an operator's own derivative may say that there is none
+                if share is not None:  # None: a custom derivative may return no gradient
                     total = share if total is None else merge_adjoints(calculus, self.node, total, share)
             return total and finish_adjoint(calculus, self.node, total)
 
