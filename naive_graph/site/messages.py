@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from .. import errors
@@ -34,24 +34,30 @@ def messages(name: str) -> list[str]:
 def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
     """By error class name: the arguments of each call that makes one, and the functions of the call's file.
 
-    A call of a helper counts, too: of a function of the file that has a parameter `says` for the text (and perhaps
-    `code`), and an error class as its return annotation.
+    A call of a helper counts, too: of a function that has a parameter `says` for the text (and perhaps `code`), and
+    an error class as its return annotation.
     """
+    trees = [ast.parse(file.read_text("utf-8")) for file in sorted(Path(__file__).parents[1].rglob("*.py"))]
+    files = [list(ast.walk(tree)) for tree in trees]
+    helpers: dict[str, tuple[list[str], str]] = {}
+    for part in chain.from_iterable(files):
+        if isinstance(part, ast.FunctionDef) and isinstance(part.returns, ast.Name):
+            parameters = [argument.arg for argument in part.args.args]
+            if "says" in parameters:
+                helpers[part.name] = parameters, part.returns.id
     calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
-    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
-        parts, functions = list(ast.walk(ast.parse(file.read_text("utf-8")))), Functions(list)
+    for parts in files:
+        functions = Functions(list)
         for part in parts:
             if isinstance(part, ast.FunctionDef):
                 functions[part.name].append(part)
         for call in parts:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
                 calls[call.func.id].append((call.args, functions))
-                for maker in functions[call.func.id]:
-                    arguments = dict(zip([argument.arg for argument in maker.args.args], call.args))
-                    if isinstance(maker.returns, ast.Name) and "says" in arguments:
-                        calls[maker.returns.id].append(
-                            ([arguments.get("code", call.func), arguments["says"]], functions)
-                        )
+                parameters, error = helpers.get(call.func.id, ([], ""))
+                arguments = dict(zip(parameters, call.args))
+                if "says" in arguments:
+                    calls[error].append(([arguments.get("code", call.func), arguments["says"]], functions))
     return calls
 
 
