@@ -211,17 +211,17 @@ class AskBehindWalls(NamedTuple):
     hide: list[str]
 
     def ask(self, exercises: list[Exercise]) -> Iterator[Asked]:
-        for exercise, told in zip(exercises, self._told(exercises)):
+        for exercise, told in zip(exercises, self._run_first_attempt(exercises)):
             asked = _attempt(exercise, *told)
             yield asked if isinstance(asked, list) else []
 
     def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
-        ((attempt, _),) = self._told([exercise], only)
+        ((attempt, _),) = self._run_first_attempt([exercise], only)
         with suppress(ValueError, TypeError, LookupError, RecursionError):
             return read_changes(exercise, attempt.partition("\n")[2])
         return []
 
-    def _told(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
+    def _run_first_attempt(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
         """What the first attempt tells, and how it ended."""
         quick = self.limits._replace(seconds=min(CONFIRMING, self.limits.seconds))
         try:

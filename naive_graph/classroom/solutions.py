@@ -26,7 +26,7 @@ def solution_text(exercise: Exercise) -> str:
     return "import math\n\n\n" * ("math." in text) + text
 
 
-def _told(statement: str) -> str:
+def _format_docstring(statement: str) -> str:
     """A statement as a docstring."""
     first, *rest = [part for line in statement.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
     return first if not rest else "\n".join([first, *(f"    {line}".rstrip() for line in rest), "    "])
@@ -39,5 +39,8 @@ def blank_text(exercise: Exercise) -> str:
     """
     tree = ast.parse(solution_text(exercise))
     made: Any = next(statement for statement in tree.body if getattr(statement, "name", "") == exercise.name)
-    made.body = [ast.Expr(ast.Constant(_told(f"{exercise.statement}\n\n{ACCEPTED}"))), ast.Expr(ast.Constant(...))]
+    made.body = [
+        ast.Expr(ast.Constant(_format_docstring(f"{exercise.statement}\n\n{ACCEPTED}"))),
+        ast.Expr(ast.Constant(...)),
+    ]
     return ast.unparse(made)

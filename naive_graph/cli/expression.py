@@ -165,10 +165,10 @@ class ExpressionReader:
                 waiting.extend((None, 0, child) for child in reversed(inner))
             else:
                 first = len(results) - count
-                results[first:] = [self._made(part, make, results[first:])]
+                results[first:] = [self._build_part(part, make, results[first:])]
         return results[0]
 
-    def _made(self, part: ast.expr, make: Make, inner: list[Any]) -> Any:
+    def _build_part(self, part: ast.expr, make: Make, inner: list[Any]) -> Any:
         """Build one part, by a call compiled with the part's position, so that the node knows where it was written."""
         if len(self.text) > MOST_LOCATED:
             return make(inner)
@@ -205,7 +205,7 @@ class ExpressionReader:
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return parts, list
             case ast.Subscript(value=several, slice=ast.Constant(value=place)):
-                return [several], lambda made: self._chosen(part, made[0], place)
+                return [several], lambda made: self._choose_entry(part, made[0], place)
         return self._refuse(part, part)
 
     def _number(self, part: ast.expr, value: object, minus: bool = False) -> Constant:
@@ -258,7 +258,7 @@ class ExpressionReader:
             count = "1 operand" if len(operands) == 1 else f"{len(operands)} operands"
             self._fail(f"'{name}' cannot take {count}", part, f"Write {_usage(name, function)}.")
 
-    def _chosen(self, part: ast.expr, several: Any, index: object) -> Any:
+    def _choose_entry(self, part: ast.expr, several: Any, index: object) -> Any:
         if isinstance(several, list) and type(index) is int and index < len(several):
             return several[index]
         self._fail(f"There is no [{index!r}] to choose here", part, "Count results from 0: softmax([x, y])[0].")

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report_stop()
     except (NaiveGraphError, OSError) as error:
         if not isinstance(error, BrokenPipeError):  # there the reader, `head` say, has seen enough
-            print(_as_wide(f"{PROGRAM}: {_told(error)}"), file=sys.stderr)
+            print(_as_wide(f"{PROGRAM}: {_format_error(error)}"), file=sys.stderr)
         _drop_unwritten()
         return 2 if isinstance(error, MISUSE) else 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
@@ -78,7 +78,7 @@ def _drop_unwritten() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """An error in one line; of one from the system, what it is about instead of its number."""
     if isinstance(error, OSError) and not isinstance(error, NaiveGraphError) and error.strerror:
         about = "the output" if error.filename is None else repr(str(error.filename))

@@ -95,7 +95,7 @@ class Trainer(Suggesting):
                 "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
                 "program.minimize(formulas.adam), which needs no trainer."
             )
-        self.model: Any = model if isinstance(model, Decaying) else Scalars(_listed(model))
+        self.model: Any = model if isinstance(model, Decaying) else Scalars(_list_variables(model))
         try:
             bound = self.takes.bind(*settings, **named)
         except TypeError as error:
@@ -127,9 +127,9 @@ class Trainer(Suggesting):
         return html_table(["setting", "value"], self._state(), f"{type(self).__name__}: {formula}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, self._checked(name, value))
+        super().__setattr__(name, self._check_setting(name, value))
 
-    def _checked(self, name: str, value: Any) -> Any:
+    def _check_setting(self, name: str, value: Any) -> Any:
         """The value of a setting as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
         check = CHECKS.get(name)
         if check is None:
@@ -323,7 +323,7 @@ class Trainer(Suggesting):
         if settings.keys() != {"more", *mine} or not isinstance(about, dict) or about.keys() != {"average", "frozen"}:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
         for name in mine:
-            self._checked(name, settings[name])
+            self._check_setting(name, settings[name])
             if not isinstance(settings[name], (int, float)):
                 raise TrainingError(f"The file's {name} is {settings[name]!r:.60}, and no number.")
         beta, count, swapped = about["average"] or (None, 0, False)
@@ -364,7 +364,7 @@ class Average:
             self.values = [self.beta * mean + (1 - self.beta) * w for mean, w in zip(self.values, weights)]
 
 
-def _listed(model: Any) -> list[Variable]:
+def _list_variables(model: Any) -> list[Variable]:
     if isinstance(model, (Variable, str)) or not isinstance(model, Iterable):
         raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
     return as_list(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")

@@ -11,7 +11,7 @@ from naive_graph.errors import NodeError, TrainingError
 from naive_graph.sequential import Dense, Sequential
 from naive_graph.tensor import LinearNode, NonlinearNode, avg_pool2d, concat, conv2d, nonlinear, transform
 from naive_graph.tensor.differentiate import ancestors
-from naive_graph.tensor.evaluation.structural_zeros import holed
+from naive_graph.tensor.evaluation.structural_zeros import may_have_holes
 from naive_graph.tensor.selection import Picker, SelectionNode, identity
 from naive_graph.training import parameter
 
@@ -183,7 +183,7 @@ def assert_equations_say_what_is_computed(ends, most=1000):
         if node.sources and node.size <= most and "..." not in node.equation():  # a long function is shortened
             value, found = node.eval(), read(node)
             unsaid = np.isnan(value) & isinstance(node, NonlinearNode)
-            if any(map(holed, node.sources)):
+            if any(map(may_have_holes, node.sources)):
                 unsaid |= np.isnan(found) & (value == 0.0)
             np.testing.assert_allclose(np.where(unsaid, value, found), value, rtol=1e-12, atol=1e-12)
 

@@ -180,7 +180,7 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
     results = [values[target], *(adjoints[places[row]] if row in places else 0.0 for row in inputs)]
     lines = [*_lines(program, names, results)]
     texts = [_text(result, chosen)[0] for result in results]
-    read = [f"{chosen.real} {head} = inputs[{index}];{_told(tables, row, head)}"
+    read = [f"{chosen.real} {head} = inputs[{index}];{_name_comment(tables, row, head)}"
             for index, (row, head) in enumerate(zip(inputs, heads)) if leaves[row].uses]  # fmt: skip
     write = _in_c if language == "c" else _in_javascript
     return "\n\n".join([*write(name, [*read, *lines], texts, program.needed)]) + "\n"
@@ -230,7 +230,7 @@ def _text(value: Any, language: Language) -> Text:
     return value.text if isinstance(value, CodePart) else literal(value, language)
 
 
-def _told(tables: Tables, row: int, head: str) -> str:
+def _name_comment(tables: Tables, row: int, head: str) -> str:
     """A comment with the learner's name, if the identifier differs from it."""
     name = tables.name(row)
     return f"  // {_quote_comment(name)}" if name is not None and name != head else ""

@@ -76,7 +76,7 @@ def _operand_places(f: FunctionWriter, arity: int, first: str) -> list[str]:
     return [f.let(f"add i64 {first}, {f.let(f'mul i64 {place}, %length')}") for place in range(arity)]
 
 
-def _called(value: str, kind: str, xs: list[str]) -> str:
+def _emit_call(value: str, kind: str, xs: list[str]) -> str:
     return f'call {kind} @"{value}"({", ".join(f"{kind} {x}" for x in xs)})'
 
 
@@ -84,7 +84,7 @@ def _one(arity: int, value: str) -> str:
     """The kernel `one`, for one row. A loop would be slower: LLVM would load all constants before it."""
     f = FunctionWriter(f"define void @one({PARAMETERS})")
     xs = [f.load("%scalars", f.entry_of("%index", place)) for place in _operand_places(f, arity, "%base")]
-    f.store(f.let(_called(value, "double", xs)), "%scalars", "%target")
+    f.store(f.let(_emit_call(value, "double", xs)), "%scalars", "%target")
     return str(f)
 
 
@@ -100,7 +100,7 @@ def _run(arity: int, value: str) -> str:
 
     def eight(i: str, _: list[str]) -> None:
         xs = [gathered(place) for place in _operand_places(f, arity, f.let(f"add i64 %base, {i}"))]
-        f.store(f.let(_called(value, VECTOR, xs)), "%scalars", f.let(f"add i64 %target, {i}"), VECTOR)
+        f.store(f.let(_emit_call(value, VECTOR, xs)), "%scalars", f.let(f"add i64 %target, {i}"), VECTOR)
 
     def single(i: str, _: list[str]) -> None:
         base, target = (f.let(f"add i64 {begin}, {i}") for begin in ("%base", "%target"))

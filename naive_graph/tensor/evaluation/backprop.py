@@ -26,7 +26,7 @@ from ..versions import own_copy, ticks
 from .arrays import Array, namespace
 from .contraction import is_finite
 from .evaluate import Arrays, forget_stale, operand, scalars_are_stale, value_of
-from .structural_zeros import holed
+from .structural_zeros import may_have_holes
 
 
 class BackwardRun:
@@ -162,7 +162,7 @@ class _Careful(Nodes):
         return node
 
     def entries(self, source: TensorNode) -> TensorNode:
-        return constant_of(value_of(source)) if holed(source) else source
+        return constant_of(value_of(source)) if may_have_holes(source) else source
 
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:

@@ -20,7 +20,7 @@ from ..index import Ids, Shape
 from ..selection import Picker, SelectionNode
 from .arrays import Array, like, namespace, together
 from .einsum_kernels import find_kernel
-from .gather_scatter import gather, gather_along, permuted, scatter, scatter_along
+from .gather_scatter import gather, gather_along, permute_axes, scatter, scatter_along
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
@@ -179,7 +179,7 @@ class Pick(NamedTuple):
                 order = [ids.index(index) for index in (*shared, one, *rest)]
                 along = picker.along([picker_ids.index(index) for index in shared], shape)
                 return _make_move(
-                    lying, number, (*picker_ids, *rest), lambda x: gather_along(permuted(x, order), *along)
+                    lying, number, (*picker_ids, *rest), lambda x: gather_along(permute_axes(x, order), *along)
                 )
             return None
         if not picker_ids and lying and not with_one:

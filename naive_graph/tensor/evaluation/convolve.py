@@ -38,7 +38,7 @@ class Convolution(NamedTuple):
         x, w = written_out(x), written_out(w)
         if not type(x) is type(w) is np.ndarray:
             return None
-        y = self._filtered(self._windows(self._framed(x)), w)
+        y = self._apply_filters(self._windows(self._pad_images(x)), w)
         return y.reshape((*x.shape[:-3], *y.shape[1:]))
 
     def back(
@@ -50,9 +50,9 @@ class Convolution(NamedTuple):
             return None
         adjoint = adjoint.reshape((-1, *adjoint.shape[-3:]))
         return [self._for_images(x, w, adjoint) if 0 in asked else None,
-                self._for_filters(self._windows(self._framed(x)), w, adjoint) if 1 in asked else None]  # fmt: skip
+                self._for_filters(self._windows(self._pad_images(x)), w, adjoint) if 1 in asked else None]  # fmt: skip
 
-    def _filtered(self, seen: np.ndarray, w: np.ndarray) -> Array:
+    def _apply_filters(self, seen: np.ndarray, w: np.ndarray) -> Array:
         order, y = _order(w), np.empty((*seen.shape[:3], w.shape[3]))
         matrix = _matrix(w, order)
         for block in _blocks(*y.shape[:3]):
@@ -61,7 +61,7 @@ class Convolution(NamedTuple):
 
     def _for_images(self, x: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
         """The derivative for the images: each window's contributions, scatter-added at its positions (col2im)."""
-        frame = np.zeros_like(self._framed(x))
+        frame = np.zeros_like(self._pad_images(x))
         seen = self._windows(frame)
         for block in _blocks(*adjoint.shape[:3]):
             shares, onto = self._shares(w, adjoint[block]), seen[block]
@@ -85,7 +85,7 @@ class Convolution(NamedTuple):
         total = total.reshape([*(w.shape[axis] for axis in order), -1])
         return total.transpose(*(order.index(axis) for axis in range(3)), 3)
 
-    def _framed(self, x: np.ndarray) -> np.ndarray:
+    def _pad_images(self, x: np.ndarray) -> np.ndarray:
         """The images with axes n, rows, columns, channels, padded with zeros as far as windows reach."""
         x = x.reshape((-1, *x.shape[-3:]))
         around = [(0, 0), self.rows.reach(x.shape[1]), self.columns.reach(x.shape[2]), (0, 0)]
@@ -106,7 +106,7 @@ class DepthwiseConvolution(Convolution):
     12 times as fast as a matrix product for each channel.
     """
 
-    def _filtered(self, seen: np.ndarray, w: np.ndarray) -> Array:
+    def _apply_filters(self, seen: np.ndarray, w: np.ndarray) -> Array:
         y = np.einsum("npqijc,ijcf->npqcf", seen, self._by_channel(w, 2))
         return y.reshape((*y.shape[:3], -1))
 

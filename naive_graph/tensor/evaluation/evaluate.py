@@ -31,10 +31,10 @@ from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, together
 from .contraction import Factor, contract_arrays, is_finite, product
 from .entries import apply_function
-from .gather_scatter import permuted
+from .gather_scatter import permute_axes
 from .recipes import Factors, Recipe, list_factors, missing, recipes
 from .reducing import product_of_others, reduce_array, softmax
-from .structural_zeros import holed, there
+from .structural_zeros import may_have_holes, there
 
 
 class Arrays(Algebra):
@@ -44,7 +44,7 @@ class Arrays(Algebra):
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
         dst = tuple(max(each, 0) for each in index.dst)  # 0: a new (broadcast) axis
-        result = _turned(written_out(source), index.src, dst)
+        result = _sum_and_transpose(written_out(source), index.src, dst)
         if 0 in dst:
             result = namespace(result).broadcast_to(result, shape)
         return result if alpha == 1.0 else alpha * result
@@ -53,7 +53,7 @@ class Arrays(Algebra):
         if op == OpType.mul and (index.dummies or SelectionNode in (type(left), type(right))):
             return product(factors(index, left, right), index.dst)
         pairs = zip((index.left, index.right), together([written_out(left), written_out(right)]))
-        a, b = (_turned(source, ids, index.dst) for ids, source in pairs)
+        a, b = (_sum_and_transpose(source, ids, index.dst) for ids, source in pairs)
         return a * b if op == OpType.mul else a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
@@ -63,15 +63,15 @@ class Arrays(Algebra):
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Array:
         array, places = written_out(source), Places.of(index)
         order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
-        return reduce_array(rule, permuted(array, order), len(places.dropped))
+        return reduce_array(rule, permute_axes(array, order), len(places.dropped))
 
     def product_of_others(self, index: TransformIndex, source: Any) -> Array:
         array, places = written_out(source), Places.of(index)
         order = [each - 1 for each in (*places.kept, *places.dropped)]
-        rows = permuted(array, order)
+        rows = permute_axes(array, order)
         flat = rows.reshape((*rows.shape[: len(places.kept)], -1))
         others = product_of_others(namespace(array), flat).reshape(rows.shape)
-        return permuted(others, [order.index(axis) for axis in range(len(order))])
+        return permute_axes(others, [order.index(axis) for axis in range(len(order))])
 
     def softmax(self, index: TransformIndex, source: Any) -> Array:
         return softmax(
@@ -92,7 +92,7 @@ class Arrays(Algebra):
         return [derivatives.get(source) for source in node.behind]
 
 
-def _turned(source: Array, ids: Ids, dst: Ids) -> Array:
+def _sum_and_transpose(source: Array, ids: Ids, dst: Ids) -> Array:
     """Sum over the ids that dst lacks, transpose to the order of dst, and insert axes of extent 1 for new ids."""
     if ids == dst:
         return source
@@ -231,7 +231,7 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     if not node.direct:
         return _by_kind(node, recipe.factors, value)
     result = node.direct.compute(*map(value, node.direct.sources))
-    wild = multiplies(node) and any(map(holed, node.sources))
+    wild = multiplies(node) and any(map(may_have_holes, node.sources))
     return inside(node, value, node.reads)(node) if result is None or (wild and not is_finite(result)) else result
 
 
@@ -288,7 +288,7 @@ def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[Tenso
         result = product([(value(source), ids) for source, ids in sources], node.index.dst)
     else:
         result = Arrays().linear(node.op, node.index, *map(value, node.sources))
-    if (len(sources) == 2 and not any(map(holed, node.sources))) or is_finite(result):
+    if (len(sources) == 2 and not any(map(may_have_holes, node.sources))) or is_finite(result):
         return result
     if len(sources) > 2:
         return inside(node, value, {source for source, _ in sources})(node)

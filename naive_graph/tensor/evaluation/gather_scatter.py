@@ -25,7 +25,7 @@ def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
     if picker.is_reshape(shape):
         return x.reshape((*x.shape[:axis], *extents, *x.shape[axis + 1 :]))
     if isinstance(x, np.ndarray) and picker.table is None:
-        return _strided(x, axis, picker, extents)
+        return _gather_strided(x, axis, picker, extents)
     picks = picker.picks(shape)
     taken = take(x, picks.clip(0).ravel(), axis).reshape((*x.shape[:axis], *extents, *x.shape[axis + 1 :]))
     if (picks >= 0).all():
@@ -34,7 +34,7 @@ def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
     return namespace(x).where(like(x, mask) != 0, taken, 0.0)
 
 
-def _strided(x: np.ndarray, axis: int, picker: Picker, extents: list[int]) -> Array:
+def _gather_strided(x: np.ndarray, axis: int, picker: Picker, extents: list[int]) -> Array:
     """Gather as a strided view of x, or of x padded with zeros: no copy for each position of a sliding window."""
     reaches = [stride * (extent - 1) for stride, extent in zip(picker.strides, extents)]
     low = picker.offset + sum(reach for reach in reaches if reach < 0)
@@ -64,15 +64,15 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
     axes: those of x that are the picker's axes. shape: the selection's.
     """
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    x = permuted(x, [*axes, *rest])
+    x = permute_axes(x, [*axes, *rest])
     others = tuple(x.shape[len(axes) :])
     size = shape[picker.axis]
     if picker.is_reshape(shape):
         return x.reshape((size, *others))
     picks = picker.picks(shape)
     if isinstance(x, np.ndarray) and picker.table is None and any(picker.strides):
-        return _overlaid(x, picker.strides, picks, size)
-    return _collected(x.reshape((size_of(x.shape[: len(axes)]), *others)), picks.ravel(), size)
+        return _overlap_add(x, picker.strides, picks, size)
+    return _scatter_add(x.reshape((size_of(x.shape[: len(axes)]), *others)), picks.ravel(), size)
 
 
 def gather_along(x: Array, picker: Picker, shape: Shape, lead: Shape) -> Array:
@@ -86,7 +86,7 @@ def scatter_along(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape,
     return found.reshape((*lead, shape[-1] // size_of(lead), *found.shape[1:]))
 
 
-def _overlaid(x: np.ndarray, strides: tuple[int, ...], picks: Array, size: int) -> Array:
+def _overlap_add(x: np.ndarray, strides: tuple[int, ...], picks: Array, size: int) -> Array:
     """Overlap-add of strided windows, one slice assignment for each line along the longest axis.
 
     The entries of such a line go to different positions, so a slice can add them at once.
@@ -105,10 +105,10 @@ def _overlaid(x: np.ndarray, strides: tuple[int, ...], picks: Array, size: int) 
     return total
 
 
-def _collected(x: Array, picks: Array, size: int) -> Array:
+def _scatter_add(x: Array, picks: Array, size: int) -> Array:
     """Scatter-add along the first axis by an index array; gathers in rounds for libraries other than NumPy."""
     if isinstance(x, np.ndarray):
-        return _added(x[picks >= 0], picks[picks >= 0], size)
+        return _scatter_add_numpy(x[picks >= 0], picks[picks >= 0], size)
     total: Any = None
     for present, places in arrivals(picks, size):
         mask = like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
@@ -118,7 +118,7 @@ def _collected(x: Array, picks: Array, size: int) -> Array:
     return total
 
 
-def _added(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
+def _scatter_add_numpy(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
     """Scatter-add by np.add.at. Sums start from -0.0, which leaves the first term as it is even if that is -0.0."""
     total = np.zeros((size, *x.shape[1:]))
     total[picks] = -0.0
@@ -139,5 +139,5 @@ def arrivals(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
         yield present, places
 
 
-def permuted(x: Array, order: list[int]) -> Array:
+def permute_axes(x: Array, order: list[int]) -> Array:
     return x.permute(order) if hasattr(x, "permute") else x.transpose(order)

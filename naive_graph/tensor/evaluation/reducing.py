@@ -15,7 +15,7 @@ import numpy as np
 
 from .arrays import Array, namespace
 from .entries import VALUES, floats, full, logsumexp, where
-from .gather_scatter import permuted
+from .gather_scatter import permute_axes
 
 FEW = 16  # up to so many entries along the reduced axes, an array is reduced by a fold
 SMALL = 4096  # arrays of at most so many entries are reduced in one library call (except by "mul")
@@ -41,7 +41,7 @@ def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
     """exp(x) over the sum of exp(x) along these axes; if the maximum is infinite, the entries equal to it share 1."""
     order = [axis for axis in range(x.ndim) if axis not in axes]
     lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
-    top = reduce_array("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
+    top = reduce_array("peak", permute_axes(x, [*order, *axes]), len(axes)).reshape(lead)
     weights = xp.where(abs(top) == math.inf, floats(x == top, x), xp.exp(x - top))
     return weights / weights.sum(axes).reshape(lead)
 

@@ -20,7 +20,7 @@ from .arrays import Array
 from .recipes import missing
 
 
-def holed(node: TensorNode) -> bool:
+def may_have_holes(node: TensorNode) -> bool:
     """Whether some entries may be structural zeros; determined once for each node."""
     return node.structural or _has_holes(node)
 
@@ -28,7 +28,7 @@ def holed(node: TensorNode) -> bool:
 def _has_holes(node: TensorNode) -> bool:
     if node.holes is None:
         for each in missing(node, lambda known: known.holes is not None, _behind):
-            each.holes = _holed(each)
+            each.holes = _infer_holes(each)
     return bool(node.holes)  # a dynamic one-hot has none: products with its zeros are ordinary 0s
 
 
@@ -37,7 +37,7 @@ def _behind(node: TensorNode) -> tuple[TensorNode, ...]:
     return node.sources if multiplies(node) else node.reads
 
 
-def _holed(node: TensorNode) -> bool:
+def _infer_holes(node: TensorNode) -> bool:
     if isinstance(node, LeafNode):
         return node.structural
     if not multiplies(node) and (node.direct or not isinstance(node, (TransformNode, LinearNode))):

@@ -80,7 +80,7 @@ class Elementwise(Row):
     def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
         """Build the nonlinear node; the tensors are broadcast to one shape already."""
         properties = {name: values[name] for name in self.property_names}
-        function = _traced((self, *properties.values()), partial(self.function, **properties), len(tensors))
+        function = _trace_function((self, *properties.values()), partial(self.function, **properties), len(tensors))
         return NonlinearNode(function, *tensors)
 
     def result_shape(self, values: Mapping[str, Any]) -> Any:
@@ -178,7 +178,7 @@ MOST = 4096  # the most traced functions that the cache holds
 _TRACED: dict[Any, Function] = {}
 
 
-def _traced(key: Any, function: Callable[..., Any], arity: int) -> Function:
+def _trace_function(key: Any, function: Callable[..., Any], arity: int) -> Function:
     """The function traced to a scalar graph (a `Function`), once for each key and arity."""
     if (key, arity) not in _TRACED:
         if len(_TRACED) >= MOST:
@@ -191,4 +191,4 @@ def entry(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
     """A nonlinear node that applies a Python function of rules; traced once per code, defaults and closure values."""
     closed = tuple([cell.cell_contents for cell in function.__closure__ or ()])
     key = (function.__code__, function.__defaults__, closed)
-    return NonlinearNode(_traced(key, function, len(sources)), *sources)
+    return NonlinearNode(_trace_function(key, function, len(sources)), *sources)

@@ -54,7 +54,7 @@ class State:
             self.grads[row] = value
             self.terms.setdefault(row, []).append(place)
             self.handed.add(log.positions[place])
-            return self._told([row])
+            return self._notify_waiting([row])
         elif kind == FINISHED:
             self.grads[row] = value
             others = [operand for position, operand in enumerate(run.cast.operands(row)) if position not in self.handed]
@@ -66,9 +66,9 @@ class State:
 
     def _done(self, row: int, waiting: list[int]) -> list[int]:
         self.queue.pop(row, None)  # a leaf that nobody uses was never in it
-        return self._told(waiting)
+        return self._notify_waiting(waiting)
 
-    def _told(self, waiting: list[int]) -> list[int]:
+    def _notify_waiting(self, waiting: list[int]) -> list[int]:
         notified = [candidate for candidate in waiting if candidate in self.waiting]
         for row in notified:
             self.waiting[row] -= 1
