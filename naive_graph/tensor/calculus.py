@@ -50,10 +50,6 @@ class Algebra(Protocol):
 
     def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
-    def product_of_others(self, index: TransformIndex, source: Any) -> Any:
-        """For each entry the product of the others that are reduced with it; implemented for arrays only."""
-        return None  # nodes build these products otherwise; see reduction_vjp.Slope.others
-
     def entries(self, source: Any) -> Any:
         """The source as a reduction reads it: there a structural zero is an ordinary 0."""
         return source
