@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 
 from .. import errors
@@ -37,20 +37,19 @@ def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
     A call of a helper counts, too: of a function that has a parameter `says` for the text (and perhaps `code`), and
     an error class as its return annotation.
     """
-    trees = [ast.parse(file.read_text("utf-8")) for file in sorted(Path(__file__).parents[1].rglob("*.py"))]
-    files = [list(ast.walk(tree)) for tree in trees]
-    helpers: dict[str, tuple[list[str], str]] = {}
-    for part in chain.from_iterable(files):
-        if isinstance(part, ast.FunctionDef) and isinstance(part.returns, ast.Name):
-            parameters = [argument.arg for argument in part.args.args]
-            if "says" in parameters:
-                helpers[part.name] = parameters, part.returns.id
-    calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
-    for parts in files:
-        functions = Functions(list)
+    files: list[tuple[list[ast.AST], Functions]] = []
+    helpers: dict[str, tuple[list[str], str]] = {}  # by name: the parameters, and the error class
+    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
+        parts, functions = list(ast.walk(ast.parse(file.read_text("utf-8")))), Functions(list)
+        files.append((parts, functions))
         for part in parts:
             if isinstance(part, ast.FunctionDef):
                 functions[part.name].append(part)
+                parameters = [argument.arg for argument in part.args.args]
+                if isinstance(part.returns, ast.Name) and "says" in parameters:
+                    helpers[part.name] = parameters, part.returns.id
+    calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
+    for parts, functions in files:
         for call in parts:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
                 calls[call.func.id].append((call.args, functions))
@@ -65,9 +64,8 @@ def _expand_message(kind: type[Exception], arguments: list[ast.expr], functions:
     """The possible texts of one call; a class with its own __str__ makes them of its arguments."""
     if "__str__" not in vars(kind):
         return _texts(arguments[0], functions)
-    parts = [
-        [Printed(text) for text in _texts(argument, functions)] for argument in arguments[:4]
-    ]  # later arguments are positions in a text
+    # Later arguments are positions in a text.
+    parts = [[Printed(text) for text in _texts(argument, functions)] for argument in arguments[:4]]
     return (str(kind(*combination)) for combination in product(*parts))
 
 
