@@ -36,9 +36,7 @@ ENGINES = ("reference", "direct", "runs", "compiled")
 FORMER = {"tape": "compiled", "native": "compiled"}  # former names of engines -> their present names
 _told: set[str] = set()
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
-PATIENCE = (
-    25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms; 1 s the first time) pays
-)
+PATIENCE = 25_000  # rows of the reference engine (some 3 us each) before compiling (50 ms; 1 s the first time) pays
 ROWS_AT_ONCE = 50  # rows that the direct engine runs in about the time of a call
 WATCHERS: list[Engine] = []
 RUN = "rows run"  # the graph's own count, in its cache, which is cleared when the graph changes

@@ -32,9 +32,8 @@ from .ir import IR, NONE, Array, Lanes, PlanColumns, mark_rows, moved
 from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
-MOST_COMPARED = (
-    750_000  # rows of a plan in which equal rows are searched; in a larger one the search takes longer than it saves
-)
+# Rows of a plan in which equal rows are searched; in a larger one the search takes longer than it saves.
+MOST_COMPARED = 750_000
 
 
 def share(ir: IR, wanted: Array) -> tuple[IR, Array]:

@@ -195,11 +195,9 @@ class Lowering:
         groups[[int(position[row]) for row in batched if position[row] >= 0]] = 1
         sources = {leaf: _source(int(ir.kinds[leaf]), row, places) for leaf, row in ir.sources.items()}
         ir = replace(ir, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
-        skipped = {
-            name
-            for name, skip in (("batch", not batched), ("lanes", batched or not find or len(ir) > MOST_COMPARED))
-            if skip
-        }
+        skipped = set() if batched else {"batch"}
+        if batched or not find or len(ir) > MOST_COMPARED:
+            skipped.add("lanes")
         for stage in progress(PASSES, label="passes"):
             if stage.name not in skipped:
                 before = ir

@@ -169,12 +169,8 @@ class Pick(NamedTuple):
             axis, shared = ids.index(one), [index for index in picker_ids if index in ids]
             rest = tuple(index for index in ids if index not in (one, *shared))
             if not shared:
-                return _make_move(
-                    lying,
-                    number,
-                    (*ids[:axis], *picker_ids, *ids[axis + 1 :]),
-                    lambda x: gather(x, axis, picker, shape),
-                )
+                spread = (*ids[:axis], *picker_ids, *ids[axis + 1 :])
+                return _make_move(lying, number, spread, lambda x: gather(x, axis, picker, shape))
             if picker.table is not None:
                 order = [ids.index(index) for index in (*shared, one, *rest)]
                 along = picker.along([picker_ids.index(index) for index in shared], shape)
@@ -188,10 +184,8 @@ class Pick(NamedTuple):
         if len(with_many) == 1 and with_many[0] not in with_one and (picker.table is not None or not shared):
             number, ids = with_many[0], lying[with_many[0]]
             if all(index in ids for index in picker_ids):
-                axes, rest = (
-                    tuple(ids.index(index) for index in picker_ids),
-                    tuple(index for index in ids if index not in picker_ids),
-                )
+                axes = tuple(ids.index(index) for index in picker_ids)
+                rest = tuple(index for index in ids if index not in picker_ids)
                 if not shared:
                     return _make_move(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
                 along = picker.along([picker_ids.index(index) for index in shared], shape)

@@ -30,9 +30,8 @@ SINCE = {  # ONNX operator -> the first opset that has it (1 if not listed)
     **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
     **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
 }
-REFUSED = {
-    operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")
-}  # TensorFlow attributes without a counterpart here, and the only value that is accepted
+# TensorFlow attributes without a counterpart here, and the only value that is accepted.
+REFUSED = {operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")}
 
 
 class Elementwise(Row):

@@ -53,9 +53,8 @@ def _windows(
     windows = [
         window(image[side], pool[side], steps[side], padding, dilations[side], side, ceil_mode) for side in (0, 1)
     ]
-    check_size(
-        "pooling: all windows side by side", [extent for axis_window in windows for extent in axis_window[:2]]
-    )  # out, size
+    extents = [extent for axis_window in windows for extent in (axis_window.out, axis_window.size)]
+    check_size("pooling: all windows side by side", extents)
     return windows
 
 

@@ -178,9 +178,8 @@ def _draw_shades(
     panel: Any, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float]
 ) -> Any:  # fmt: skip
     rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
-    tones = [
-        surface_color(index / len(levels))[0] for index in range(len(levels) + 1)
-    ]  # light at the foot, where walks end
+    # Light at the foot, where walks end.
+    tones = [surface_color(index / len(levels))[0] for index in range(len(levels) + 1)]
     shades = panel.contourf(xs, ys, rows, levels=levels, colors=tones, extend="both", antialiased=True)
     shades.set(edgecolor=LIGHT["soft"], linewidth=0.4)
     return shades
