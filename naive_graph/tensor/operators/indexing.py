@@ -3,8 +3,10 @@
 Places that are known pick entries, and cost nothing. Places that are a tensor,
 known only at run time, are a bounded one-hot contraction: for each, a sum over
 all that it could be, of which the others count as nothing even where they are
-infinite; a place beyond them is refused, and among scalars it is NaN. What has no such form (how many there
-are) is refused by name: the sizes of dynamic_partition and of one_hot.
+infinite. A place beyond them is refused on arrays, by `lower`, and as an input of a
+Program; scalars whose places are computed from what is fed choose nothing there,
+which gives 0. What has no such form (how many there are) is refused by name: the
+sizes of dynamic_partition and of one_hot.
 """
 
 from __future__ import annotations
