@@ -112,12 +112,15 @@ class SelectionNode(LeafNode):
         return np.broadcast_to(full, self.shape) if pickers is None else full
 
 
-def chosen_by(source: TensorNode, node: TensorNode, axis: int, picks: Callable[[Array], Array]) -> TensorNode:
+def chosen_by(
+    source: TensorNode, node: TensorNode, axis: int, picks: Callable[[Array], Array], checks: bool = False
+) -> TensorNode:
     """Mark a one-hot node as a selection whose indices are known only at run time (a dynamic gather).
 
     The node itself is the formula for scalars: 1 for the chosen entry of an axis, else 0. On arrays it is
     evaluated to a SelectionNode with a table instead, so entries that are not chosen cost nothing. picks:
     from the source's array, the index along `axis` for each position of the other axes, or -1 for none.
+    checks: whether `picks` raises for numbers that are no place; scalars are NaN there.
     """
     axes = tuple(dimension for dimension in range(node.rank) if dimension != axis)
 
@@ -126,7 +129,7 @@ def chosen_by(source: TensorNode, node: TensorNode, axis: int, picks: Callable[[
         return SelectionNode(node.shape, [Picker(axes, axis, (0,) * len(axes), table=table)])
 
     node.structural = node.flat = True
-    node.direct = Direct((source,), selection, check=picks)
+    node.direct = Direct((source,), selection, check=picks if checks else None)
     return node
 
 

@@ -20,7 +20,7 @@ from ..function import Function
 
 Rows = Any  # a NumPy array of rows
 ZERO, ONE = -1, -2  # codes of structural zeros and ones among rows
-ADD, SUB, MUL, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", "neg", "where"))
+ADD, SUB, MUL, DIV, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", "div", "neg", "where"))
 
 
 class BulkWriter:

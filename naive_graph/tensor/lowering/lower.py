@@ -37,7 +37,7 @@ from ..reduction import ReductionNode
 from ..selection import SelectionNode
 from .bulk import BulkWriter, Rows
 from .scalars import STEPS
-from .unfold import Unfolding, unfold, written
+from .unfold import Unfolding, needs_guard, unfold, written
 
 BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call
 BYTES_PER_NODE = 60  # memory for a node with its edges, value and gradient
@@ -133,8 +133,8 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
 
 
 def _check_places(tensor: TensorNode) -> None:
-    """Raise PlaceError if run-time indices (`W.gather(i)`) are known now and out of range: scalars would give 0."""
-    choices = [node for node in ancestors([tensor]) if node.structural and node.direct]
+    """Raise PlaceError if run-time indices (`W.gather(i)`) are known now and out of range: scalars give NaN."""
+    choices = [node for node in ancestors([tensor]) if node.direct and node.direct.check]
     forget_stale(choices)
     for node in choices:
         with suppress(PlaceHolderError, StaleGraphError):  # indices without values yet are checked when fed
@@ -279,4 +279,5 @@ def _size(node: TensorNode) -> int:
             return 0 if moved else node.size
     extents = dict(zip(node.index.left, node.sources[0].shape))
     terms = node.size * size_of(extents[dummy] for dummy in node.index.dummies)
-    return terms + (node.size if node.index.dummies else 0)
+    guards = sum(2 * size_of(source.shape[:-1]) + node.size for source in node.sources if needs_guard(source))
+    return terms + (node.size if node.index.dummies else 0) + guards

@@ -20,7 +20,7 @@ from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction import Places, ReductionNode
 from ..selection import Picker, SelectionNode
-from .bulk import ADD, ONE, SUB, ZERO, BulkWriter, Rows
+from .bulk import ADD, DIV, ONE, SUB, ZERO, BulkWriter, Rows
 from .scalars import SCALARS
 
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
@@ -137,14 +137,42 @@ def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
     extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
     shape = tuple(extents[axis_id] for axis_id in grid)
     l, r = (_spread(rows, ids, grid, shape) for rows, ids in ((left, index.left), (right, index.right)))  # noqa: E741
-    chooses = [isinstance(source, NonlinearNode) and source.structural for source in node.sources]
+    hots = [position for position, source in enumerate(node.sources) if _is_one_hot(source)]
     if node.op != OpType.mul:
         terms = writer.total(ADD if node.op == OpType.add else SUB, l, r)
-    elif any(chooses):
-        terms = writer.choice(l, r) if chooses[0] else writer.choice(r, l)
+    elif hots:
+        terms = writer.choice(r, l) if hots[0] else writer.choice(l, r)
     else:
         terms = writer.product(l, r)
-    return writer.sums(terms.reshape(node.size, -1))
+    table = terms.reshape(node.size, -1)
+    if node.op == OpType.mul and hots and needs_guard(node.sources[hots[0]]):
+        table = np.column_stack([table, _guard(node, hots[0], sources[hots[0]], writer)])
+    return writer.sums(table)
+
+
+def _is_one_hot(node: TensorNode) -> bool:
+    """Whether a source of a product says, at run time, which entries of the other are chosen."""
+    return isinstance(node, NonlinearNode) and node.structural
+
+
+def needs_guard(hot: TensorNode) -> bool:
+    """Whether its places can be outside their table: they are computed or fed. `lower` looks at those it knows."""
+    if hot.direct is None or hot.direct.check is None:
+        return False
+    places = hot.direct.sources[0]
+    return not isinstance(places, LeafNode) or places.leaf_type != LeafType.CONSTANT
+
+
+def _guard(node: LinearNode, position: int, rows: Rows, writer: BulkWriter) -> Rows:
+    """A number to add to each entry of the node: 0, but NaN where a place that it reads is none of its table."""
+    chosen = writer.sums(rows.reshape(-1, rows.shape[-1]))  # 1, or 0 for a place outside
+    zero = np.array([writer.constant(0.0)])
+    guards, ids = writer.apply(DIV, zero, chosen).reshape(rows.shape[:-1]), node.index[1 + position][:-1]
+    kept = [axis_id for axis_id in node.index.dst if axis_id in ids]
+    lines = guards.transpose([*map(ids.index, kept), *(place for place, axis_id in enumerate(ids) if axis_id < 0)])
+    shape = lines.shape[: len(kept)]
+    totals = writer.sums(lines.reshape(size_of(shape), -1)).reshape(shape)
+    return _spread(totals, tuple(kept), node.index.dst, node.shape)
 
 
 def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:

@@ -3,10 +3,10 @@
 Places that are known pick entries, and cost nothing. Places that are a tensor,
 known only at run time, are a bounded one-hot contraction: for each, a sum over
 all that it could be, of which the others count as nothing even where they are
-infinite. A place beyond them is refused on arrays, by `lower`, and as an input of a
-Program; scalars whose places are computed from what is fed choose nothing there,
-which gives 0. What has no such form (how many there are) is refused by name: the
-sizes of dynamic_partition and of one_hot.
+infinite. A place beyond them is a PlaceError on arrays, in `lower`, and as an input
+of a Program; scalars whose places are computed from what is fed are NaN there, as
+`lower` adds 0 divided by the number of entries chosen. What has no such form (how
+many there are) is refused by name: the sizes of dynamic_partition and of one_hot.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: 
             )
         return np.where(is_valid, np.where(table < 0, table + extent, table), -1).astype(np.int64)
 
-    return chosen_by(places_, hot, places_.rank, picks)
+    return chosen_by(places_, hot, places_.rank, picks, checks=True)
 
 
 def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:

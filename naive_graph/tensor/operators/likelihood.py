@@ -87,8 +87,10 @@ def _at_run_time(
     )
     if ignore_index is not None:
         mask = not_equal(target, float(ignore_index))
-        counts = mask if counts is None else counts * mask
-        chosen = entry(lambda k, v: where(k, v, 0.0), mask, chosen)
+        chosen, counts = (
+            mask if values is None else entry(lambda k, v: where(k, v, 0.0), mask, values)
+            for values in (chosen, counts)
+        )
     return chosen, counts
 
 
