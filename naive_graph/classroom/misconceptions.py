@@ -34,12 +34,11 @@ def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) ->
     for general in GENERAL:
         if (only := general(exercise, asked)) is not None:
             if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
-                fits = _find_misconceptions(exercise, asked, again)
+                fits = _find_misconceptions(exercise, asked, again) or _find_slip(exercise, asked, again)
             return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
     mistakes = _find_misconceptions(exercise, asked, again) or list(_breaks_off(exercise, asked))
-    if again is not None and (not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends")):
-        kind, line = repair(exercise, asked, again)
-        mistakes = [Mistake(kind, SENTENCES[kind].format(line))] if kind else mistakes
+    if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
+        mistakes = _find_slip(exercise, asked, again) or mistakes
     if not mistakes and (related := relation(exercise, asked))[0]:
         mistakes = [Mistake(*related)]
     changes = any(first.changed for first, _ in asked)
@@ -60,6 +59,12 @@ def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | 
         if is_wrong and exercise.agree(i, first, exercise.compute_outcome(i, keys)[0]):
             return [Mistake(*exercise.misconceptions[key][:2], i) for key in keys]
     return []
+
+
+def _find_slip(exercise: Exercise, outcomes: Asked, again: AskAgain | None) -> list[Mistake]:
+    """The one small change of the answer that makes it right; none if there is none, or nobody can be asked."""
+    kind, line = repair(exercise, outcomes, again) if again is not None else ("", "")
+    return [Mistake(kind, SENTENCES[kind].format(line))] if kind else []
 
 
 def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:

@@ -7,73 +7,39 @@ answers run, in a process of its own or behind walls, and what is right is not k
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import json
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from time import process_time
 from typing import Any, NamedTuple
 
 from .run_answer import AnswerWatch, AskedExercise, Stopped, Tell, imagine
 
+# Of an operator those that may be meant instead. Each change has one that takes it back.
 OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
-    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.FloorDiv),
-    ast.Pow: (ast.Mult,), ast.Eq: (ast.NotEq, ast.LtE, ast.GtE), ast.NotEq: (ast.Eq,),
-    ast.Lt: (ast.LtE, ast.GtE, ast.NotEq),
-    ast.Gt: (ast.GtE, ast.LtE), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.And: (ast.Or,), ast.Or: (ast.And,),
+    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add, ast.Pow), ast.Pow: (ast.Mult,),
+    ast.Div: (ast.Mult, ast.FloorDiv), ast.FloorDiv: (ast.Div,), ast.And: (ast.Or,), ast.Or: (ast.And,),
+    ast.Eq: (ast.NotEq, ast.LtE, ast.GtE), ast.NotEq: (ast.Eq, ast.Lt), ast.Lt: (ast.LtE, ast.GtE, ast.NotEq),
+    ast.LtE: (ast.Lt, ast.Gt, ast.Eq), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt, ast.Eq),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
 }  # fmt: skip
+MUTATIONS = {"condition", "other_operation", "other_comparison", "other_number", "sign", "line_too_much"}
 TWINS = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
 LINES = 20_000  # that a changed answer may run in one case
 LONGEST = 4.0  # seconds of processor time, in which changes are tried
 
 
-def changes(node: Any) -> Iterator[Callable[[Any], Any]]:
-    """The ways to change one node in place, as functions."""
-    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)):
-        yield from (partial(_put, "op", other()) for other in OTHERS.get(type(node.op), ()))
-    if isinstance(node, ast.Compare):
-        yield from (partial(_put, "ops", [other(), *node.ops[1:]]) for other in OTHERS.get(type(node.ops[0]), ()))
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        values = {node.value + 1, node.value * 2, -node.value, 0} - {node.value}
-        yield from (partial(_put, "value", value) for value in values)
-    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
-        tests = ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), node.test)
-        yield from (partial(_put, "test", test) for test in tests)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield partial(_put, "op", ast.UAdd())
-    if not isinstance(node, ast.Module):
-        yield from (partial(_leave_out, name, line) for name in ("body", "orelse") for line in _lines(node, name))
-
-
-def _put(name: str, value: Any, node: Any) -> None:
-    setattr(node, name, value)
-
-
-def _leave_out(name: str, index: int, node: Any) -> None:
-    getattr(node, name)[index] = ast.Pass()
-
-
-def _lines(node: Any, name: str) -> Iterator[int]:
-    """The places of the lines below a node, but of no docstring."""
-    lines = getattr(node, name, None)
-    for index, line in enumerate(lines if isinstance(lines, list) else []):
-        if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)):
-            yield index
-
-
 def mutants(text: str) -> Iterator[tuple[str, str]]:
-    """(the line that was changed, the changed program) for every change."""
+    """(the line that was changed, the changed program) for every slip of an operator, a number, a test or a line."""
     tree = ast.parse(text)
-    lines = [line.strip() for line in ast.unparse(tree).splitlines()]
-    for index, node in enumerate(ast.walk(tree)):
-        for change in changes(node):
-            mutant = copy.deepcopy(tree)
-            change(list(ast.walk(mutant))[index])
-            changed = ast.unparse(ast.fix_missing_locations(mutant))
+    lines = {line.strip() for line in ast.unparse(tree).splitlines()}
+    for slip in slips(tree):
+        if slip.kind in MUTATIONS:
+            with slip.made():
+                changed = ast.unparse(ast.fix_missing_locations(tree))
             new = (line.strip() for line in changed.splitlines() if line.strip() not in lines)
             yield next(new, "") or "pass", changed
 
@@ -105,7 +71,10 @@ def tell_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) 
             continue
         scope = dict(getattr(made, "__globals__", {}))
         with suppress(Stopped, Exception), AnswerWatch(1, LINES, refuses=False) as watch:
-            exec(slip.code(tree), scope)
+            with slip.made(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what a change makes of a program
+                code = compile(ast.fix_missing_locations(tree), "<a change>", "exec")
+            exec(code, scope)
             outcomes = []
             for case in task.cases:
                 watch.left = LINES
@@ -123,16 +92,13 @@ class Slip(NamedTuple):
     field: str
     new: Any
 
-    def code(self, tree: ast.Module) -> Any:
-        """The changed program; the tree stays as it is. None if it is none."""
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """A block in which the program is changed."""
         before = getattr(self.parent, self.field)
         setattr(self.parent, self.field, self.new)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what a change makes of a program
-                return compile(ast.fix_missing_locations(tree), "<a change>", "exec")
-        except (SyntaxError, ValueError, TypeError):
-            return None
+            yield
         finally:
             setattr(self.parent, self.field, before)
 
@@ -228,7 +194,8 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.IfExp(_, body, orelse):
             yield from (("condition", each) for each in (body, orelse))
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
-            yield from (("other_number", ast.Constant(other)) for other in {value + 1, value - 1, value * 2, 0, 1})
+            others = {value + 1, value - 1, value * 2, 0, 1} - {value}
+            yield from (("other_number", ast.Constant(other)) for other in others)
         case ast.Call(function, arguments):
             yield from (("call_too_much", argument) for argument in arguments[:1])
             if ast.unparse(function) in ("len", "range"):
@@ -246,7 +213,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.Name(name, ast.Load()) if name in names:
             yield from (("other_name", ast.Name(other, ast.Load())) for other in names if other != name)
     yield from _twins(node)
-    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Constant)):
         yield from (("other_number", ast.Subscript(node.value, each, node.ctx)) for each in _beside(node.slice))
 
 

@@ -30,7 +30,7 @@ from itertools import groupby, islice
 from numbers import Real
 from pathlib import Path
 from select import select
-from time import process_time
+from time import monotonic, process_time
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -38,7 +38,8 @@ from ..core.progress import is_watched
 from ..graph.graph import Graph
 from .cases import LARGE, ExerciseCall, ExerciseCase
 
-LINES, SECONDS = 100_000, 5.0  # of the answer, and of processor time, in one call; more for a large graph
+LINES = 100_000  # of the answer, in one call; more for a large graph
+SECONDS = 5.0  # of one call, by the clock, and then as many of processor time: other programs may have slowed it
 PATIENCE, SOON = 20.0, 2.0  # seconds without a sign of life from the child: before it is killed, before it is told
 MOST_ENDLESS = 3  # calls that do not end, before the rest is not asked
 ANEW = 12  # cases that are made anew for the second time; in the others the same nodes are given again
@@ -92,7 +93,8 @@ class AnswerWatch:
     now: AnswerWatch | None = None  # that of the answer that runs
 
     def __init__(self, times: int = 1, lines: int = LINES, refuses: bool = True) -> None:
-        self.left, self.until, self.refuses = lines * times, process_time() + SECONDS * times, refuses
+        self.left, self.seconds, self.refuses = lines * times, SECONDS * times, refuses
+        self.soonest, self.until = monotonic() + self.seconds, 0.0
         self.refused = self.where = ""
         self.learners: dict[Any, bool] = {}  # code -> whether it is the learner's
 
@@ -124,10 +126,15 @@ class AnswerWatch:
 
     def count_step(self, frame: Any, event: str, argument: Any) -> Any:
         self.left -= 1
-        if self.left < 0 or (not self.left % 64 and process_time() > self.until):
+        if self.left < 0 or (not self.left % 64 and monotonic() > self.soonest and self.is_late()):
             self.left, self.where = -1, self.where or _line(frame.f_code, frame.f_lineno)
             raise Stopped
         return self.count_step
+
+    def is_late(self) -> bool:
+        """Whether it takes too much processor time; this is asked when it took long by the clock, which is quick."""
+        self.until = self.until or process_time() + self.seconds
+        return process_time() > self.until
 
 
 @lru_cache(maxsize=1000)

@@ -68,7 +68,7 @@ def test_the_template_is_an_exercise_whose_mistakes_are_told_apart(course, capsy
     assert main(["class", "check-exercise", str(course / "exercises" / "mean.py")]) == 0
     told = capsys.readouterr().out
     assert "6 cases, in which the solution is right; 2 mistakes" in told and "Each mistake is told apart." in told
-    assert "9 small changes of the solution, of which 9 are told to be wrong" in told
+    assert "13 small changes of the solution, of which 13 are told to be wrong" in told
 
 
 def test_what_cases_cannot_tell_apart_is_said(course, capsys):
