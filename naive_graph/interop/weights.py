@@ -86,6 +86,6 @@ class StoredWeights:
         for name, leaf in learned.items():
             leaf.source = Parameter(model, start, leaf.shape, name)
             model.parameters.append(leaf.source)
-            leaf._value, leaf.watch, start = leaf.source.held, leaf.source.watch, leaf.source.end
+            leaf._value, leaf.watch, start = leaf.source.values, leaf.source.watch, leaf.source.end
             leaf._version = write_tick()
         return model

@@ -172,8 +172,6 @@ class LeafWeights(ArrayWeights):
 
     def settle(self) -> None:
         """Have the present weights lie where they are read."""
-        for table in self._tables:
-            table.settle()
         if self.model is None:
             for leaf, copy in zip(self._leaves, self._copies, strict=True):
                 copy[...] = leaf.held

@@ -35,11 +35,10 @@ from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
 from .archive import Shapes, check_name, quote_name, read, write
 from .initialisers import Initialiser, glorot
-from .parameters import SMALLEST_FACTOR, LookupParameter, Parameter
-from .scalars import SHARE, Decaying, make_range_check
+from .parameters import LookupParameter, Parameter
+from .scalars import SHARE, Decaying
 
 Kind = TypeVar("Kind", bound=Parameter)
-FACTOR = make_range_check(SMALLEST_FACTOR, 1.0, f"number from {SMALLEST_FACTOR} to 1")
 
 
 class Model(Suggesting, Decaying):
@@ -63,7 +62,7 @@ class Model(Suggesting, Decaying):
                 f"A Model takes a seed, a whole number of at least 0, not {shortened(seed)}. Weights are added: "
                 "model.add_parameters(shape). Variables need no Model: AdamTrainer([x, y])."
             )
-        self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
+        self.held = np.zeros(0)
         self.gradients = np.zeros(0)
         self.parameters: list[Parameter] = []
         self.random = np.random.default_rng(seed)
@@ -71,8 +70,6 @@ class Model(Suggesting, Decaying):
     @property
     def values(self) -> Any:
         """All the weights, as one flat array that may be written into."""
-        for param in self.parameters:
-            param.settle()
         return self.held
 
     @values.setter
@@ -159,16 +156,11 @@ class Model(Suggesting, Decaying):
     # --- on disk ---
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the weights as .npz. A kill or a full disk leaves the old file or the new one.
-
-        A table that decays lazily is written as it is held, with its factor: so
-        a save changes no bit of what follows.
-        """
+        """Write the weights as .npz. A kill or a full disk leaves the old file or the new one."""
         path = path_of(path, TrainingError)
-        arrays = {quote_name(param.name): param.held for param in self.parameters}
-        factors = {param.name: param.factor for param in self.parameters if param.factor != 1.0}
+        arrays = {quote_name(param.name): param.values for param in self.parameters}
         settings, more = self._beside()
-        settings |= {"decay": self.weight_decay_lambda, "factors": factors}
+        settings |= {"decay": self.weight_decay_lambda}
         return write(path, "model", settings, arrays | {f"more/{name}": array for name, array in more.items()})
 
     def load(self, path: str | os.PathLike[str]) -> None:
@@ -187,20 +179,12 @@ class Model(Suggesting, Decaying):
         loaded = np.concatenate([np.zeros(0), *(arrays[quote_name(each.name)].ravel() for each in self.parameters)])
         with defer_sigint():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
-            for param in self.parameters:
-                if isinstance(param, LookupParameter):
-                    param.factor = settings["factors"].get(param.name, 1.0)
 
     def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
         """Raise TrainingError unless a file's settings and shapes are those of this model."""
-        factors = settings.get("factors")
-        if "decay" not in settings or not isinstance(factors, dict):
-            raise TrainingError(f"The file has no settings of a model, decay and factors: {shortened(settings)}.")
+        if "decay" not in settings:
+            raise TrainingError(f"The file has no settings of a model, such as its decay: {shortened(settings)}.")
         SHARE(settings["decay"], "The file's decay")
-        for name, factor in factors.items():
-            FACTOR(factor, f"The file's factor of {name!r}")
-            if not any(param.name == name and isinstance(param, LookupParameter) for param in self.parameters):
-                raise TrainingError(f"The file has a factor of {name!r}, which is no table here.")
         expected, shapes = self._shapes(), {unquote(name): shape for name, shape in shapes.items() if "/" not in name}
         if expected != shapes:
             differing = sorted(

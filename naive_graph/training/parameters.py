@@ -17,8 +17,6 @@ from ..errors import OperandError, ShapeError
 from ..tensor.base import size_of
 from ..tensor.versions import Watch
 
-SMALLEST_FACTOR = 0.25  # a lazily decaying table is rescaled when its factor falls below this
-
 
 class Owner(Protocol):
     """The owner of parameters, such as a `Model`: one flat array of all weights, and one of all gradients."""
@@ -41,7 +39,6 @@ class Parameter(Suggesting):
     __slots__ = ("end", "model", "name", "shape", "start", "updated", "watch")
     _owner = "parameter"
     in_expressions = "Bring a Parameter into the expression first: parameter(p), of naive_graph.training"
-    factor = 1.0  # weights = factor * held; differs from 1 only for lazily decaying lookup tables
 
     def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
         self.model = model
@@ -53,9 +50,8 @@ class Parameter(Suggesting):
 
     @property
     def values(self) -> Any:
-        """The weights, as an array that may be written into."""
-        self.settle()
-        return self.held
+        """The weights, as an array that may be written into: a view of this parameter's part of the model's."""
+        return self.model.held[self.start : self.end].reshape(self.shape)
 
     @values.setter
     def values(self, values: Any) -> None:
@@ -63,14 +59,6 @@ class Parameter(Suggesting):
         if tuple(array.shape) != self.shape:
             raise ShapeError(f"{self.label} has shape {self.shape}; it cannot hold shape {tuple(array.shape)}.")
         self.values[...] = array
-
-    @property
-    def held(self) -> Any:
-        """The stored weights: a view of this parameter's part of the model's array, without the pending factor."""
-        return self.model.held[self.start : self.end].reshape(self.shape)
-
-    def settle(self) -> None:
-        """Apply a pending decay factor to the stored weights; only lazily decaying lookup tables have one."""
 
     @property
     def g(self) -> Any:
@@ -102,7 +90,7 @@ class Parameter(Suggesting):
     def write(self, where: Any, weights: Any) -> None:
         self.values[... if where is None else where] = weights
 
-    def shrink(self, factor: float, lazily: bool) -> None:
+    def shrink(self, factor: float) -> None:
         self.values[...] *= factor
 
     def clear_gradient(self) -> None:
@@ -130,9 +118,6 @@ class Parameter(Suggesting):
 class LookupParameter(Parameter):
     """An embedding table: each sample uses a few of its rows. `non_zero_grads` are the rows that have a gradient.
 
-    Weight decay can be lazy: the table stores its weights divided by a factor, which is
-    applied only when all weights are read, or when it gets too small.
-
     >>> from naive_graph import Model
     >>> from naive_graph.training import lookup
     >>> table = Model(seed=0).add_lookup_parameters((4, 2))
@@ -141,36 +126,11 @@ class LookupParameter(Parameter):
     [1, 3]
     """
 
-    __slots__ = ("factor", "non_zero_grads")
+    __slots__ = ("non_zero_grads",)
 
     def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
         super().__init__(model, start, shape, name)
         self.non_zero_grads: set[int] = set()
-        self.factor = 1.0
-
-    def settle(self) -> None:
-        if self.factor != 1.0:
-            weights = self.held * self.factor
-            self.held[...], self.factor = weights, 1.0
-
-    def read(self, where: Any) -> Any:
-        if where is None or self.factor == 1.0:
-            return super().read(where)
-        return self.held[where] * self.factor
-
-    def write(self, where: Any, weights: Any) -> None:
-        if where is None:
-            super().write(None, weights)
-        else:
-            self.held[where] = weights / self.factor
-
-    def shrink(self, factor: float, lazily: bool) -> None:
-        if not lazily:
-            super().shrink(factor, lazily)
-        else:
-            self.factor *= factor
-            if self.factor < SMALLEST_FACTOR:
-                self.settle()  # before the held weights grow too large
 
     def receive(self, gradient: Any, rows: Any = None) -> None:
         super().receive(gradient, rows)

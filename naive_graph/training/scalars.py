@@ -54,8 +54,8 @@ class Movable(Protocol):
     def write(self, where: Any, weights: Any) -> None:
         """Set the weights there."""
 
-    def shrink(self, factor: float, lazily: bool) -> None:
-        """Multiply all weights by a factor (weight decay). lazily: it may be deferred until they are read."""
+    def shrink(self, factor: float) -> None:
+        """Multiply all weights by a factor (weight decay)."""
 
     def clear_gradient(self) -> None:
         """Set the gradient to zero."""
@@ -89,7 +89,7 @@ class ScalarWeight:
     def write(self, where: Any, weights: float) -> None:
         self.node.value = weights
 
-    def shrink(self, factor: float, lazily: bool) -> None:
+    def shrink(self, factor: float) -> None:
         self.node.value *= factor
 
     def clear_gradient(self) -> None:

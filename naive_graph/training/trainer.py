@@ -35,7 +35,7 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {  # a trainer's numbers, which a
     **dict.fromkeys(("first_rate", "learning_rate_min", "learning_rate_max", "step_size"), POSITIVE),
     **dict.fromkeys(("beta_1", "beta_2"), BELOW_1), "rho": SHARE,
     "clip_threshold": lambda value, name: None if value is None else THRESHOLD(value, name) or None,
-    **dict.fromkeys(("clips", "updates", "it"), whole), **dict.fromkeys(("sparse_updates", "lazy_decay"), switch),
+    **dict.fromkeys(("clips", "updates", "it"), whole), "sparse_updates": switch,
 }  # fmt: skip
 
 
@@ -49,9 +49,7 @@ class Trainer(Suggesting):
     longer gradient, of all weights together, is shortened (its direction stays); None
     uses every gradient as it is. DyNet's trainers shorten to 5 if nothing else is
     said: clip_threshold=5.0 does what they do. sparse_updates: whether a lookup
-    table moves only the rows that have a gradient. lazy_decay: whether weight
-    decay of such a table is one factor for all its rows, not a pass over them;
-    an array taken from `table.values` is then good until the next update.
+    table moves only the rows that have a gradient.
 
     >>> from naive_graph import Variable
     >>> class HalvingTrainer(Trainer, rule=lambda w, g, rate=0.5: (w - rate * g,)):
@@ -109,7 +107,7 @@ class Trainer(Suggesting):
         self.learning_rate = self.first_rate = POSITIVE(bound.arguments.get("learning_rate", 1.0), "learning_rate")
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = clip_threshold, 0, 0
-        self.sparse_updates, self.lazy_decay = True, False
+        self.sparse_updates = True
         self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
         self.average: Average | None = None
 
@@ -208,7 +206,7 @@ class Trainer(Suggesting):
         if decay:
             for weight in self.model.parameters:
                 if weight.updated:
-                    weight.shrink(1 - decay, self.lazy_decay)
+                    weight.shrink(1 - decay)
 
     def _after(self) -> None:
         """What a kind of trainer does after each step."""

@@ -126,16 +126,6 @@ def test_parameters_that_are_added_later_do_not_disturb():
     assert w.g.tolist() == [9.0, 9.0]
 
 
-def test_a_table_that_decays_lazily_is_read_as_it_is():
-    model = Model(seed=1)
-    table = model.add_lookup_parameters((4, 2))
-    loss = Program((lookup(table, [1, 3]) * 2.0).sum())
-    table.shrink(0.5, True)
-    assert table.factor == 0.5
-    expected = 2.0 * (table.held[1] * 0.5 + table.held[3] * 0.5).sum()
-    assert loss().value == pytest.approx(expected, rel=1e-14)
-
-
 def test_a_loss_of_two_models_has_the_weights_of_both():
     one, other = Model(seed=1), Model(seed=2)
     v, w = one.add_parameters(2), other.add_parameters(2)

@@ -30,7 +30,7 @@ def begun(make, options, seed=3):
     model.add_parameters(2, name="frozen").updated = not options["freeze"]
     model.weight_decay_lambda = options["decay"]
     trainer = make(model, edecay=options["edecay"], **({"step_size": 3} if make is SEVEN[1] else {}))
-    trainer.sparse_updates, trainer.lazy_decay = options["sparse"], options["lazy"]
+    trainer.sparse_updates = options["sparse"]
     trainer.set_clip_threshold(options["clip"])
     if options["average"] is not None:
         trainer.exponential_moving_average(0.75)
@@ -76,7 +76,7 @@ def ended(model, trainer):
 
 OPTIONS = st.fixed_dictionaries({
     "decay": st.sampled_from([0.0, 0.05, 0.4]), "edecay": st.sampled_from([0.0, 0.5]), "sparse": st.booleans(),
-    "lazy": st.booleans(), "clip": st.sampled_from([0.0, 0.7]), "average": st.sampled_from([None, 0.75]),
+    "clip": st.sampled_from([0.0, 0.7]), "average": st.sampled_from([None, 0.75]),
     "mean": st.booleans(), "freeze": st.booleans(),
 })  # fmt: skip
 ACTIONS = st.lists(st.one_of(st.integers(0, 3), st.sampled_from(["epoch", "swap", "freeze"])), min_size=1, max_size=9)
@@ -139,7 +139,6 @@ def looped(make, folder, stop_at=None):
     table, b = model.add_lookup_parameters((4, 2), name="table"), model.add_parameters(2, name="b")
     model.weight_decay_lambda = 0.05
     trainer = make(model)
-    trainer.lazy_decay = True
     outcome = None
     if (folder / "outcome.json").exists():
         model.load(folder / "model.npz")

@@ -112,98 +112,32 @@ def test_names_are_unique_and_unknown_ones_list_the_known():
         lookup(model["W"], 0)
 
 
-# --- weight decay, at once or later ------------------------------------------------
+# --- weight decay ------------------------------------------------------------------
 
 
-def decayed(make, lazily, steps=40, rows=(0, 2, 2, 4), look=False):
-    """A model with a table, trained on a few rows by turns, with decay; and its trainer."""
+def test_each_update_shrinks_all_weights_but_frozen_ones():
     model = Model(seed=3)
-    table = model.add_lookup_parameters((5, 2), name="table")
-    frozen = model.add_lookup_parameters((2, 2), name="frozen")
-    model.add_parameters(3, name="b")
+    table, frozen = model.add_lookup_parameters((5, 2)), model.add_lookup_parameters((2, 2))
     frozen.updated = False
     model.weight_decay_lambda = 0.05
-    trainer = make(model)
-    trainer.lazy_decay = lazily
-    for step in range(steps):
-        row = lookup(table, rows[step % len(rows)])
-        ((row - 1.0) ** 2 * 0.1).sum().backward()
-        bowl_of(model["b"])
-        trainer.update()
-        if look:
-            table.values
-    return model, trainer
+    before, stays = table.values.copy(), frozen.values.copy()
+    lookup(table, 0).sum().backward()
+    trainers.SimpleSGDTrainer(model, 0.1).update()
+    assert table.values[0].tolist() == ((before[0] - 0.1) * 0.95).tolist()
+    assert table.values[1:].tolist() == (before[1:] * 0.95).tolist()
+    assert frozen.values.tolist() == stays.tolist()
 
 
-def bowl_of(source):
-    ((parameter(source) - 1.5) ** 2 * 0.3).sum().backward()
-
-
-@every_trainer
-def test_lazy_decay_is_eager_decay_within_rounding(make):
-    eager, lazy = decayed(make, False)[0], decayed(make, True)[0]
-    assert lazy.values == pytest.approx(eager.values, rel=1e-12, abs=1e-15)
-
-
-def test_lazy_decay_touches_only_the_rows_of_a_step():
-    model, _ = decayed(trainers.SimpleSGDTrainer, True, steps=3, rows=[0])
-    table = model["table"]
-    first = Model(seed=3).add_lookup_parameters((5, 2)).values
-    assert table.factor == pytest.approx(0.95**3)
-    assert (table.held[1:] == first[1:]).all()
-    assert lookup(table, [1, 3]).value == pytest.approx(first[[1, 3]] * 0.95**3)
-
-
-def test_a_factor_below_a_quarter_is_folded_in():
-    for steps, expected in ((27, 0.95**27), (28, 1.0), (29, 0.95)):
-        model, _ = decayed(trainers.SimpleSGDTrainer, True, steps)
-        assert model["table"].factor == pytest.approx(expected)
-
-
-def test_looking_at_all_weights_folds_the_factor_in_and_changes_none():
-    looked_at = decayed(trainers.MomentumSGDTrainer, True, look=True)[0]
-    left_alone = decayed(trainers.MomentumSGDTrainer, True)[0]
-    assert looked_at["table"].factor == 1.0
-    assert left_alone.values == pytest.approx(looked_at.values, rel=1e-12)
-
-
-def test_frozen_tables_are_not_decayed_lazily_either():
-    model, _ = decayed(trainers.SimpleSGDTrainer, True)
-    untrained = decayed(trainers.SimpleSGDTrainer, True, steps=0)[0]
-    assert (model["frozen"].values == untrained["frozen"].values).all()
-
-
-def test_a_decaying_table_is_saved_and_set_as_it_is(tmp_path):
-    eager, lazy = (decayed(trainers.SimpleSGDTrainer, lazily, steps=7)[0] for lazily in (False, True))
-    lazy.save(tmp_path / "lazy.npz")
-    other = decayed(trainers.SimpleSGDTrainer, True, steps=2)[0]
-    other.load(tmp_path / "lazy.npz")
-    assert other.values == pytest.approx(eager.values, rel=1e-12)
-    other = decayed(trainers.SimpleSGDTrainer, True, steps=2)[0]
-    other["table"].values = np.ones((5, 2))
-    assert (lookup(other["table"], 3).value == 1.0).all()
-
-
-def test_the_flat_array_of_a_decaying_model_can_be_set():
-    model, _ = decayed(trainers.SimpleSGDTrainer, True, steps=2)
-    model.values = np.arange(17.0)
-    assert model.values.tolist() == list(range(17))
-    assert model["table"].values[4].tolist() == [8.0, 9.0]
-
-
-def test_variables_decay_alike_either_way():
+def test_variables_decay_after_the_step():
     with Graph.scratch():
-        ends = []
-        for lazily in (False, True):
-            x = Variable(3.0)
-            trainer = trainers.SimpleSGDTrainer([x])
-            trainer.model.weight_decay_lambda, trainer.lazy_decay = 0.1, lazily
-            f = x * x
-            Graph.forward(f)
-            Graph.backward(f)
-            trainer.update()
-            ends.append(x.value)
-        assert ends[0] == ends[1] == (3.0 - 0.1 * 6.0) * (1 - 0.1)  # 6 as it is: nothing is clipped
+        x = Variable(3.0)
+        trainer = trainers.SimpleSGDTrainer([x])
+        trainer.model.weight_decay_lambda = 0.1
+        f = x * x
+        Graph.forward(f)
+        Graph.backward(f)
+        trainer.update()
+        assert x.value == (3.0 - 0.1 * 6.0) * (1 - 0.1)  # 6 as it is: nothing is clipped
 
 
 # --- initialisers ----------------------------------------------------------------
