@@ -1,8 +1,7 @@
-"""Parser of the sequential language, with lark (grammar: sequential.lark), with error recovery.
+"""Parser of the sequential language, with lark (grammar: sequential.lark), and the errors of a text.
 
-Every error has a line, a column and a suggestion. Where the likely repair of a syntax
-error is known (a missing sign, a wrong quote), it is made and parsing starts again, so
-that several errors can be reported at once. Expressions are evaluated here, too.
+Every error has a line, a column and a suggestion. A syntax error ends the parsing; of
+a text without one all errors are collected. Expressions are evaluated here, too.
 """
 
 from __future__ import annotations
@@ -46,23 +45,11 @@ SIGNS = {
     "SEMICOLON": ";", "COMMA": ",", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "EQUAL": "=",
     "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
 }  # fmt: skip
-MISSING_BEFORE = {  # for a sign, the tokens that show that it was left out before them
-    "SEMICOLON": ("_ADD", "RBRACE", "ID", "TYPE", "_STREAM", "$END"), "RPAR": ("SEMICOLON", "LBRACE", "_ADD"),
-    "COMMA": ("ID", "NUMBER", "STRING"), "EQUAL": ("_SEQUENTIAL",),
-}  # fmt: skip
 QUOTES = "\"'“”„‟«»‘’‚‛`´"
 COMMENTS = r"""("[^"\n]*"|'[^'\n]*')|//[^\n]*|/\*[\s\S]*?\*/"""  # group 1: a string, not a comment
 INSTEAD = {"#": " A comment begins with //.", "[": " Brackets are round.", "]": " Brackets are round."}
 WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end"}
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
-
-
-class Repair(NamedTuple):
-    """Replace text[start:end] by `instead`, so that the rest can be parsed."""
-
-    start: int
-    end: int
-    instead: str
 
 
 class NamedNumber(NamedTuple):
@@ -72,16 +59,8 @@ class NamedNumber(NamedTuple):
     value: int | float | None = None
 
 
-class TextMistake(Exception):
-    """A syntax error that stops the parser, and its likely repair, if there is one."""
-
-    def __init__(self, error: SequentialError, repair: Repair | None = None) -> None:
-        self.error = error
-        self.repair = repair
-
-
 class Reading:
-    """A parsed text: its errors, and its tree after repairs (None if an error could not be repaired).
+    """A parsed text: its tree (None after a syntax error), and its errors.
 
     >>> print(Reading("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};").tree)
     stream<double x> r, d, l;
@@ -99,23 +78,13 @@ class Reading:
                 "SyntaxError",
                 f"The text has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read. Divide it.",
             )
-        self.text = self.repaired = text
-        self.repairs: list[Repair] = []
+        self.text = text
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
-        self.guesses: list[SequentialError] = []  # errors that guess a word's quotes are missing
         self.constants: dict[str, NamedNumber] = {}
         self.streams: dict[str, PlacedName] = {}
-        while self.tree is None and len(self.repairs) < MOST_MISTAKES:
-            try:
-                self.tree = _tree(self.repaired)
-            except TextMistake as wrong:
-                self.add(wrong.error)
-                if wrong.repair is None:
-                    break
-                start, end, instead = wrong.repair
-                self.repaired = self.repaired[:start] + instead + self.repaired[end:]
-                self.repairs.append(wrong.repair)
+        with self.noting():
+            self.tree = _tree(text)
         if self.tree:
             self._calculate(self.tree)
 
@@ -160,12 +129,10 @@ class Reading:
             order.append(part)
             waiting += [operand for operand in part.parts if isinstance(operand, ParsedExpression)]
         for part in reversed(order):
-            if part.kind != "name":
-                part.value = calculate_value(part)
-            elif within or (part is not expression and expression.kind != "tuple"):
+            if part.kind == "name":
                 part.value = self._constant(part, within).value
             else:
-                part.value = self._constant_or_word(part)
+                part.value = calculate_value(part)
 
     def _constant(self, part: ParsedExpression, within: str) -> NamedNumber:
         """Look up the constant of a name. Raises SequentialError unless it is declared before."""
@@ -173,8 +140,10 @@ class Reading:
         constant = self.constants.get(name)
         if constant is not None and name != within:
             return constant
+        if name in ("True", "False"):
+            raise error_at(part, "SyntaxError", f"{int(name == 'True')} is meant: flags are 0 or 1.", name)
         meant = near(name, {*self.constants} - {within}, " (did you mean {})")
-        says = f"no number has this name. Declare one before: int {name} = 3;"
+        says = f'no number has this name. Declare one before: int {name} = 3; a word stands in quotes: "{name}".'
         if name == within:
             meant, says = "", "it is to be made of itself. Declare it by a number, or by constants before it."
         elif later := self._declared_later(name):
@@ -189,40 +158,11 @@ class Reading:
             None,
         )
 
-    def _constant_or_word(self, part: ParsedExpression) -> Any:
-        """The value of a lone name: a constant's, or else the word itself, reported as a string without quotes."""
-        name = part.parts[0]
-        if name in self.constants or self._declared_later(name) or near(name, self.constants, "{}"):
-            return self._constant(part, "").value
-        one = {"True": 1, "False": 0}.get(name)
-        says = f'a word stands in quotes: "{name}".' if one is None else f"{one} is meant: flags are 0 or 1."
-        self.add(error_at(part, "SyntaxError", says, name))
-        self.guesses += self.mistakes[-1:]
-        return name if one is None else one
-
     def add(self, error: SequentialError) -> None:
-        """Add an error, with its position mapped back to the original text; of several at one position, keep the first.
-
-        A later error replaces one that only guessed that a word lacks its quotes.
-        """
-        before = self.repaired.split("\n")[: error.line - 1]  # lines, as the parser counts them
-        offset = sum(len(line) + 1 for line in before) + error.column - 1
-        for start, end, instead in reversed(self.repairs):
-            offset = offset + end - start - len(instead) if offset >= start + len(instead) else min(offset, start)
-        line = self.text.count("\n", 0, offset)
-        source = self.text.split("\n")[line].rstrip("\r").replace("\t", " ")
-        located = error.at(line + 1, offset - self.text.rfind("\n", 0, offset), source)
-        same = [
-            mistake for mistake in self.mistakes if (mistake.line, mistake.column) == (located.line, located.column)
-        ]
-        if not same:
-            self.mistakes.append(located)
-        elif same[0] in self.guesses and located.code != "SyntaxError":
-            if located.code == "ARG_TYPE":  # a number is due, so the name is undeclared
-                says = f"no number has this name. Declare one before: int {same[0].about} = 3;"
-                missing = SequentialError("UNDECLARED_NAME", says, same[0].about)
-                located = missing.at(located.line, located.column, located.source)
-            self.mistakes[self.mistakes.index(same[0])] = located
+        """Add an error, with its line of the text; of several at one position, keep the first."""
+        source = self.text.split("\n")[error.line - 1].rstrip("\r").replace("\t", " ")
+        if not any((mistake.line, mistake.column) == (error.line, error.column) for mistake in self.mistakes):
+            self.mistakes.append(error.at(error.line, error.column, source))
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -241,7 +181,7 @@ class Reading:
 
 
 def _tree(text: str) -> ProgramTree:
-    """Parse a text to its tree. Raises TextMistake for its first error."""
+    """Parse a text to its tree. Raises SequentialError for its first error."""
     try:
         tree = _parser().parse(text)
     except lark.UnexpectedToken as error:
@@ -249,9 +189,7 @@ def _tree(text: str) -> ProgramTree:
     except lark.UnexpectedCharacters as error:
         raise _strange(text, error) from None
     except lark.exceptions.VisitError as error:  # lark wraps errors of _Builder
-        raise TextMistake(error.orig_exc) from None  # type: ignore[arg-type]
-    except SequentialError as error:
-        raise TextMistake(error) from None
+        raise error.orig_exc from None
     assert isinstance(tree, ProgramTree)
     return tree
 
@@ -263,31 +201,28 @@ def _parser() -> lark.Lark:
     return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
 
 
-def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> TextMistake:
-    """Explain an unexpected token by what was expected; if one sign was left out, with its repair."""
+def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> SequentialError:
+    """Explain an unexpected token by what was expected."""
     wanted = sorted(error.interactive_parser.accepts(), key=lambda terminal: terminal.strip("_"))  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
     ended = token.type == "$END"
     start = len(text) if ended else token.start_pos
     if text.startswith("/*", start):
-        return TextMistake(error_at(error, "SyntaxError", "a comment begins here and does not end. Close it: */"))
+        return error_at(error, "SyntaxError", "a comment begins here and does not end. Close it: */")
     if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL":
         if getattr(stack[-2:][0], "type", "") not in ("TYPE", "COMMA"):
-            return TextMistake(_no_statement(stack[-1]))
+            return _no_statement(stack[-1])
         says = f"a constant has a value: {stack[-1]} = 3."
-        return TextMistake(error_at(stack[-1], "SyntaxError", says, str(stack[-1])))
+        return error_at(stack[-1], "SyntaxError", says, str(stack[-1]))
     named = [WORDS.get(terminal) or f"`{SIGNS.get(terminal, terminal.lower().strip('_'))}`" for terminal in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if ended else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
         got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
     code = re.sub(COMMENTS, lambda match: match[1] or " " * len(match[0]), text[:start])
-    behind = len(code.rstrip())  # the end of the code before: where a missing sign belongs
-    offset = behind if ended or wanted == ["SEMICOLON"] else start
+    offset = len(code.rstrip()) if ended or wanted == ["SEMICOLON"] else start  # where the missing sign belongs
     line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-    sign = next((SIGNS[terminal] for terminal in wanted if token.type in MISSING_BEFORE.get(terminal, ())), "")
-    found = SequentialError("SyntaxError", f"expected {expected}, got {got}", line=line, column=column)
-    return TextMistake(found, Repair(behind, behind, sign) if sign else None)
+    return SequentialError("SyntaxError", f"expected {expected}, got {got}", line=line, column=column)
 
 
 def _no_statement(word: Any) -> SequentialError:
@@ -296,15 +231,13 @@ def _no_statement(word: Any) -> SequentialError:
     return error_at(word, "SyntaxError", says, f"{word}{meant}")
 
 
-def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
-    """Explain a character that begins no token, with the likely repair."""
+def _strange(text: str, error: lark.UnexpectedCharacters) -> SequentialError:
+    """Explain a character that begins no token."""
     offset, char = error.pos_in_stream or 0, error.char
     plain = unicodedata.normalize("NFKC", char)
     name = unicodedata.name(char, "a control character").lower()
-    repair = None
     if plain != char and plain.isascii():
         says = f"expected `{plain}`, got `{char}` ({name}). Type the plain sign."
-        repair = Repair(offset, offset + 1, plain)
     elif char in QUOTES:
         inside = re.compile(f"([^{QUOTES}\\n]*)([{QUOTES}]?)").match(text, offset + 1)
         assert inside is not None  # the pattern matches an empty text, too
@@ -312,12 +245,11 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> TextMistake:
         says = f"a text stands in plain quotes, \" or ', not in {char}: {word}."
         if char in "\"'":
             says = f"a text that begins with {char} does not end with it on its line{f': {word}' * bool(inside[2])}."
-        repair = Repair(offset, inside.end(), word) if inside[2] else None
     else:
         file = " A program is its text, not the name of its file." * (char in ".~\\")
         instead = INSTEAD.get(char, f" Take it out.{file}")
         says = f"`{char}` ({name}) is no sign of the language.{instead}"
-    return TextMistake(error_at(error, "SyntaxError", says), repair)
+    return error_at(error, "SyntaxError", says)
 
 
 def _two_sided(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
