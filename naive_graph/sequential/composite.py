@@ -22,18 +22,15 @@ composite Main() {
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from itertools import chain, count, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..core.files import path_of
 from ..core.guesses import near
 from ..core.number import shortened
 from ..errors import SequentialError
@@ -47,7 +44,6 @@ from .weight_staleness import Gradients, Versions, fire_operators
 Array = Any
 Work = Callable[..., Any]
 Rates = int | Sequence[int]
-File = str | os.PathLike[str]
 NAME = Field("name", word)
 
 
@@ -72,17 +68,15 @@ class Composite(Dataflow):
         self.begin: dict[str, Callable[[], Work]] = {}  # by operator: makes its function, anew for every run
         self.networks: dict[str, Network] = {}  # by operator, where that is a whole network
         self.values: dict[str, Array] = {}  # numbers of each source, by "operator()"
-        self.files: dict[str, Path] = {}  # of sinks, by stream
 
     def input(self, *names: str) -> None:
         """Streams from outside, for which `run` is given numbers."""
         for name in names:
             self.connect(fit_field("a stream", NAME, name), "", "", (1,))
 
-    def source(self, name: str, values: Iterable[float] | File, push: int = 1) -> None:
-        """An operator that puts the numbers of an array or a file (.npy, or a text) into a stream."""
-        numbers = _read(values) if isinstance(values, (str, os.PathLike)) else values
-        held = numbers_of(numbers if isinstance(numbers, np.ndarray) else list(numbers), name).ravel()
+    def source(self, name: str, values: Iterable[float], push: int = 1) -> None:
+        """An operator that puts numbers into a stream; those of a file are `np.load(path)` or `np.loadtxt(path)`."""
+        held = numbers_of(values if isinstance(values, np.ndarray) else list(values), name).ravel()
         made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push=push)
         self.values[f"{made}()"] = held
 
@@ -130,12 +124,9 @@ class Composite(Dataflow):
         made = self._add("network", name, partial(_learning, network), [output], reads, push=sizes[0], pop=sizes)
         self.networks[made] = network
 
-    def sink(self, stream: str, file: File | None = None) -> None:
-        """The end of a stream, whose numbers `run` gives, and writes into a file (.npy, or a text) if one is named."""
-        path = None if file is None else path_of(file, SequentialError)
+    def sink(self, stream: str) -> None:
+        """The end of a stream, whose numbers `run` gives."""
         self._add("sink", f"sink_{stream}", lambda: lambda window: (), [], [stream])
-        if path is not None:
-            self.files[stream] = path
 
     # --- building --------------------------------------------------------------
 
@@ -199,10 +190,7 @@ class Composite(Dataflow):
         queues = self._queues(feeds)
         deque(self._firings(queues, self.networks), maxlen=0)
         ends = {name for name, operator in self.operators.items() if operator.kind == "sink"} | {""}
-        results = {name: np.array(queues[name]) for name, stream in self.streams.items() if stream.reader in ends}
-        for name, path in self.files.items():
-            _write(path, results[name])
-        return results
+        return {name: np.array(queues[name]) for name, stream in self.streams.items() if stream.reader in ends}
 
     def _queues(self, feeds: Mapping[str, Any] | None) -> dict[str, deque[float]]:
         """The initial contents of each stream and each source."""
@@ -336,18 +324,3 @@ def _free(name: str, taken: Iterable[str]) -> str:
     return next(
         candidate for candidate in chain([name], (f"{name}_{number}" for number in count(2))) if candidate not in taken
     )
-
-
-def _read(file: File) -> Array:
-    path = path_of(file, SequentialError)
-    try:
-        return np.load(path) if path.suffix == ".npy" else np.loadtxt(path)
-    except (OSError, ValueError) as error:
-        raise SequentialError("BAD_FILE", f"it holds no numbers that can be read: {error}", str(path)) from None
-
-
-def _write(path: Path, numbers: Array) -> None:
-    try:
-        (np.save if path.suffix == ".npy" else np.savetxt)(path, numbers)
-    except OSError as error:
-        raise SequentialError("BAD_FILE", f"it cannot be written: {error}", str(path)) from None

@@ -53,7 +53,6 @@ ELSEWHERE = {  # what a model of Keras has
     "add": " It is given all its layers at once: Sequential([Dense(3), Dense(2)], 4).",
     "compile": " It is given its loss when it is made: Sequential([...], 4, loss=...), and a trainer in fit.",
 }
-MADE_LATER = ("held", "gradients", "parameters", "random")  # what a Model has
 
 
 class Streams(NamedTuple):
@@ -113,11 +112,11 @@ class Network(Model):
     @classmethod
     def of(
         cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams,
-        pipelined: bool = False,
+        pipelined: bool = False, seed: int = 0,
     ) -> Self:  # fmt: skip
         """A network from training parameters as the language has them. pipelined: its batch has to fit a pipeline."""
         self = cls.__new__(cls)
-        self.seed, self.streams = 0, streams
+        self.seed, self.streams = seed, streams
         self._begin(layers, given, named, pipelined)
         return self
 
@@ -149,22 +148,17 @@ class Network(Model):
                 stacklevel=4,
             )
         self._arithmetic: list[LayerArithmetic] | None = None
+        Model.__init__(self, self.seed)
+        for layer in self.layers:
+            for name, extents in layer.weight_shapes.items():
+                self.add_parameters(extents, partial(_fill_weights, self.initializer, name), f"{layer.number}.{name}")
 
     # --- weights ---------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        """What a model holds is made when somebody asks for it: a large network is drawn without."""
-        if name not in MADE_LATER:
-            instead = ELSEWHERE.get(name, "")
-            raise AttributeError(f"{type(self).__name__!r} has no {name!r}.{instead}", name=name, obj=self)
-        model = Model(self.seed)
-        for layer in self.layers:
-            for kind, extents in layer.weight_shapes.items():
-                model.add_parameters(extents, partial(_fill_weights, self.initializer, kind), f"{layer.number}.{kind}")
-        for added in model.parameters:
-            added.model = self
-        vars(self).update({held: getattr(model, held) for held in MADE_LATER})
-        return vars(self)[name]
+        """An attribute that a model of Keras has is told what to write here."""
+        instead = ELSEWHERE.get(name, "")
+        raise AttributeError(f"{type(self).__name__!r} has no {name!r}.{instead}", name=name, obj=self)
 
     @property
     def weights(self) -> Weights:
@@ -330,14 +324,8 @@ class Network(Model):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SequentialWarning)
             training = [_tupled(value) for value in settings["training"]]
-            network = cls.of(layers, training, {}, Streams(*map(str, settings["streams"])))
-        network.seed = fit_field(WHO, Field("seed", whole(0)), settings["seed"])
-        return network
-
-    def _shapes(self) -> Shapes:
-        if "parameters" in vars(self):
-            return super()._shapes()
-        return {f"{layer.number}.{name}": shape for layer in self.layers for name, shape in layer.weight_shapes.items()}
+            seed = fit_field(WHO, Field("seed", whole(0)), settings["seed"])
+            return cls.of(layers, training, {}, Streams(*map(str, settings["streams"])), seed=seed)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:

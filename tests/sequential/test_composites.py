@@ -164,18 +164,6 @@ def test_an_operator_may_remember_and_may_be_a_row():
         assert np.array_equal(main.run()["shares"], expected)
 
 
-@pytest.mark.parametrize("name", ["numbers.npy", "numbers.txt"])
-def test_sources_and_sinks_take_files(tmp_path, name):
-    main = Composite()
-    main.source("x", range(5))
-    main.operator("y", lambda window: 2 * window, "x", name="double")
-    main.sink("y", tmp_path / name)
-    main.run()
-    again = Composite()
-    again.source("x", tmp_path / name)
-    assert again.run()["x"].tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
-
-
 def test_splits_and_joins_take_turns():
     main = Composite()
     main.input("x")
@@ -208,7 +196,6 @@ def many(**wishes):
         (lambda: many(outputs=["y", "z"]).run(), "a tuple with the numbers of y, z"),
         (lambda: many().run({"x": [1]}), "none comes from outside"),
         (lambda: many(work=3), "ARG_TYPE work"),
-        (lambda: Composite().source("x", "missing.npy"), "BAD_FILE missing.npy"),
         (lambda: Composite().source("x", ["a"]), "numbers"),
         (lambda: Composite().network("r", 3, "x", "y"), "ARG_TYPE network"),
         (lambda: Composite().input("a b"), "BAD_VALUE name: of a stream it is a name"),
