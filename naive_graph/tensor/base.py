@@ -20,8 +20,8 @@ from ..graph.registry import CURRENT, check_name
 from .evaluation.arrays import Array
 from .index import Shape
 
-ROOM = 2**32  # the gap between serials, so that nodes built lazily (unrolled scans) can be numbered in between
-serials = count(step=ROOM)  # creation numbers of nodes; sorting by them is a topological order
+SERIAL_GAP = 2**32  # the gap between serials, so that nodes built lazily (unrolled scans) can be numbered in between
+serials = count(step=SERIAL_GAP)  # creation numbers of nodes; sorting by them is a topological order
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -70,7 +70,7 @@ class Call:
         self.within: Call | None = None  # the innermost application that gave the same node
 
 
-class Direct(NamedTuple):
+class ArrayKernel(NamedTuple):
     """An array kernel of a node: computes its array directly from other tensors, instead of by its composition.
 
     sources: the kernel's inputs. compute: forward, from their arrays. back: the vjp, from the node, a reader of
@@ -84,7 +84,7 @@ class Direct(NamedTuple):
     check: Callable[[Any], Any] | None = None
 
 
-if TYPE_CHECKING:  # with the methods that rows and other files of this room give it
+if TYPE_CHECKING:  # with the methods that the table of operators and other files of tensor/ attach
     from ._methods import TensorMethods as _Methods
 else:
     _Methods = Arithmetic
@@ -102,7 +102,7 @@ class TensorNode(_Methods):
     _owner = "tensor"
     structural = False  # whether it is a 0/1 tensor with structural zeros and ones: products with them are skipped
     flat = False  # whether its derivative is 0 with respect to everything
-    direct: Direct | None = None  # an array kernel that replaces the composition in evaluation on arrays, if any
+    direct: ArrayKernel | None = None  # an array kernel that replaces the composition in evaluation on arrays, if any
     travels = False  # whether it is pickled in full, as part of another node's kernel, when sent to a process
     _version = 0  # of a leaf: the tick of its last write; else: the tick up to which the cached array is valid
     _asked: object = None  # the backward run whose gradient for this node was read
@@ -132,9 +132,8 @@ class TensorNode(_Methods):
             self.compute_at_once()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        attributes = (
-            self.__dict__
-        )  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
+        # Reject misspelt attributes of the package's own classes; a learner's subclass may add any.
+        attributes = self.__dict__
         if name not in attributes and "_run" in attributes and not hasattr(type(self), name) and _is_ours(type(self)):
             refuse(f"This {type(self).__name__}", name, self._owner, self)
         object.__setattr__(self, name, value)
@@ -192,7 +191,7 @@ class TensorNode(_Methods):
     def home(self) -> Tables:
         """The tables of the graph that the tensor was made in, which must be the current one."""
         if self._home is not CURRENT.tables:
-            with self._home.lock:  # who is about to clear the graph has put another in its place already
+            with self._home.lock:  # wait for a clear() in another thread to finish
                 pass
         if self._home.closed:
             raise StaleNodeError(f"{self.label} belongs to a graph that {self._home.closed}. Build it again.")

@@ -164,13 +164,13 @@ class Calculus:
         slope = Slope(self.algebra, node, x, lambda: self.value(node))
         return self.algebra.linear(OpType.mul, index, move, slope.tensor())
 
-    def back(self, node: TensorNode) -> Callable[..., Sequence[Any] | None] | None:
+    def vjp_kernel(self, node: TensorNode) -> Callable[..., Sequence[Any] | None] | None:
         """The node's own backward kernel; None if it has none or derivatives are nodes."""
         return node.direct.back if self.algebra.at_once and node.direct else None
 
-    def handed_back(self, node: TensorNode, adjoint: Any, asked: Collection[int]) -> Sequence[Any]:
+    def apply_vjp_kernel(self, node: TensorNode, adjoint: Any, asked: Collection[int]) -> Sequence[Any]:
         """Run a node's backward kernel for some source positions; fall back to its composition if it declines."""
-        back = self.back(node)
+        back = self.vjp_kernel(node)
         derivatives = back(node, self.value, adjoint, asked) if back else None
         return self.algebra.as_written(node, self.value, adjoint) if derivatives is None else derivatives
 
@@ -185,8 +185,8 @@ class Calculus:
 
     def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
         """The vjp for one source: the node's contribution to that source's adjoint; None if it is 0 everywhere."""
-        if self.back(node):
-            return self.handed_back(node, adjoint, [position])[position]
+        if self.vjp_kernel(node):
+            return self.apply_vjp_kernel(node, adjoint, [position])[position]
         target = node.sources[position]
         shape = target.shape + self.h_shape
         if isinstance(node, TransformNode):
@@ -215,7 +215,7 @@ class Calculus:
             if taken is None:
                 return self.algebra.nonlinear(_BRANCH[branch_number], [condition])
             return self.algebra.nonlinear(_BRANCH_IF[branch_number], [condition, taken])
-        if taken is None or self.back(node):
+        if taken is None or self.vjp_kernel(node):
             return None
         if isinstance(node, NonlinearNode):
             return taken
@@ -226,13 +226,13 @@ class Calculus:
             index = sum_adjoint(node.index, position)
         return self.algebra.transform(index, taken, 1.0, node.sources[position].shape)
 
-    def either(self, a: Any, b: Any) -> Any:
+    def merge_masks(self, a: Any, b: Any) -> Any:
         """The union of two branch masks; None for all entries."""
         if a is None or b is None or a is b:
             return None if a is None or b is None else a
         return self.algebra.nonlinear(_EITHER, [a, b])
 
-    def guarded(self, adjoint: Any, taken: Any, shape: Shape) -> Any:
+    def mask_adjoint(self, adjoint: Any, taken: Any, shape: Shape) -> Any:
         """The adjoint where the mask is set, else 0."""
         return adjoint if taken is None else self.algebra.nonlinear(GUARD, [self.beside(taken, shape), adjoint])
 

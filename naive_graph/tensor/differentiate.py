@@ -29,12 +29,12 @@ from .index import Shape, straight
 from .nodes import LeafNode, LeafType, LinearNode, OpType, TransformNode
 from .selection import identity
 
-Walk = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
-SOURCES: Walk = attrgetter("sources")  # by composition
-BEHIND: Walk = attrgetter("behind")  # by backward kernels where nodes have them, else by composition
+Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
+SOURCES: Predecessors = attrgetter("sources")  # by composition
+BEHIND: Predecessors = attrgetter("behind")  # by backward kernels where nodes have them, else by composition
 
 
-def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Walk = SOURCES) -> list[TensorNode]:
+def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Predecessors = SOURCES) -> list[TensorNode]:
     """The outputs and their ancestors in topological order. after: only nodes with a larger serial."""
     visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
@@ -46,7 +46,9 @@ def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Walk = SOURCES
     return sorted(visited, key=lambda node: node.serial)
 
 
-def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Walk = BEHIND) -> set[TensorNode]:
+def depending_on(
+    nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Predecessors = BEHIND
+) -> set[TensorNode]:
     """The nodes that are wanted or depend on a wanted one. nodes: in topological order."""
     dependents = set(wanted)
     for node in nodes:
@@ -95,7 +97,8 @@ def shares(
         for operand_position, share in zip(places, differentiate_call(calculus, call, node, adjoint.sum, places)):
             yield call.operands[operand_position], None if share is None else Adjoint(share)
     sources = calculus.sources(node)
-    derivatives = calculus.handed_back(node, adjoint.sum, positions) if positions and calculus.back(node) else None
+    has_kernel = bool(positions) and calculus.vjp_kernel(node) is not None
+    derivatives = calculus.apply_vjp_kernel(node, adjoint.sum, positions) if has_kernel else None
     for position in positions:
         if derivatives is None:
             yield sources[position], contribution(calculus, node, position, adjoint)
@@ -111,9 +114,9 @@ class Route:
     through the composition instead, which says which entries the branch reaches.
     """
 
-    def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode], sources: Walk = BEHIND) -> None:
+    def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode], sources: Predecessors = BEHIND) -> None:
         self.nodes, self.wanted, self.sources = nodes, wanted, sources
-        self.varying = leading(nodes, wanted, sources)
+        self.varying = depending_on(nodes, wanted, sources)
         self.within: dict[TensorNode, set[TensorNode]] = {}
 
     def of(self, node: TensorNode, masked: bool) -> tuple[Call | None, list[int], list[int]]:
@@ -122,17 +125,17 @@ class Route:
         Must be called in reverse topological order. masked: whether the adjoint is masked by a `where`.
         """
         among = self.within.get(node, self.varying)
-        call = None if masked else overriding(node)
+        call = None if masked else custom_derivative_call(node)
         if call is None:
             return None, [], [position for position, source in enumerate(self.sources(node)) if source in among]
         inner = slice_by_serial(self.nodes, call.first, node.serial)
-        inner_varying = leading(inner, self.wanted.intersection(inner), self.sources)
+        inner_varying = depending_on(inner, self.wanted.intersection(inner), self.sources)
         self.within.update(dict.fromkeys(inner, inner_varying))
         places = [position for position, operand in enumerate(call.operands) if operand in among]
         return call, places, [position for position, source in enumerate(self.sources(node)) if source in inner_varying]
 
 
-def overriding(node: TensorNode) -> Call | None:
+def custom_derivative_call(node: TensorNode) -> Call | None:
     """The outermost call resulting in this node whose operator has a custom derivative; None if there is none."""
     call = node.call
     while call and not getattr(call.operator, "derivative", None):
@@ -166,7 +169,7 @@ def differentiate_call(
 
 def finish_adjoint(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
     """The final adjoint of a node after all contributions: entries outside the branch mask are set to 0."""
-    return Adjoint(calculus.guarded(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
+    return Adjoint(calculus.mask_adjoint(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
 
 
 def contribution(calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint) -> Adjoint | None:
@@ -177,8 +180,8 @@ def contribution(calculus: Calculus, node: TensorNode, position: int, adjoint: A
 
 def merge_adjoints(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoint) -> Adjoint:
     """Add a contribution to an accumulated adjoint, merging their branch masks."""
-    parts = [calculus.guarded(adjoint.sum, adjoint.taken, source.shape) for adjoint in (before, share)]
-    return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, share.taken))
+    parts = [calculus.mask_adjoint(adjoint.sum, adjoint.taken, source.shape) for adjoint in (before, share)]
+    return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.merge_masks(before.taken, share.taken))
 
 
 def forward(calculus: Calculus, nodes: Sequence[TensorNode], seeds: Mapping[TensorNode, Any]) -> dict[TensorNode, Any]:
@@ -211,20 +214,24 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     >>> gradients(y, w).eval().tolist()
     [2.0, 4.0]
     """
-    one, chosen = _parse_targets("gradients", output, wrt)
-    _check_order("gradients", [output], chosen)
+    is_single, targets = _parse_targets("gradients", output, wrt)
+    _check_order("gradients", [output], targets)
     calculus = Calculus(Nodes(), output.shape, lambda node: node)
     scalars = (
-        [ancestor for ancestor in ancestors([output]) if _scalars_of(ancestor)] if any(map(_scalars_of, chosen)) else []
+        [ancestor for ancestor in ancestors([output]) if _scalars_of(ancestor)]
+        if any(map(_scalars_of, targets))
+        else []
     )
-    derivatives = reverse(calculus, {output: identity(output.shape)}, [*chosen, *scalars])
-    answers = [derivatives.get(node) for node in chosen]
-    for position, leaf in enumerate(chosen):
+    derivatives = reverse(calculus, {output: identity(output.shape)}, [*targets, *scalars])
+    answers = [derivatives.get(node) for node in targets]
+    for position, leaf in enumerate(targets):
         if _scalars_of(leaf):
-            shares = [_through(leaf, scalar, derivatives[scalar]) for scalar in scalars if scalar in derivatives]
-            answers[position] = reduce(_either_or_sum, shares, None)
-    nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(chosen, answers)]
-    return nodes[0] if one else nodes
+            shares = [
+                _chain_through_scalars(leaf, scalar, derivatives[scalar]) for scalar in scalars if scalar in derivatives
+            ]
+            answers[position] = reduce(_add_optional, shares, None)
+    nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(targets, answers)]
+    return nodes[0] if is_single else nodes
 
 
 def _scalars_of(node: TensorNode) -> list[Node] | None:
@@ -232,16 +239,16 @@ def _scalars_of(node: TensorNode) -> list[Node] | None:
     return node.nodes if isinstance(node, LeafNode) else None
 
 
-def _either_or_sum(first: TensorNode | None, second: TensorNode | None) -> TensorNode | None:
+def _add_optional(first: TensorNode | None, second: TensorNode | None) -> TensorNode | None:
     if first is None or second is None:
         return second if first is None else first
     places = range(1, first.rank + 1)
     return LinearNode(OpType.add, places, places, places, first, second)
 
 
-def _through(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorNode | None:
-    """How a result moves with the scalar nodes of a leaf, through those of another; slopes: that one's derivative."""
-    moves = _scalar_moves(_scalars_of(leaf) or [], _scalars_of(other) or [])
+def _chain_through_scalars(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorNode | None:
+    """The derivative by the scalar nodes of a leaf, through those of another. slopes: the derivative by the other."""
+    moves = _scalar_jacobian(_scalars_of(leaf) or [], _scalars_of(other) or [])
     if leaf is other and (moves == np.eye(leaf.size)).all():
         return slopes
     if not (moves != 0.0).any():
@@ -260,7 +267,7 @@ def _as_leaf(moves: Any, shape: Shape) -> LeafNode:
     return LeafNode.of(np.array(nodes, dtype=object).reshape(shape))
 
 
-def _scalar_moves(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
+def _scalar_jacobian(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
     """The derivative of each of `ends` (a column each) with respect to each of `starts`: numbers, or nodes."""
     moves = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
     for column, end in enumerate(ends):
@@ -275,7 +282,8 @@ def _scalar_moves(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
 def tangents(start: TensorNode | Node, outputs: TensorNode | Node | Iterable[TensorNode | Node]) -> Any:
     """The derivatives of outputs with respect to one tensor, of shape `output.shape + start.shape`. Forward mode.
 
-    A scalar node, the one or one of the others, is a tensor of one number; tensors move with it through scalars too.
+    Scalar nodes are accepted on both sides and count as tensors of shape (); derivatives through scalar nodes are
+    included.
 
     >>> from naive_graph.tensor import LeafNode, NonlinearNode, tangents
     >>> x = LeafNode.parameter([1.0, 2.0])
@@ -283,18 +291,18 @@ def tangents(start: TensorNode | Node, outputs: TensorNode | Node | Iterable[Ten
     [[2.0, 0.0], [0.0, 4.0]]
     """
     start = LeafNode.of(start) if isinstance(start, Node) else start
-    one, chosen = _parse_targets("tangents", start, outputs)
-    _check_order("tangents", chosen, [start])
-    calculus, nodes = Calculus(Nodes(), start.shape, lambda node: node), ancestors(chosen)
+    is_single, targets = _parse_targets("tangents", start, outputs)
+    _check_order("tangents", targets, [start])
+    calculus, nodes = Calculus(Nodes(), start.shape, lambda node: node), ancestors(targets)
     seeds: dict[TensorNode, TensorNode] = {start: identity(start.shape)}
     if scalars := _scalars_of(start):
         for node in nodes:
-            moving = _scalar_moves(scalars, _scalars_of(node) or []).T
+            moving = _scalar_jacobian(scalars, _scalars_of(node) or []).T
             if (moving != (np.eye(node.size) if node is start else 0.0)).any():
                 seeds[node] = _as_leaf(moving, node.shape + start.shape)
     moves = forward(calculus, nodes, seeds)
-    answers = [moves[node] if node in moves else zeros(node.shape + start.shape) for node in chosen]
-    return answers[0] if one else answers
+    answers = [moves[node] if node in moves else zeros(node.shape + start.shape) for node in targets]
+    return answers[0] if is_single else answers
 
 
 def zeros(shape: Shape) -> TensorNode:
@@ -314,10 +322,10 @@ def _check_order(who: str, results: Sequence[TensorNode], wrt: Sequence[TensorNo
 
 
 def _parse_targets(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
-    one = isinstance(others, TensorNode) or not isinstance(others, Iterable)
-    nodes: list[Any] = [others] if one else as_list(others, who, "tensor nodes")
-    chosen: list[Any] = [LeafNode.of(other) if isinstance(other, Node) else other for other in nodes]
-    check_tensors(who, [node, *chosen])
-    if not chosen:
+    is_single = isinstance(others, TensorNode) or not isinstance(others, Iterable)
+    nodes: list[Any] = [others] if is_single else as_list(others, who, "tensor nodes")
+    targets: list[Any] = [LeafNode.of(other) if isinstance(other, Node) else other for other in nodes]
+    check_tensors(who, [node, *targets])
+    if not targets:
         raise NodeError(f"{who} needs at least one tensor node to differentiate with respect to.")
-    return one, chosen
+    return is_single, targets

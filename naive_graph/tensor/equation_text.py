@@ -1,9 +1,9 @@
-"""The two sides of a tensor's equation as text: entries, sums, products, and functions of entries.
+"""The equation of a tensor as text or TeX: entries, sums, products, and functions of entries.
 
-A product with selections reads as moved indices, x[2*i+a], and as conditions,
-[i = a+1]. A picker says `one = place(many)`: the index of one axis, given those of
-others. If `one` is summed, the sum has a single term, and the place can stand for
-the index wherever it occurs. An identity can be read from either side.
+A product with a selection is written by putting index expressions in place of indices (x[2*i+a]) or, where no summed
+index can be eliminated, as an Iverson bracket, [i = a+1]. A picker gives one index, its target, as an expression of
+others: `target = stride*i + ... + offset`. If the target is summed, the sum has a single term, and the expression can
+stand for the index wherever it occurs. An identity can be read from either side.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.arithmetics.text import ATOM, PRODUCT, SUM, Text, tex_name
-from ..core.arithmetics.text import STYLES as FORMULAS
+from ..core.arithmetics.text import STYLES as TEXT_STYLES
 from ..core.sweep import Evaluated, forward_sweep
 from .base import TensorNode
 from .index import Ids
@@ -22,25 +22,25 @@ from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, Transf
 from .reduction import REDUCTIONS, ReductionNode
 from .selection import Picker, SelectionNode
 
-LARGEST_TABLE = 8  # places that are written out
+LARGEST_TABLE = 8  # index tables of at most so many entries are written out
 
 
-class Meeting(NamedTuple):
-    """A picker of a selection, and which indices of the product its axes have."""
+class BoundIndexMap(NamedTuple):
+    """A picker of a selection, with the product's indices bound to its axes."""
 
     picker: Picker
-    one: int
-    many: Ids
-    inside: bool  # whether every place is within the axis
-    same: bool  # whether it is an identity
+    target_index: int
+    source_indices: Ids
+    always_in_range: bool  # whether the index is within the axis everywhere
+    is_identity: bool  # whether it is an identity
 
     @classmethod
-    def of(cls, selection: SelectionNode, picker: Picker, ids: Ids) -> Meeting:
+    def of(cls, selection: SelectionNode, picker: Picker, ids: Ids) -> BoundIndexMap:
         indices = tuple(ids[axis] for axis in picker.axes)
         lengths = [selection.shape[axis] for axis in (*picker.axes, picker.axis)]
-        steady = picker.table is None and picker.offset == 0 and tuple(picker.strides) == (1,)
-        inside = bool((picker.picks(selection.shape) >= 0).all())
-        return cls(picker, ids[picker.axis], indices, inside, steady and len(set(lengths)) == 1)
+        is_plain = picker.table is None and picker.offset == 0 and tuple(picker.strides) == (1,)
+        always_in_range = bool((picker.picks(selection.shape) >= 0).all())
+        return cls(picker, ids[picker.axis], indices, always_in_range, is_plain and len(set(lengths)) == 1)
 
 
 class Product(NamedTuple):
@@ -51,18 +51,18 @@ class Product(NamedTuple):
     summed: list[str]
 
 
-class Factors:
-    """Writes the factors of a product. letters: of each index; dummies: those that are summed."""
+class ProductSimplifier:
+    """Writes the factors of a product. letters: of each index; summed_indices: those that are summed."""
 
-    def __init__(self, letters: Mapping[int, str], dummies: Iterable[int], tex: bool) -> None:
+    def __init__(self, letters: Mapping[int, str], summed_indices: Iterable[int], tex: bool) -> None:
         self.letters = letters
-        self.summed = list(dummies)
+        self.summed = list(summed_indices)
         self.tex = tex
-        self.replaced: dict[int, Meeting | int] = {}  # what stands for an index: a place, or another index
+        self.substitutions: dict[int, BoundIndexMap | int] = {}  # for an index: an expression, or another index
 
-    def product(self, sources: Sequence[TensorNode], ids: Sequence[Ids]) -> Product:
-        meetings = [
-            Meeting.of(source, picker, source_ids)
+    def simplify(self, sources: Sequence[TensorNode], ids: Sequence[Ids]) -> Product:
+        bound_maps = [
+            BoundIndexMap.of(source, picker, source_ids)
             for source, source_ids in zip(sources, ids)
             if isinstance(source, SelectionNode)
             for picker in source.pickers
@@ -71,80 +71,82 @@ class Factors:
             (source, source_ids) for source, source_ids in zip(sources, ids) if not isinstance(source, SelectionNode)
         ]
         rest = [
-            meeting
-            for meeting in meetings
-            if not self._replace(meeting, {index for _, source_ids in tensors for index in source_ids})
+            bound_map
+            for bound_map in bound_maps
+            if not self._substitute(bound_map, {index for _, source_ids in tensors for index in source_ids})
         ]
-        conditions = [f"[{self.text(meeting.one)} = {self.place(meeting)}]" for meeting in rest]
+        conditions = [
+            f"[{self.text(bound_map.target_index)} = {self.index_expression(bound_map)}]" for bound_map in rest
+        ]
         entries = [(source, [self.text(index) for index in source_ids]) for source, source_ids in tensors]
         return Product(conditions, entries, [self.letters[index] for index in self.summed])
 
-    def _replace(self, meeting: Meeting, of_tensors: set[int]) -> bool:
+    def _substitute(self, bound_map: BoundIndexMap, of_tensors: set[int]) -> bool:
         """Replace a summed index by an expression of others, where the sum has one term only."""
-        # A place beyond the edge gives 0 as the index of a tensor, but could meet another condition by chance.
-        places: list[tuple[int, Meeting | int]] = []
-        if meeting.inside or meeting.one in of_tensors:
-            places.append((meeting.one, meeting))
-        if meeting.same:
-            places.append((meeting.many[0], meeting.one))
-        for index, stand_in in places:
-            if index in self.summed and index not in self._behind(stand_in):
+        # Out of range it makes a tensor's entry 0, so it can stand there; another condition could match it by chance.
+        candidates: list[tuple[int, BoundIndexMap | int]] = []
+        if bound_map.always_in_range or bound_map.target_index in of_tensors:
+            candidates.append((bound_map.target_index, bound_map))
+        if bound_map.is_identity:
+            candidates.append((bound_map.source_indices[0], bound_map.target_index))
+        for index, replacement in candidates:
+            if index in self.summed and index not in self._free_indices(replacement):
                 self.summed.remove(index)
-                self.replaced[index] = stand_in
+                self.substitutions[index] = replacement
                 return True
         return False
 
-    def _behind(self, stand_in: Meeting | int) -> set[int]:
+    def _free_indices(self, replacement: BoundIndexMap | int) -> set[int]:
         """The indices that the expression in place of an index consists of."""
         indices: set[int] = set()
-        waiting: list[Meeting | int] = [stand_in]
+        waiting: list[BoundIndexMap | int] = [replacement]
         while waiting:
             expression = waiting.pop()
-            if isinstance(expression, Meeting):
-                waiting.extend(expression.many)
-            elif expression in self.replaced:
-                waiting.append(self.replaced[expression])
+            if isinstance(expression, BoundIndexMap):
+                waiting.extend(expression.source_indices)
+            elif expression in self.substitutions:
+                waiting.append(self.substitutions[expression])
             else:
                 indices.add(expression)
         return indices
 
     def text(self, index: int) -> str:
         """The letter of an index, or the expression in its place."""
-        stand_in = self.replaced.get(index, None)
-        if stand_in is None:
+        replacement = self.substitutions.get(index, None)
+        if replacement is None:
             return self.letters[index]
-        return self.place(stand_in) if isinstance(stand_in, Meeting) else self.text(stand_in)
+        return self.index_expression(replacement) if isinstance(replacement, BoundIndexMap) else self.text(replacement)
 
-    def place(self, meeting: Meeting) -> str:
+    def index_expression(self, bound_map: BoundIndexMap) -> str:
         """`2*i+a-1`, the index that a picker determines."""
-        letters = [self.text(index) for index in meeting.many]
-        picker = meeting.picker
+        letters = [self.text(index) for index in bound_map.source_indices]
+        picker = bound_map.picker
         if picker.table is not None:
-            return self._looked_up(np.asarray(picker.table), letters)
-        terms = [self._times(stride, letter) for stride, letter in zip(picker.strides, letters) if stride]
+            return self._table_lookup(np.asarray(picker.table), letters)
+        terms = [self._scaled_index(stride, letter) for stride, letter in zip(picker.strides, letters) if stride]
         if picker.offset or not terms:
             before = bool(terms) and terms[0].startswith("-")
             terms.insert(0 if before else len(terms), str(picker.offset))
         return "+".join(terms).replace("+-", "-")
 
-    def _times(self, stride: int, letter: str) -> str:
+    def _scaled_index(self, stride: int, letter: str) -> str:
         if stride == 1:
             return letter
-        inside = f"({letter})" if any(sign in letter for sign in "+-") else letter
-        return f"-{inside}" if stride == -1 else f"{stride}{'' if self.tex else '*'}{inside}"
+        term = f"({letter})" if any(sign in letter for sign in "+-") else letter
+        return f"-{term}" if stride == -1 else f"{stride}{'' if self.tex else '*'}{term}"
 
-    def _looked_up(self, table: np.ndarray, letters: Sequence[str]) -> str:
+    def _table_lookup(self, table: np.ndarray, letters: Sequence[str]) -> str:
         """A short list of places as text: `[2,0,1][i]`."""
         if table.ndim == 1 and table.size <= LARGEST_TABLE:
-            places = ",".join(map(str, table.tolist()))
-            return f"({places})_{{{letters[0]}}}" if self.tex else f"[{places}][{letters[0]}]"
+            entries = ",".join(map(str, table.tolist()))
+            return f"({entries})_{{{letters[0]}}}" if self.tex else f"[{entries}][{letters[0]}]"
         called = r"\operatorname{table}" if self.tex else "table"
         return f"{called}({','.join(letters)})"
 
 
 RESULT_LETTERS, DUMMY_LETTERS = "ijklmnpqrstuvw", "abcdefgh"
-LONGEST = 160  # characters of an elementwise function that are written out
-SHORT = 6  # characters of a factor that is written as it is; a longer one as 1/n where it is one
+MAX_FORMULA_LENGTH = 160  # characters of an elementwise function that are written out
+MAX_NUMBER_LENGTH = 6  # characters of a factor that is written as it is; a longer one as 1/n where it is one
 LEAF_WORDS = {LeafType.INPUT: "an input", LeafType.PARAMETER: "a parameter", LeafType.CONSTANT: "a constant"}
 
 
@@ -153,7 +155,7 @@ class EquationStyle(NamedTuple):
 
     name: str
     subscript: str
-    total: str
+    summation: str
     times: str
     fraction: str
 
@@ -169,18 +171,18 @@ class EquationWriter:
         self.names = names
         self.style = style
         self.taken = set(names.values())
-        self._formula = FORMULAS[style.name]
+        self._text_style = TEXT_STYLES[style.name]
 
-    def left(self, node: TensorNode) -> str:
+    def left_side(self, node: TensorNode) -> str:
         """The left side: the entry that the equation defines, `y[i,j]`."""
         return self.entry(node, self._name_indices(node)[0]).text
 
-    def right(self, node: TensorNode) -> str:
+    def right_side(self, node: TensorNode) -> str:
         """The right side: what the entry is equal to."""
         if isinstance(node, TransformNode):
             return self._transform(node)
         if isinstance(node, LinearNode):
-            return self._product(node) if node.op == OpType.mul else self._total(node)
+            return self._product(node) if node.op == OpType.mul else self._add_or_subtract(node)
         if isinstance(node, NonlinearNode):
             return self._nonlinear(node)
         if isinstance(node, ReductionNode):
@@ -190,15 +192,15 @@ class EquationWriter:
     def entry(self, node: TensorNode, indices: Sequence[str]) -> Text:
         """One entry of a tensor; a lone constant is written as its number."""
         if isinstance(node, LeafNode) and not node.rank and node.leaf_type == LeafType.CONSTANT and not node.given_name:
-            return self._number(float(node.value)) if node.value is not None else Text("1", ATOM, self._formula)
+            return self._number(float(node.value)) if node.value is not None else Text("1", ATOM, self._text_style)
         name = tex_name(self.names[node]) if self.style is TEX else self.names[node]
         if node.rank and self.style is TEX and name.endswith("}") and "_{" in name:
             name = f"{{{name}}}"  # x_{1} with more indices: {x_{1}}_{ij}
         subscript = self.style.subscript.format(self._join_indices(indices)) if node.rank else ""
-        return Text(name + subscript, ATOM, self._formula)
+        return Text(name + subscript, ATOM, self._text_style)
 
     def _number(self, value: float) -> Text:
-        number: Text = self._formula.number(value, self._formula)
+        number: Text = self._text_style.number(value, self._text_style)
         return number
 
     def _join_indices(self, indices: Sequence[str]) -> str:
@@ -207,7 +209,7 @@ class EquationWriter:
 
     # --- indices ---
 
-    def _results(self, size: int) -> list[str]:
+    def _result_letters(self, size: int) -> list[str]:
         return self._letters(RESULT_LETTERS, size)
 
     def _name_indices(self, node: TensorNode) -> tuple[list[str], list[str]]:
@@ -215,7 +217,7 @@ class EquationWriter:
         summed = getattr(node, "DummyIndex", 0)
         if len(node.letters) == node.rank + summed and not self.taken & {*node.letters}:
             return list(node.letters[: node.rank]), list(node.letters[node.rank :])
-        return self._results(node.rank), self._letters(DUMMY_LETTERS, summed)
+        return self._result_letters(node.rank), self._letters(DUMMY_LETTERS, summed)
 
     def _letters(self, alphabet: str, size: int) -> list[str]:
         """Letters for indices: the alphabet without names of tensors; then i1, i2 and so on."""
@@ -228,25 +230,25 @@ class EquationWriter:
     def _leaf(self, node: TensorNode) -> str:
         assert isinstance(node, LeafNode)
         if isinstance(node, SelectionNode):
-            letters = dict(enumerate(self._results(node.rank), 1))
-            written = Factors(letters, (), self.style is TEX).product([node], [tuple(letters)])
+            letters = dict(enumerate(self._result_letters(node.rank), 1))
+            written = ProductSimplifier(letters, (), self.style is TEX).simplify([node], [tuple(letters)])
             return self.style.times.join(written.conditions) or "1"
         shape = " x ".join(map(str, node.shape)) or "a number"
         words = f"{LEAF_WORDS[node.leaf_type]}, {shape}"
         return words if self.style is TEXT else rf"\text{{{words}}}"
 
-    def _sum(self, letters: Sequence[str], term: str) -> str:
-        return self.style.total.format(self._join_indices(letters)) + term if letters else term
+    def _summation(self, letters: Sequence[str], term: str) -> str:
+        return self.style.summation.format(self._join_indices(letters)) + term if letters else term
 
     def _transform(self, node: TransformNode) -> str:
-        summed, term = self._source(node)
+        summed, term = self._source_entry(node)
         if node.alpha == 1.0:
-            return self._sum(summed, term.text)
+            return self._summation(summed, term.text)
         if node.alpha == -1.0:
-            return "-" + self._sum(summed, term.within(ATOM))
-        return self._factor(node.alpha) + self.style.times + self._sum(summed, term.within(PRODUCT + 1))
+            return "-" + self._summation(summed, term.within(ATOM))
+        return self._scale_text(node.alpha) + self.style.times + self._summation(summed, term.within(PRODUCT + 1))
 
-    def _source(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
+    def _source_entry(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
         """The indices that only the source has, and its entry."""
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices))
@@ -255,20 +257,20 @@ class EquationWriter:
         return summed, self.entry(node.sources[0], indices)
 
     def _reduction(self, node: ReductionNode) -> str:
-        over, term = self._source(node)
+        over, term = self._source_entry(node)
         if not over and node.rule != "argmax":
             return term.text
         word = REDUCTIONS[node.rule].tex if self.style is TEX else REDUCTIONS[node.rule].text
         return f"{word}_{{{self._join_indices(over)}}} {term.within(PRODUCT + 1)}"
 
-    def _factor(self, value: float) -> str:
+    def _scale_text(self, value: float) -> str:
         """A factor as text: 1/3 rather than 0.3333333333333333."""
         divisor = round(1.0 / value) if 1e-9 < abs(value) < 1.0 else 0
-        if len(repr(value)) <= SHORT or not divisor or 1.0 / divisor != value:
+        if len(repr(value)) <= MAX_NUMBER_LENGTH or not divisor or 1.0 / divisor != value:
             return self._number(value).text
         return ("-" if divisor < 0 else "") + self.style.fraction.format(abs(divisor))
 
-    def _total(self, node: LinearNode) -> str:
+    def _add_or_subtract(self, node: LinearNode) -> str:
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices)) | dict(zip(node.index.dummies, summed))
         first, second = (
@@ -278,23 +280,24 @@ class EquationWriter:
         if other.startswith("-"):  # a + -1 is a - 1
             minus, other = not minus, other[1:]
         term = f"{first.text} {'-' if minus else '+'} {other}"
-        return self._sum(summed, f"({term})") if summed else term
+        return self._summation(summed, f"({term})") if summed else term
 
     def _product(self, node: LinearNode) -> str:
         """A product of two tensors; a selection moves indices, or says where its entry is 1."""
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices)) | dict(zip(node.index.dummies, summed))
-        factors = Factors(letters, node.index.dummies, self.style is TEX).product(node.sources, node.index[1:])
+        simplifier = ProductSimplifier(letters, node.index.dummies, self.style is TEX)
+        factors = simplifier.simplify(node.sources, node.index[1:])
         entries = [self.entry(source, indices) for source, indices in factors.tensors]
         parts = [*factors.conditions, *(entry.within(PRODUCT + 1) for entry in entries)]
-        return self._sum(factors.summed, self.style.times.join(parts) or "1")
+        return self._summation(factors.summed, self.style.times.join(parts) or "1")
 
     def _nonlinear(self, node: NonlinearNode) -> str:
-        result_indices = self._results(node.rank)
+        result_indices = self._result_letters(node.rank)
         entries = [self.entry(source, result_indices) for source in node.sources]
         plain = EquationWriter(self.names, TEXT)
         fits = (
-            compose_formula(node, [plain.entry(source, plain._results(node.rank)) for source in node.sources])
+            compose_formula(node, [plain.entry(source, plain._result_letters(node.rank)) for source in node.sources])
             is not None
         )
         written = compose_formula(node, entries, longest=None) if fits else None
@@ -305,7 +308,9 @@ class EquationWriter:
         return f"{name}({some})" if self.style is TEXT else rf"{tex_name(name)}\left({some}\right)"
 
 
-def compose_formula(node: NonlinearNode, entries: Sequence[Text], longest: int | None = LONGEST) -> str | None:
+def compose_formula(
+    node: NonlinearNode, entries: Sequence[Text], longest: int | None = MAX_FORMULA_LENGTH
+) -> str | None:
     """The formula of a node's function with these arguments; None if it is longer than `longest` characters."""
     function, plan = node.function, node.function.plan
     argument_texts = dict(zip(function.arguments, entries))

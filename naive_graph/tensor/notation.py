@@ -35,7 +35,7 @@ def equation(node: TensorNode, style: str = "text") -> str:
     """
     names = names_among(ancestors([node]))
     written = EquationWriter(names, _style(style))
-    return f"{written.left(node)} = {written.right(node)}"
+    return f"{written.left_side(node)} = {written.right_side(node)}"
 
 
 @method
@@ -52,7 +52,7 @@ def equations(node: TensorNode, style: str = "text") -> str:
     """
     nodes = ancestors([node])
     written = EquationWriter(names_among(nodes), _style(style))
-    lines = [f"{written.left(tensor)} = {written.right(tensor)}" for tensor in nodes if tensor.sources]
+    lines = [f"{written.left_side(tensor)} = {written.right_side(tensor)}" for tensor in nodes if tensor.sources]
     if style == "tex":
         return r"\begin{aligned}" + r" \\ ".join(line.replace(" = ", " &= ", 1) for line in lines) + r"\end{aligned}"
     return "\n".join(lines)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import BudgetError
 from ..graph.registry import CURRENT
-from .base import ROOM, Direct, TensorNode, serials
+from .base import SERIAL_GAP, ArrayKernel, TensorNode, serials
 from .calculus import Calculus, Nodes
 from .differentiate import ancestors, reverse
 from .evaluation.arrays import Array, namespace, together
@@ -125,7 +125,7 @@ class RepeatedNode(TransformNode):
         self.step, self.loop = step, Loop(step, order, fed, states, shared)
         TensorNode.__init__(self, shape)
         del self.sources  # built lazily by the cached property below
-        self.direct = Direct((*fed, *states, *shared), self.loop, self.loop.back)
+        self.direct = ArrayKernel((*fed, *states, *shared), self.loop, self.loop.back)
         if self._home.computes_at_once:
             self.compute_at_once()
 
@@ -161,6 +161,6 @@ class RepeatedNode(TransformNode):
         calls = {id(each.call): each.call for each in made if each.call}
         for node in made:
             node.origin, node._checkpoint = self.origin, self._checkpoint
-            node.serial = self.serial - ROOM + (node.serial - first) // ROOM
+            node.serial = self.serial - SERIAL_GAP + (node.serial - first) // SERIAL_GAP
         for call in calls.values():
-            call.first = self.serial - ROOM + (call.first - first) // ROOM
+            call.first = self.serial - SERIAL_GAP + (call.first - first) // SERIAL_GAP

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Direct, TensorNode, checked_shape, size_of
+from .base import ArrayKernel, TensorNode, checked_shape, size_of
 from .evaluation.arrays import Array
 from .index import Shape
 from .nodes import LeafNode, LeafType
@@ -129,7 +129,7 @@ def chosen_by(
         return SelectionNode(node.shape, [Picker(axes, axis, (0,) * len(axes), table=table)])
 
     node.structural = node.flat = True
-    node.direct = Direct((source,), selection, check=picks if checks else None)
+    node.direct = ArrayKernel((source,), selection, check=picks if checks else None)
     return node
 
 

@@ -17,7 +17,7 @@ from ...graph.nodes import Constant
 from ...graph.run_checks import commit_grads
 from ..base import TensorNode, check_tensors, method
 from ..calculus import GUARD, Calculus, Nodes
-from ..differentiate import BEHIND, ancestors, leading, overriding, reverse, slice_by_serial
+from ..differentiate import BEHIND, ancestors, custom_derivative_call, depending_on, reverse, slice_by_serial
 from ..function import Function
 from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
 from ..reduction_vjp import CHOICES
@@ -67,16 +67,16 @@ def backward(node: TensorNode, full: bool = False) -> None:
     _differentiate(node, full, True)
 
 
-def _differentiate(node: TensorNode, full: bool, adds_up: bool) -> None:
-    """Run reverse mode and store the gradients. adds_up: also accumulate them into the parameters of a Model."""
+def _differentiate(node: TensorNode, full: bool, accumulate: bool) -> None:
+    """Run reverse mode and store the gradients. accumulate: also accumulate them into the parameters of a Model."""
     forget_stale([node])
     now = next(ticks)
     value = value_of(node)
     nodes = ancestors([node], of=BEHIND)
     wanted = wanted_among(nodes, full)
     with np.errstate(all="ignore"):
-        gradients = reverse(Calculus(Arrays(), (), _kept_value), {node: ones_like(value)}, wanted)
-    commit(BackwardRun(node, full, now, nodes), node, nodes, wanted, gradients, adds_up)
+        gradients = reverse(Calculus(Arrays(), (), _cached_operand), {node: ones_like(value)}, wanted)
+    store_gradients(BackwardRun(node, full, now, nodes), node, nodes, wanted, gradients, accumulate)
 
 
 def ones_like(value: Array) -> Array:
@@ -101,43 +101,46 @@ def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
     """
     if full:
         return set(nodes)
-    calls = [(call.first, node.serial) for node in nodes if (call := overriding(node))]
-    passed_by = {node for call in calls for node in slice_by_serial(nodes, *call)}
-    return leading(nodes, filter(_is_learned, nodes)) - passed_by
+    calls = [(call.first, node.serial) for node in nodes if (call := custom_derivative_call(node))]
+    inside_custom_calls = {node for call in calls for node in slice_by_serial(nodes, *call)}
+    return depending_on(nodes, filter(_is_parameter, nodes)) - inside_custom_calls
 
 
-def commit(
+def store_gradients(
     run: BackwardRun,
     output: TensorNode,
     nodes: Sequence[TensorNode],
     wanted: set[TensorNode],
-    found: Mapping[TensorNode, Array],
-    adds_up: bool = True,
+    gradients: Mapping[TensorNode, Array],
+    accumulate: bool = True,
 ) -> None:
     """Store the gradients of a backward run on the nodes; wanted nodes without one get zeros.
 
-    Gradients that are not finite are first recomputed with structural zeros kept apart (see _found_again).
+    Gradients that are not finite are first recomputed with structural zeros kept apart (see _recompute_nonfinite).
     """
     branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # where NaN may stay
-    if not all(is_finite(found[node]) for node in found if branched or not node.reads):
-        found = {**found, **_found_again(output, [node for node in found if not is_finite(found[node])])}
+    if not all(is_finite(gradients[node]) for node in gradients if branched or not node.reads):
+        nonfinite_nodes = [node for node in gradients if not is_finite(gradients[node])]
+        gradients = {**gradients, **_recompute_nonfinite(output, nonfinite_nodes)}
     zero = ones_like(value_of(output)).reshape(()) * 0.0
-    blank = {node: namespace(zero).broadcast_to(zero, node.shape) for node in wanted.difference(found)}
-    grads = {**blank, **found}
+    zero_gradients = {node: namespace(zero).broadcast_to(zero, node.shape) for node in wanted.difference(gradients)}
+    grads = {**zero_gradients, **gradients}
     home = output.home
     with home.lock:
-        scalars = _of_scalars(home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes})
+        scalars = _scalar_gradients(
+            home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes}
+        )
         with defer_sigint():  # atomic with respect to Ctrl-C
             for tensor in nodes:
                 tensor._run, tensor._grad = run, grads.get(tensor)
-                if isinstance(tensor, LeafNode) and tensor in found and adds_up:
-                    tensor.receive(found[tensor])
+                if isinstance(tensor, LeafNode) and tensor in gradients and accumulate:
+                    tensor.receive(gradients[tensor])
             if scalars:
                 commit_grads(home, *scalars, accumulate=False)
             _RUNS[home] = run
 
 
-def _of_scalars(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, list[float]] | None:
+def _scalar_gradients(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, list[float]] | None:
     """Continue backward into the scalar nodes that leaves stand for: their plan, and the derivative at each step."""
     seeds: dict[int, float] = {}
     for leaf, gradient in grads.items():
@@ -152,8 +155,8 @@ def _of_scalars(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, 
     return plan, differentiate(plan, values, at_steps, plan.varies())
 
 
-class _Careful(Nodes):
-    """Derivatives as nodes in which untaken branches and beaten maxima are structural zeros, so 0 * inf is 0 there."""
+class StructuralZeroNodes(Nodes):
+    """Derivatives as nodes, with structural zeros for untaken branches and lesser entries: there 0 * inf is 0."""
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
@@ -165,18 +168,20 @@ class _Careful(Nodes):
         return constant_of(value_of(source)) if may_have_holes(source) else source
 
 
-def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
+def _recompute_nonfinite(output: TensorNode, nonfinite_nodes: list[TensorNode]) -> dict[TensorNode, Array]:
     """Recompute derivatives that were not finite as nodes, which keep structural zeros apart from ordinary ones."""
     if output.home.checks_validity:  # such a graph treats an infinity as an error, so no nodes are built from it
         return {}
     with output.home.lock:
         built = reverse(
-            Calculus(_Careful(), (), lambda node: node), {output: LeafNode.constant(np.ones(output.shape))}, wild
+            Calculus(StructuralZeroNodes(), (), lambda node: node),
+            {output: LeafNode.constant(np.ones(output.shape))},
+            nonfinite_nodes,
         )
-    return {node: value_of(built[node]) for node in wild}
+    return {node: value_of(built[node]) for node in nonfinite_nodes}
 
 
-def _kept_value(node: TensorNode) -> Any:
+def _cached_operand(node: TensorNode) -> Any:
     if isinstance(node, SelectionNode):
         return node
     if node._value is None and node.reads:
@@ -184,7 +189,7 @@ def _kept_value(node: TensorNode) -> Any:
     return operand(node)
 
 
-def _is_learned(node: TensorNode) -> bool:
+def _is_parameter(node: TensorNode) -> bool:
     return isinstance(node, LeafNode) and (node.leaf_type == LeafType.PARAMETER or node.nodes is not None)
 
 
@@ -233,7 +238,7 @@ def _is_stepping(node: TensorNode, run: BackwardRun, changed: Sequence[LeafNode]
     So it is if only parameters whose gradients were read have changed, and this one has not. Raises
     StaleGraphError if this gradient was read before.
     """
-    if node in changed or not _is_learned(node) or any(leaf._asked is not run for leaf in changed):
+    if node in changed or not _is_parameter(node) or any(leaf._asked is not run for leaf in changed):
         return False
     if node._asked is run:
         raise StaleGraphError(

@@ -261,7 +261,7 @@ class _Inside(Calculus):
         super().__init__(Arrays(), (), value)
         self.ends = {*node.reads}
 
-    def back(self, node: TensorNode) -> None:
+    def vjp_kernel(self, node: TensorNode) -> None:
         return None
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:

@@ -110,7 +110,7 @@ def _scatter_add(x: Array, picks: Array, size: int) -> Array:
     if isinstance(x, np.ndarray):
         return _scatter_add_numpy(x[picks >= 0], picks[picks >= 0], size)
     total: Any = None
-    for present, places in arrivals(picks, size):
+    for present, places in scatter_rounds(picks, size):
         mask = like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
         taken = take(x, places, 0)
         term = namespace(x).where(mask != 0, taken, 0.0)
@@ -126,7 +126,7 @@ def _scatter_add_numpy(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
     return total
 
 
-def arrivals(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
+def scatter_rounds(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
     """A scatter as rounds of gathers: round k yields, for each target, whether a k-th source exists, and its index."""
     order = np.argsort(picks, kind="stable")
     order = order[picks[order] >= 0]

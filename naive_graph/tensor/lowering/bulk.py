@@ -24,7 +24,7 @@ ADD, SUB, MUL, DIV, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", 
 
 
 class BulkWriter:
-    """A buffer of new scalar nodes; `ink` appends all of them to the tables in one step.
+    """A buffer of new scalar nodes; `flush` appends all of them to the tables in one step.
 
     first: the row of the first new node, from `tables.numbering()`.
     """
@@ -72,8 +72,8 @@ class BulkWriter:
         for column in (self.columns.values, self.columns.stamps):
             column.frombytes(bytes(8 * (end - self.first - len(column))))
 
-    def ink(self) -> None:
-        """Flush the buffer: append all new nodes to the tables."""
+    def flush(self) -> None:
+        """Append all new nodes to the tables."""
         if self.columns.values:
             self._fill(self.end)
         self.tables.add_rows(self.columns, self.origins)
@@ -107,12 +107,12 @@ class BulkWriter:
         todo = (left >= 0) & (right >= 0)
         return self._filled(result, todo, MUL, left, right)
 
-    def choice(self, taken: Rows, rows: Rows) -> Rows:
+    def multiply_by_mask(self, taken: Rows, rows: Rows) -> Rows:
         """where(taken, rows, 0), entry by entry: the product with zeros and ones known only at run time."""
         result = np.where(rows == ONE, taken, ZERO)
         return self._filled(result, rows >= 0, WHERE, taken, rows, np.full_like(rows, self.constant(0.0)))
 
-    def total(self, rule: Rule, left: Rows, right: Rows) -> Rows:
+    def add_or_subtract(self, rule: Rule, left: Rows, right: Rows) -> Rows:
         """left + right or left - right, entry by entry; structural zeros are folded without a node."""
         left, right = (np.where(rows == ONE, self.constant(1.0), rows) if (rows == ONE).any() else rows
                        for rows in (left, right))  # fmt: skip

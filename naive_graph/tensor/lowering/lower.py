@@ -36,8 +36,8 @@ from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from ..reduction import ReductionNode
 from ..selection import SelectionNode
 from .bulk import BulkWriter, Rows
+from .lower_node import LoweredRows, lower_node, materialize, needs_guard
 from .scalars import STEPS
-from .unfold import Unfolding, needs_guard, unfold, written
 
 BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call
 BYTES_PER_NODE = 60  # memory for a node with its edges, value and gradient
@@ -126,9 +126,9 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         if tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
             _check_budget(tensor, tables, budget)
             _lower(tensor, tables)
-        for leaf, unfolding in _find_outdated_leaves(tensor, tables):
-            unfolding.version = leaf.version()
-            tables.write_at(unfolding.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
+        for leaf, lowered in _find_outdated_leaves(tensor, tables):
+            lowered.version = leaf.version()
+            tables.write_at(lowered.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
         return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
 
 
@@ -141,15 +141,13 @@ def _check_places(tensor: TensorNode) -> None:
             value_of(node)
 
 
-def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, Unfolding]]:
+def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, LoweredRows]]:
     """The lowered leaves among a tensor's ancestors that were written since their scalar nodes got their values."""
     leaves = [
         ancestor for ancestor in ancestors([tensor]) if isinstance(ancestor, LeafNode) and ancestor in tables.unfolded
     ]
     pairs = [(leaf, tables.unfolded[leaf]) for leaf in leaves if not leaf.structural and leaf.nodes is None]
-    return [
-        (leaf, unfolding) for leaf, unfolding in pairs if unfolding.version < leaf.version() and leaf.held is not None
-    ]
+    return [(leaf, lowered) for leaf, lowered in pairs if lowered.version < leaf.version() and leaf.held is not None]
 
 
 def is_lowered_now(tensor: TensorNode) -> bool:
@@ -168,40 +166,41 @@ def is_lowered_now(tensor: TensorNode) -> bool:
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
     """Append the scalar nodes of a tensor and of its ancestors; on any error the graph is truncated again."""
-    mark, earlier_unfoldings = (
+    mark, lowered_before = (
         tables.mark(),
         {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded},
     )
-    drafts: dict[Any, Unfolding] = {}
+    drafts: dict[Any, LoweredRows] = {}
     try:
         with tables.numbering() as first:
             writer = BulkWriter(tables, first)
             for node in progress(_waiting(tensor, tables), label="lower"):
-                drafts[node] = unfold(node, writer, ChainMap(drafts, earlier_unfoldings))
-            drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or earlier_unfoldings[tensor], writer)
+                drafts[node] = lower_node(node, writer, ChainMap(drafts, lowered_before))
+            drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or lowered_before[tensor], writer)
             if writer.end > writer.first:
-                writer.ink()
+                writer.flush()
         _keep(tables, drafts)
     except BaseException:
         truncate_if_unreferenced(tables, mark)
         raise
 
 
-def _keep(tables: Tables, drafts: dict[Any, Unfolding]) -> None:
+def _keep(tables: Tables, drafts: dict[Any, LoweredRows]) -> None:
     """Record which tensor the new rows belong to."""
-    for key, unfolding in drafts.items():
-        if unfolding.size and isinstance(key, TensorNode):
-            insort(tables.blocks, NodeRange(unfolding.first, unfolding.size, unfolding), key=lambda block: block.first)
+    for key, lowered in drafts.items():
+        if lowered.size and isinstance(key, TensorNode):
+            new_block = NodeRange(lowered.first, lowered.size, lowered)
+            insort(tables.blocks, new_block, key=lambda block: block.first)
     tables.unfolded.update(drafts)
 
 
-def _asked_for(unfolding: Unfolding, writer: BulkWriter) -> Unfolding:
-    """The unfolding of the requested tensor, with Constants in place of structural zeros and ones."""
-    rows, first = written(unfolding.rows), writer.end
+def _asked_for(lowered: LoweredRows, writer: BulkWriter) -> LoweredRows:
+    """The rows of the requested tensor, with Constants in place of structural zeros and ones."""
+    rows, first = materialize(lowered.rows), writer.end
     if (rows < 0).any():
-        writer.begin(unfolding.tensor.origin, unfolding.tensor.scope)
+        writer.begin(lowered.tensor.origin, lowered.tensor.scope)
         rows = writer.real(rows)
-    return Unfolding(unfolding.tensor, rows, first, writer.end)
+    return LoweredRows(lowered.tensor, rows, first, writer.end)
 
 
 class Element(NamedTuple):
@@ -225,7 +224,7 @@ def element_of(node: Node) -> Element | None:
     row, tables = node.row, node.tables
     block, exact = tables.block(row), True
     while block is not None:
-        position = block.owner.place_of(row)
+        position = block.owner.flat_index_of(row)
         if position is not None:
             tensor = block.owner.tensor
             return Element(

@@ -1,8 +1,8 @@
 """Lower one tensor node to scalar nodes, given the lowered elements of its sources.
 
 Works on arrays of rows (scalar nodes' numbers in the graph's tables) as evaluation works on arrays of numbers:
-sums along axes become n-ary sum nodes, selections gather or scatter rows without new nodes (except for sums of
-rows that meet), and an elementwise function's scalar graph is inlined once for each entry.
+sums along axes become n-ary sum nodes, selections gather or scatter rows, which makes new nodes only where several
+rows are added into one element, and an elementwise function's scalar graph is inlined once for each entry.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ...core.rules import RULES
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope
 from ..base import TensorNode, size_of
-from ..evaluation.gather_scatter import arrivals
+from ..evaluation.gather_scatter import scatter_rounds
 from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction import Places, ReductionNode
@@ -26,7 +26,7 @@ from .scalars import SCALARS
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
 
 
-class Unfolding:
+class LoweredRows:
     """A lowered tensor: an array of its elements' rows, and the block of rows that was appended for it."""
 
     def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
@@ -39,12 +39,12 @@ class Unfolding:
     def end(self) -> int:
         return self.first + self.size
 
-    def name_of(self, place: int) -> str | None:
-        """The name of a row of the block, such as `y[0,2]`; None if it is an intermediate step or y has no name."""
-        position = self.place_of(self.first + place) if self.tensor.given_name else None
-        return None if position is None else self.tensor.name_of(position)
+    def name_of(self, offset: int) -> str | None:
+        """The name of the row at an offset in the block, such as `y[0,2]`; None for a step on the way."""
+        flat_index = self.flat_index_of(self.first + offset) if self.tensor.given_name else None
+        return None if flat_index is None else self.tensor.name_of(flat_index)
 
-    def place_of(self, row: int) -> int | None:
+    def flat_index_of(self, row: int) -> int | None:
         """The flat index of the element that is this row; None if no element is."""
         flat = self.rows.reshape(-1)
         guess = row - int(flat[0])
@@ -54,32 +54,32 @@ class Unfolding:
         return int(matches[0]) if len(matches) else None
 
 
-def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding]) -> Unfolding:
-    """Lower a node whose sources are lowered already (`known`), inside a scope of its name."""
+def lower_node(node: TensorNode, writer: BulkWriter, lowered_nodes: Mapping[Any, LoweredRows]) -> LoweredRows:
+    """Lower a node whose sources are lowered already (`lowered_nodes`), inside a scope of its name."""
     first = writer.end
     writer.begin(node.origin, Scope(node.given_name or node.kind, node.scope) if node.sources else node.scope)
-    sources = [known[source].rows for source in node.sources]
+    sources = [lowered_nodes[source].rows for source in node.sources]
     if isinstance(node, LeafNode):
         version = node.version()  # before the numbers are read
-        rows = _leaf(node, writer)
+        rows = _lower_leaf(node, writer)
     elif isinstance(node, TransformNode):
-        rows = _transform(node, writer, sources[0])
+        rows = _lower_transform(node, writer, sources[0])
     elif isinstance(node, LinearNode):
-        rows = _linear(node, writer, sources)
+        rows = _lower_linear(node, writer, sources)
     elif isinstance(node, ReductionNode):
-        rows = _reduction(node, writer, written(sources[0]))
+        rows = _lower_reduction(node, writer, materialize(sources[0]))
     else:
         assert isinstance(node, NonlinearNode)
-        rows = writer.function(node.function, [written(source_rows).reshape(-1) for source_rows in sources])
-    unfolding = Unfolding(node, rows.reshape(node.shape), first, writer.end)
+        rows = writer.function(node.function, [materialize(source_rows).reshape(-1) for source_rows in sources])
+    lowered = LoweredRows(node, rows.reshape(node.shape), first, writer.end)
     if isinstance(node, LeafNode):
-        unfolding.version = version
-    return unfolding
+        lowered.version = version
+    return lowered
 
 
-def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
+def _lower_leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     if isinstance(node, SelectionNode):
-        return _Unwritten(node).reshape(-1)
+        return LazySelection(node).reshape(-1)
     if node.nodes is not None:
         return np.array([scalar.row for scalar in node.nodes], dtype=np.int32)
     values = None if node.held is None else np.asarray(node.held)
@@ -88,25 +88,25 @@ def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     return writer.leaves(LEAF_KINDS[node.leaf_type], values, node.size)
 
 
-class _Unwritten:
+class LazySelection:
     """The rows of a selection (codes ZERO and ONE), made dense only where a gather or scatter cannot be used."""
 
     def __init__(self, selection: SelectionNode) -> None:
         self.selection = selection
 
-    def reshape(self, shape: Any) -> _Unwritten:
-        return self
+    def reshape(self, shape: Any) -> LazySelection:
+        return self  # it has the selection's shape already
 
-    def written(self) -> Rows:
+    def materialize(self) -> Rows:
         return np.where(self.selection.dense() == 0.0, ZERO, ONE)
 
 
-def written(rows: Rows) -> Rows:
-    return rows.written() if isinstance(rows, _Unwritten) else rows
+def materialize(rows: Rows) -> Rows:
+    return rows.materialize() if isinstance(rows, LazySelection) else rows
 
 
-def _transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
-    rows = written(rows)
+def _lower_transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
+    rows = materialize(rows)
     kept_ids = [index for index in node.index.dst if index > 0]
     dummies = [index for index in node.index.src if index < 0]
     table = rows.transpose([node.index.src.index(axis_id) for axis_id in (*kept_ids, *dummies)])
@@ -116,7 +116,7 @@ def _transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
     return np.broadcast_to(totals.reshape([next(sizes) if index > 0 else 1 for index in node.index.dst]), node.shape)
 
 
-def _reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
+def _lower_reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
     """Reshape the source to one line of rows for each result entry, then reduce the lines."""
     places = Places.of(node.index)
     order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
@@ -126,27 +126,28 @@ def _reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
     return SCALARS[node.rule](writer, table)
 
 
-def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
+def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
     index = node.index
     if node.op == OpType.mul:
         picked = _select_rows(node, writer, sources)
         if picked is not None:
             return picked
-    left, right = (written(rows) for rows in sources)
+    left, right = (materialize(rows) for rows in sources)
     grid = (*index.dst, *index.dummies)
     extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
     shape = tuple(extents[axis_id] for axis_id in grid)
-    l, r = (_spread(rows, ids, grid, shape) for rows, ids in ((left, index.left), (right, index.right)))  # noqa: E741
-    hots = [position for position, source in enumerate(node.sources) if _is_one_hot(source)]
+    left_grid = _broadcast_to_grid(left, index.left, grid, shape)
+    right_grid = _broadcast_to_grid(right, index.right, grid, shape)
+    masks = [position for position, source in enumerate(node.sources) if _is_one_hot(source)]
     if node.op != OpType.mul:
-        terms = writer.total(ADD if node.op == OpType.add else SUB, l, r)
-    elif hots:
-        terms = writer.choice(r, l) if hots[0] else writer.choice(l, r)
+        terms = writer.add_or_subtract(ADD if node.op == OpType.add else SUB, left_grid, right_grid)
+    elif masks:
+        terms = writer.multiply_by_mask(*((right_grid, left_grid) if masks[0] else (left_grid, right_grid)))
     else:
-        terms = writer.product(l, r)
+        terms = writer.product(left_grid, right_grid)
     table = terms.reshape(node.size, -1)
-    if node.op == OpType.mul and hots and needs_guard(node.sources[hots[0]]):
-        table = np.column_stack([table, _guard(node, hots[0], sources[hots[0]], writer)])
+    if node.op == OpType.mul and masks and needs_guard(node.sources[masks[0]]):
+        table = np.column_stack([table, _guard(node, masks[0], sources[masks[0]], writer)])
     return writer.sums(table)
 
 
@@ -172,10 +173,10 @@ def _guard(node: LinearNode, position: int, rows: Rows, writer: BulkWriter) -> R
     lines = guards.transpose([*map(ids.index, kept), *(place for place, axis_id in enumerate(ids) if axis_id < 0)])
     shape = lines.shape[: len(kept)]
     totals = writer.sums(lines.reshape(size_of(shape), -1)).reshape(shape)
-    return _spread(totals, tuple(kept), node.index.dst, node.shape)
+    return _broadcast_to_grid(totals, tuple(kept), node.index.dst, node.shape)
 
 
-def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
+def _broadcast_to_grid(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
     """Broadcast a source's rows over the whole index grid (result indices, then dummies), flattened."""
     present = [axis_id for axis_id in grid if axis_id in ids]
     rows = rows.transpose([ids.index(axis_id) for axis_id in present])
@@ -189,14 +190,14 @@ def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
 
 def _select_rows(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
     """A contraction with one selection as a gather or scatter-add of rows; None if it cannot be done so."""
-    places = [position for position, rows in enumerate(sources) if isinstance(rows, _Unwritten)]
-    if len(places) != 1:
+    selections = [position for position, rows in enumerate(sources) if isinstance(rows, LazySelection)]
+    if len(selections) != 1:
         return None
-    selection = sources[places[0]].selection
-    names = tuple(map(abs, node.index[1 + places[0]]))
-    rows, ids = sources[1 - places[0]], tuple(map(abs, node.index[2 - places[0]]))
+    selection = sources[selections[0]].selection
+    axis_ids = tuple(map(abs, node.index[1 + selections[0]]))
+    rows, ids = sources[1 - selections[0]], tuple(map(abs, node.index[2 - selections[0]]))
     for picker in selection.pickers:
-        moved = _move_rows(writer, rows, ids, selection, picker, names, set(node.index.dst))
+        moved = _gather_or_scatter(writer, rows, ids, selection, picker, axis_ids, set(node.index.dst))
         if moved is None:
             return None
         rows, ids = moved
@@ -205,24 +206,29 @@ def _select_rows(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> R
     return rows.transpose([ids.index(index) for index in node.index.dst])
 
 
-def _move_rows(
-    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, names: Ids, kept_ids: set[int]
-) -> tuple[Rows, Ids] | None:
-    picker_ids, one = tuple(names[axis] for axis in picker.axes), names[picker.axis]
-    if one not in kept_ids and one in ids and not set(picker_ids) & set(ids):
-        axis = ids.index(one)
+def _gather_or_scatter(
+    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, axis_ids: Ids,
+    kept_ids: set[int],
+) -> tuple[Rows, Ids] | None:  # fmt: skip
+    """Apply one picker: gather if the rows have the axis that it indexes, scatter-add if they have its own axes.
+
+    None if neither can be done. axis_ids: of the selection's axes. kept_ids: those of the result.
+    """
+    picker_ids, indexed_id = tuple(axis_ids[axis] for axis in picker.axes), axis_ids[picker.axis]
+    if indexed_id not in kept_ids and indexed_id in ids and not set(picker_ids) & set(ids):
+        axis = ids.index(indexed_id)
         picks = picker.picks(selection.shape)
         moved = np.take(rows, picks.clip(0), axis=axis)
         picked = (picks >= 0).reshape(picks.shape + (1,) * (rows.ndim - axis - 1))
         return np.where(picked, moved, ZERO), (*ids[:axis], *picker_ids, *ids[axis + 1 :])
-    if not set(picker_ids) & kept_ids and set(picker_ids) <= set(ids) and one not in ids:
+    if not set(picker_ids) & kept_ids and set(picker_ids) <= set(ids) and indexed_id not in ids:
         rest = tuple(axis_id for axis_id in ids if axis_id not in picker_ids)
         moved = rows.transpose([ids.index(axis_id) for axis_id in (*picker_ids, *rest)])
-        return _collect_rows(writer, moved, selection, picker), (one, *rest)
+        return _scatter_add_rows(writer, moved, selection, picker), (indexed_id, *rest)
     return None
 
 
-def _collect_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
+def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
     """Scatter-add of rows: replace the picker's axes, the first of `rows`, by the axis that they index into."""
     size = selection.shape[picker.axis]
     others = rows.shape[len(picker.axes) :]
@@ -230,5 +236,5 @@ def _collect_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, pick
         return rows.reshape(size, *others)
     picks = picker.picks(selection.shape).ravel()
     flat = rows.reshape(len(picks), -1)
-    columns = [np.where(present[:, None], flat[places], ZERO) for present, places in arrivals(picks, size)]
-    return writer.sums(np.stack(columns, -1).reshape(size * flat.shape[1], -1)).reshape(size, *others)
+    terms = [np.where(present[:, None], flat[sources], ZERO) for present, sources in scatter_rounds(picks, size)]
+    return writer.sums(np.stack(terms, -1).reshape(size * flat.shape[1], -1)).reshape(size, *others)

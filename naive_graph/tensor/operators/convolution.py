@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from ...errors import ShapeError
 from ..arithmetic import elementwise
-from ..base import Direct, TensorNode
+from ..base import ArrayKernel, TensorNode
 from ..evaluation.convolve import Convolution, DepthwiseConvolution
 from ..index import straight
 from ..nodes import LinearNode, OpType
@@ -113,7 +113,7 @@ def conv2d(
     y = _by_groups(extract_patches(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
     if w.shape[2] == 1 or groups == 1:
         kernel = (DepthwiseConvolution if groups > 1 else Convolution)(rows, columns, groups)
-        y.direct = Direct((image, w), kernel.forward, kernel.back)
+        y.direct = ArrayKernel((image, w), kernel.forward, kernel.back)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 

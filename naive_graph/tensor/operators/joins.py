@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ShapeError
 from .. import arithmetic, picks
-from ..base import Direct, TensorNode
+from ..base import ArrayKernel, TensorNode
 from ..evaluation.arrays import namespace, together
 from ..evaluation.evaluate import written_out
 from ..index import place, places
@@ -46,7 +46,7 @@ def concat(tensors: Tensors, axis: Axis = 0) -> Any:
             _add_padded(tensors[first : first + TOGETHER], axis_index) for first in range(0, len(tensors), TOGETHER)
         ]
     result = _add_padded(tensors, axis_index)
-    result.direct = Direct(sources, lambda *arrays: _side_by_side(arrays, axis_index))
+    result.direct = ArrayKernel(sources, lambda *arrays: _side_by_side(arrays, axis_index))
     return result
 
 

@@ -14,7 +14,7 @@ from ...errors import EngineError
 from ..base import TensorNode, check_tensors
 from ..differentiate import BEHIND, ancestors
 from ..evaluation.arrays import Array
-from ..evaluation.backprop import BackwardRun, check_single, commit, ones_like
+from ..evaluation.backprop import BackwardRun, check_single, ones_like, store_gradients
 from ..evaluation.evaluate import check_fed, forget_stale, keep, operand, written_out
 from ..evaluation.recipes import missing
 from ..versions import own_copy, ticks
@@ -142,7 +142,7 @@ class DAGExecutionEngine:
             if number is not None and results[number] is not None:
                 total = results[number].sum
                 gradients[node] = ones_like(value) if total is None else total
-        commit(BackwardRun(output, full, now, nodes), output, nodes, graph.wanted, gradients)
+        store_gradients(BackwardRun(output, full, now, nodes), output, nodes, graph.wanted, gradients)
 
     def _evaluate(self, output: TensorNode, kept: bool) -> Array:
         check_tensors("A DAGExecutionEngine", [output])

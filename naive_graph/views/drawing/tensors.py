@@ -264,8 +264,8 @@ class Drawn:
             target = self.folder.box(number)
             for position, source in enumerate(self.sources(node)):
                 if source in self.rows:
-                    place_of = CURRENT.tables.unfolded[source].place_of
-                    elements = (row for row in self.rows[source] if place_of(row) is not None)
+                    flat_index_of = CURRENT.tables.unfolded[source].flat_index_of
+                    elements = (row for row in self.rows[source] if flat_index_of(row) is not None)
                     bundles.update((self.box_of[row], target) for row in elements)
                 elif source in self.place and self.folder.box(self.place[source]) != target:
                     shown_position = position if _is_ordered(node) else None
@@ -324,7 +324,7 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
     if not node.sources:
         return ""
     written = EquationWriter(names, TEXT)
-    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}"))
+    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left_side(node)} = {written.right_side(node)}"))
 
 
 def described(node: TensorNode, most: int) -> str:
