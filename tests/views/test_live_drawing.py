@@ -508,3 +508,24 @@ def test_a_leaf_of_a_step_is_changed_where_the_step_is_chosen(seen: Any) -> None
     box.focus()
     page.page.keyboard.press("ArrowUp")
     assert float(box.get_attribute("aria-valuenow")) > before
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("step", [1, 3, 12])
+def test_a_loop_of_tensors_shows_the_entries_of_the_chosen_step(browser: Any, tmp_path: Path, step: int) -> None:
+    h, w = ng.LeafNode.parameter([0.3, -0.2], "h0"), ng.LeafNode.parameter([[0.5, -1.0], [1.5, 0.25]], "w")
+    states = []
+    for number in range(12):
+        h = ng.linear("ij,j->i", w, h).tanh()
+        h.name = f"h{number + 1}"
+        states.append(h)
+    h.eval()
+    page = offline_page(browser)
+    page.goto(draw(h).save(tmp_path / "loop.html").as_uri())
+    page.get_by_role("slider", name="step of the loop").fill(str(step))
+    frame = "the last" if step == 12 else f"step {step}"
+    assert page.locator(".cluster title").text_content() == f"12 times: {frame} is shown"
+    box = page.locator("g.node[data-passes]").filter(has_text=f"h{step}  (2) (to the next step)")
+    entries = [format_number(entry, 3) for entry in states[step - 1].eval().tolist()]
+    assert box.locator("g.cell text").all_text_contents() == entries
+    assert box.get_attribute("aria-label").endswith(", ".join(entries))

@@ -31,7 +31,7 @@ def tensors_picture(
     described.scope_names = {}
     for box in described.boxes:
         box.scope, box.grid = (), None
-    ids = {f"tensor-{index}": number_of[node] for index, node in enumerate(drawn.nodes)}
+    ids = {f"tensor-{row}": number_of[node] for node, row in drawn.place.items()}
     return {**packed_scene(described), "ids": ids}
 
 

@@ -44,8 +44,8 @@ function graphOf({ gaps, counts, backs, kinds, types, given, targets, absorbed, 
 const rowOf = (box) => Number(box.dataset.row ?? box.id.slice(4));
 
 /** What writes a drawing's numbers. wishes: whether values and gradients are shown, and which leaves have names. */
-function writing(live, { nodes, frames, path, edges }, { values: hasValues, grads: hasGrads, named }) {
-  const own = new Set(named), written = [], loops = new Map();  // how often each loop runs
+function writing(live, { nodes, edges }, { values: hasValues, grads: hasGrads, named }) {
+  const own = new Set(named), written = [];
   for (const [id, node] of nodes) {
     const step = live.stepOf.get(rowOf(node));
     if (!id.startsWith("row-") || step === undefined || live.kind(step) === "Constant" || "leaves" in node.dataset || "alike" in node.dataset) continue;
@@ -53,27 +53,12 @@ function writing(live, { nodes, frames, path, edges }, { values: hasValues, grad
     const numbers = texts.slice(!isLeaf || own.has(step) ? 1 : 0), grads = numbers.find((each) => each.textContent.startsWith("grad ")) ?? null;
     const value = numbers.find((each) => each !== grads) ?? null, label = node.getAttribute("aria-label");
     const ending = [[value, "value"], [grads, "gradient"]].map(([each, what]) => (each && each.textContent !== "?" ? `, ${what} ${each.textContent.replace(/^grad /, "")}` : ""));
-    const around = path(node).filter((each) => each.startsWith("loop-")), counts = node.dataset.counts?.split(" ").map(Number) ?? [];
-    counts.forEach((count, at) => loops.set(around[at], count));
-    written.push({ node, step, around, counts, isLeaf, value, grads, said: label.slice(0, label.length - ending.join("").length), shape: [...node.querySelectorAll("rect, polygon")] });
+    written.push({ node, step, isLeaf, value, grads, said: label.slice(0, label.length - ending.join("").length), shape: [...node.querySelectorAll("rect, polygon")] });
   }
   const arrows = edges.filter((edge) => /^(edge|taken)-\d/.test(edge.id)).map((edge) => [edge, ...edge.id.split("-").slice(-2).map(Number)]);
   /** Of an arrow into this row: at this place among its operands, or from what it took over. */
   const partialOf = (edge, row, place) => (edge.id.startsWith("edge-") ? live.partial(row, place)
     : Number(live.into(`row-${row}`).find(([to]) => to === `row-${place}`)?.[1] ?? NaN));
-  /** The numbers of these steps of the loops, each counted from 1; of others the last. */
-  function choose(chosen) {
-    const at = (loop) => (chosen.get(loop) ?? loops.get(loop)) - 1;
-    for (const each of written) if (each.counts.length) {
-      const place = each.counts.reduceRight((sum, count, depth) => sum * count + at(each.around[depth]), 0);
-      each.node.dataset.row = each.node.dataset.passes.split(" ")[place];
-      each.step = live.stepOf.get(rowOf(each.node));
-    }
-    for (const [loop, step] of chosen) {
-      const count = loops.get(loop);
-      frames.get(loop).querySelector("title").textContent = `${count.toLocaleString("en")} times: ${step === count ? "the last" : `step ${step}`} is shown`;
-    }
-  }
   let isRoomy = false;
   /** Boxes with room for every number that may come. */
   function room() {
@@ -92,7 +77,8 @@ function writing(live, { nodes, frames, path, edges }, { values: hasValues, grad
   }
   function write() {
     const slopes = live.slopes();
-    for (const { node, step, isLeaf, value, grads, said, shape } of written) {
+    for (const { node, isLeaf, value, grads, said, shape } of written) {
+      const step = live.stepOf.get(rowOf(node));
       const [words, slope] = [live.values[step], slopes[step]].map(figure);
       if (value) value.textContent = words;
       if (grads) grads.textContent = `grad ${slope}`;
@@ -113,7 +99,7 @@ function writing(live, { nodes, frames, path, edges }, { values: hasValues, grad
       edge.dataset.partial = String(partial);
     }
   }
-  return { room, write, choose, loops, isRoomy: () => isRoomy, leaves: written.filter((each) => each.isLeaf) };
+  return { room, write, isRoomy: () => isRoomy, leaves: written.filter((each) => each.isLeaf) };
 }
 
 /** For those who do not see it, a leaf is a slider. */
@@ -160,5 +146,5 @@ function enlivening(root, code, told, drawing) {
     if (isOwn && values) steered.restore(values.split(",").map(Number));
   };
   if (isOwn) window.addEventListener("hashchange", linked);
-  return { live, steered, linked, wishes: JSON.parse(root.dataset.graph), isTouched: () => isTouched, chosen: new Map() };
+  return { live, steered, linked, wishes: JSON.parse(root.dataset.graph), isTouched: () => isTouched };
 }

@@ -16,6 +16,7 @@ const enliven = (() => {
     const drawings = {
       parts: { svg: open(new TextDecoder().decode(bytes)), text: root.dataset.dot },
       whole: whole && { svg: whole.content.querySelector("svg"), text: whole.dataset.dot },
+      chosen: new Map(),  // of each loop, the step whose numbers its frame shows
     };
     const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
     let dot = null, shown = null;
@@ -25,16 +26,16 @@ const enliven = (() => {
       for (const bar of root.querySelectorAll(".ng-tools, .ng-loops")) bar.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false), { svg, text } = drawings[name];
       view.replaceWith(fresh);
-      shown = drawn(root, fresh, said, svg.cloneNode(true), text, dot, drawings.whole && dot && name, show, drawings.parts.svg, life, then);
+      shown = drawn(root, fresh, said, svg.cloneNode(true), text, dot, drawings.whole && dot && name, show, drawings, life, then);
     };
     show("parts");
     const ready = (found) => { if (found) { dot = found; show("parts"); } };
     dotReady().then(ready, () => {}).then(() => life?.linked());
   }
 
-  /** One drawing. name: "parts" or "whole", where there are both; show: shows the other; parts: what the image
-      shows; life: what computes it, if anything does; then: what is to be seen first. */
-  function drawn(root, view, said, svg, text, dot, name, show, parts, life, then) {
+  /** One drawing. name: "parts" or "whole", where there are both; show: shows the other; drawings: both, as they
+      were made; life: what computes it, if anything does; then: what is to be seen first. */
+  function drawn(root, view, said, svg, text, dot, name, show, drawings, life, then) {
     view.replaceChildren(svg);
     Object.assign(view.style, { overflow: "auto" });
     const isOwn = document.documentElement.classList.contains("ng-own");  // a page of our own, and all of it
@@ -200,14 +201,20 @@ const enliven = (() => {
       tell("");
       numbers.write();
     }
+
+    // --- the steps of loops ---
+    const whole = drawings.whole?.svg, loops = new Map();  // how often each loop runs
+    const bodies = all("g.node[data-passes]").filter((node) => life || (dot && node.dataset.passes.split(" ").every((id) => whole?.getElementById(id))));
+    const around = (node) => path(node).filter((each) => each.startsWith("loop-")), counts = (node) => node.dataset.counts.split(" ").map(Number);
+    for (const node of bodies) counts(node).forEach((count, at) => loops.set(around(node)[at], count));
     /** For each loop a field in which the step is chosen whose numbers its frame shows. */
     function loopsBar() {
-      const { loops } = numbers, bar = make("div", { class: "ng-loops" }), isOne = loops.size === 1;
+      const bar = make("div", { class: "ng-loops" }), isOne = loops.size === 1;
       for (const [loop, count] of [...loops].sort()) {
-        const words = `step of the loop${isOne ? "" : ` of ${count}`}`, now = life.chosen.get(loop) ?? count;
+        const words = `step of the loop${isOne ? "" : ` of ${count}`}`, now = drawings.chosen.get(loop) ?? count;
         const said = make("output", {}, `${now} of ${count}`), slider = make("input", { type: "range", min: 1, max: count, value: now, "aria-label": words });
         slider.oninput = () => {
-          life.chosen.set(loop, Number(slider.value));
+          drawings.chosen.set(loop, Number(slider.value));
           said.textContent = `${slider.value} of ${count}`;
           chooseSteps();
         };
@@ -215,10 +222,27 @@ const enliven = (() => {
       }
       return bar;
     }
+    /** The numbers of the chosen steps, each counted from 1; of other loops of the last. */
     function chooseSteps() {
-      numbers.choose(life.chosen);
-      renew();
+      const at = (loop) => (drawings.chosen.get(loop) ?? loops.get(loop)) - 1;
+      for (const node of bodies) {
+        const place = counts(node).reduceRight((sum, count, depth) => sum * count + at(around(node)[depth]), 0), its = node.dataset.passes.split(" ")[place];
+        numbers ? (node.dataset.row = its) : showAs(node, whole.getElementById(its));
+      }
+      for (const [loop, step] of drawings.chosen) {
+        const count = loops.get(loop);
+        frames.get(loop).querySelector("title").textContent = `${count.toLocaleString("en")} times: ${step === count ? "the last" : `step ${step}`} is shown`;
+      }
+      numbers ? renew() : stage.spread();
       stage.grow();
+    }
+    /** A box of a loop's body with all that this one of the whole drawing says. */
+    function showAs(node, its) {
+      const own = node.querySelector("text").textContent, next = " (to the next step)";
+      node.replaceChildren(...its.cloneNode(true).children);
+      if (own.endsWith(next)) node.querySelector("text").textContent += next;
+      for (const each of node.querySelectorAll(".cell")) { each.dataset.box = node.id; each.id = `${node.id}-cell-${each.dataset.at}`; }
+      node.setAttribute("aria-label", its.getAttribute("aria-label"));
     }
 
     // --- cells, and the cells that feed them ---
@@ -296,7 +320,7 @@ const enliven = (() => {
       if (name === "parts") button("all nodes", "show every node", () => show("whole", (whole) => whole.openAll()));
       if (dot && frames.size) button("open all", "open every scope", openAll);
       if (dot && frames.size) button("close all", "close every scope", () => {
-        if (name && !parts.querySelector("g.cluster")) return show("parts");
+        if (name && !drawings.parts.svg.querySelector("g.cluster")) return show("parts");
         set(frames.keys(), true);
         stage.lay();
         begin();
@@ -308,7 +332,7 @@ const enliven = (() => {
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
     if (tools) tools.append(gradients);
-    if (numbers?.loops.size) view.before(loopsBar());
+    if (loops.size) view.before(loopsBar());
     const type = (wish) => { const box = tools.querySelector("input"); box.value = wish; box.focus(); begun(wish); };
 
     /** On a phone boxes go without gradients where all of them could not be read with these; a button shows them. */
@@ -321,7 +345,7 @@ const enliven = (() => {
     }
     /** Laid out for this window, unless Python's places serve as well. */
     function start() {
-      if (name === "whole") set([...parts.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
+      if (name === "whole") set([...drawings.parts.svg.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
       if (name !== "whole") stage.read();
       if (!isOwn) view.style.height = `${Math.min(HIGH, Math.max(60, Math.ceil(down) + 4))}px`;
       const isSmall = name !== "whole" && across < view.clientWidth && down < view.clientHeight + 5;
@@ -341,7 +365,7 @@ const enliven = (() => {
       room = view.clientWidth;
     });
     watch.observe(view);
-    if (life?.chosen.size && numbers.loops.size) chooseSteps();
+    if (drawings.chosen.size && loops.size) chooseSteps();
     else if (life?.isTouched()) renew();
     return { renew, end: () => { watch.disconnect(); stage.end(); } };
   }

@@ -81,14 +81,16 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
         part, last = group[0], members[len(members) // len(group) - 1]
         scope = tuple(f"loop-{frame}" for frame in part.frames)
         count = len(group) if part.frames else len(members)
+        counts = [summary.counts[frame] for frame in part.frames] if count == 1 else []
+        title = last.lines[0]
+        if count > 1 or part.lag:
+            title = common_name([member.lines[0] for member in members]) or title
         if part.lag:
-            box = Box(f"carried-{part.lag}-{last.id}", "carried", [last.lines[0], _before(part.lag)], scope)
+            box = Box(f"carried-{part.lag}-{last.id}", "carried", [title, _before(part.lag)], scope)
         else:
-            title = (
-                last.lines[0] if count == 1 else common_name([member.lines[0] for member in members]) or last.lines[0]
-            )
             lines = [title + NEXT * part.hands_on, *(last.lines[1:] if count == 1 else [f"{count:,} alike"])]
-            box = replace(last, lines=lines, said=", ".join(lines), scope=scope, facts={"first": members[0].id})
+            facts = {"first": members[0].id, **_passes([member.id for member in members], counts)}
+            box = replace(last, lines=lines, said=", ".join(lines), scope=scope, facts=facts)
             box.grid = last.grid if count == 1 else None
         boxes.append(box)
     return replace(_scene(summary, boxes, len(parts), "boxes"), title=whole.title)
@@ -165,7 +167,10 @@ def _box(
         return Box(f"carried-{part.lag}-{folder.box(shown_row)}", "carried", lines, scope)
     if one and (len(rows) == 1 or part.frames):
         box = node_box(tables, shown_row, wishes, folder)
-        facts = {**box.facts, **_passes(rows, [counts[frame] for frame in part.frames])}
+        own_counts = [counts[frame] for frame in part.frames]
+        facts = {**box.facts, **_passes(rows, own_counts)}
+        if own_counts:
+            facts["first"] = f"row-{rows[0]}"
         lines = [f"{box.lines[0]}{NEXT}", *box.lines[1:]] if part.hands_on else box.lines
         return replace(box, lines=lines, scope=scope, facts=facts)
     count = len(group) if part.frames else len(rows)
@@ -179,17 +184,14 @@ def _box(
     return Box(folder.box(shown_row), kind, lines, scope, facts=facts)
 
 
-def _passes(rows: Sequence[int], counts: Sequence[int]) -> dict[str, str]:
-    """For a page, of a node in a loop's body: its row in each pass; counts: of the passes of the loops around it.
+def _passes(members: Sequence[object], counts: Sequence[int]) -> dict[str, str]:
+    """For a page, of a node in a loop's body: its row, or its box, in each pass; counts: of the loops around it.
 
-    The outermost loop's pass changes fastest from row to row.
+    The outermost loop's pass changes fastest from member to member.
     """
-    if not counts:
+    if not counts or len(members) > MOST_ALIVE:
         return {}
-    facts = {"first": f"row-{rows[0]}"}
-    if len(rows) <= MOST_ALIVE:
-        facts |= {"passes": " ".join(map(str, rows)), "counts": " ".join(map(str, counts))}
-    return facts
+    return {"passes": " ".join(map(str, members)), "counts": " ".join(map(str, counts))}
 
 
 def _ids(rows: Sequence[int]) -> str:

@@ -70,13 +70,15 @@ class Drawn:
         self.passed_on: dict[TensorNode, TensorNode] = {}  # what an identity passes on
         if wishes.bundle:
             nodes = self._without_identities(nodes, results)
+        self.all_nodes = nodes  # a row is a place in here: it is the same however many of them are drawn
+        self.row_of = {node: row for row, node in enumerate(nodes)}
         self.reached = _find_computed(nodes)
         self.owner: dict[TensorNode, Scope] = {}  # of parameters that are told in the box of the scope that they feed
         self.left_out = 0
         self.is_brief = False  # whether scopes were folded to show layers: then equations and empty cells are left out
         is_fixed = wishes.fold is not None or wishes.most is not None or len(nodes) <= FEW
         self._hold(nodes, wishes.fold) if is_fixed else self._fold_to_read(nodes)
-        if len(self.folder.grouped(range(len(self.nodes)))) > self.most:
+        if len(self.folder.grouped(self.place.values())) > self.most:
             near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
             self._hold(sorted(near, key=lambda node: node.serial), wishes.fold)
             self.left_out = len(nodes) - len(self.nodes)
@@ -135,18 +137,18 @@ class Drawn:
         return [self.passed_on.get(source, source) for source in node.sources]
 
     def _hold(self, nodes: list[TensorNode], fold: object) -> None:
-        self.nodes, self.place = nodes, {node: number for number, node in enumerate(nodes)}
-        self.scopes: list[tuple[int, Scope | None]] = [(number, node.scope) for number, node in enumerate(nodes)]
+        self.nodes, self.place = nodes, {node: self.row_of[node] for node in nodes}
+        self.scopes: list[tuple[int, Scope | None]] = [(row, node.scope) for node, row in self.place.items()]
         self.folder = Folder(self, fold, "tensor")
 
     def scope(self, row: int) -> Scope | None:
-        return self.nodes[row].scope
+        return self.all_nodes[row].scope
 
     def scene(self) -> Scene:
         """All boxes and arrows, and what is said of those that are left out."""
         far = f"{self.left_out:,} tensors further from the result are left out. See more with most=..."
         described = Scene(caption=" ".join([far] * bool(self.left_out) + self.said))
-        for name, members in self.folder.grouped(range(len(self.nodes))).items():
+        for name, members in self.folder.grouped(self.place.values()).items():
             described.boxes += self.boxes(name, members)
         described.arrows = self.arrows()
         frames = {self.frame(node): f"{self.names[node]}  {_shape(node)}" for node in self.rows}
@@ -160,7 +162,7 @@ class Drawn:
         folded = scope_box(self.folder, name, members, "tensor")
         if folded is not None:
             return [self._layer(folded, name, members)]
-        node = self.nodes[members[0]]
+        node = self.all_nodes[members[0]]
         around = self.folder.open_path(node.scope)
         if node in self.rows:
             plain = Folder(CURRENT.tables)
@@ -196,7 +198,7 @@ class Drawn:
 
     def _layer(self, box: Box, name: str, members: Sequence[int]) -> Box:
         """A folded scope with its result's shape and its number of weights; without a name, with what it computes."""
-        scope, nodes = self.folder.scopes()[name], [self.nodes[member] for member in members]
+        scope, nodes = self.folder.scopes()[name], [self.all_nodes[member] for member in members]
         title, size = box.lines
         names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.given_name and node.sources)
         calls = list(dict.fromkeys(names))
