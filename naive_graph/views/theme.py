@@ -23,14 +23,14 @@ BASE = 4.5  # from the middle of a line down to its base
 BEHIND, ROUND = 4, 14  # how far a folded box's second sheet looks out; of the corners of what varies
 ROOMS = {"pill": (18, 8), "hexagon": (24, 6), "sheets": (14, 10), "plaintext": (4, 0)}  # an outline beside its text:
 USUAL_ROOM = 12, 6  # to the left and right, above and below; of any other outline
-MARGIN, PAD, HEAD = 8, 6, 20  # around all; of a frame, around what is in it, and above for its name
+MARGIN = 8  # around all
 # How a picture may be laid out, direction and whether boxes are flat, the first that shows all of it; else the one
 # that shows most.
 WAYS = (("LR", False), ("TB", False), ("TB", True), ("LR", True))
 LAYOUT = {
     "TEXT": TEXT, "SMALL": SMALL, "LEAST": LEAST, "READ": READ, "LINE": LINE, "APART": APART, "THIN": THIN,
     "BASE": BASE, "BEHIND": BEHIND, "ROUND": ROUND, "ROOMS": ROOMS, "USUAL_ROOM": USUAL_ROOM, "MARGIN": MARGIN,
-    "PAD": PAD, "HEAD": HEAD, "WAYS": [[way, *["flat"] * flat] for way, flat in WAYS],
+    "WAYS": [[way, *["flat"] * flat] for way, flat in WAYS],
 }  # fmt: skip
 OWN_FONT = "Naive Graph Sans"  # of PNG and PDF: Liberation Sans, which browsers take for Helvetica and Arial
 FONT = f"{OWN_FONT},Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"

@@ -6,6 +6,7 @@ from pictures import both
 from twelve import ALL, mlp_open, tasks
 
 from naive_graph import Graph
+from naive_graph.views.drawing.engine import places
 from naive_graph.views.theme import LEAST
 
 
@@ -13,6 +14,7 @@ from naive_graph.views.theme import LEAST
 def drawn(request):
     with Graph.scratch():
         picture = request.param()
+        places(picture.dot)  # which any Graphviz reads
         return request.param, [Measured(svg) for svg in both(picture)]
 
 
@@ -49,10 +51,10 @@ def test_no_more_arrows_cross_than_before(drawn):
 def test_the_weights_of_a_neuron_stand_together():
     with Graph.scratch():
         picture = mlp_open()
-    places = Measured(picture.svg).boxes
+    boxes = Measured(picture.svg).boxes
     for layer, inputs in ((1, 2), (2, 3), (3, 2)):
         weights = [box for box in picture.scene.boxes if box.lines[0].startswith(f"w{layer}")]
-        weights.sort(key=lambda box: places[box.id][1])
+        weights.sort(key=lambda box: boxes[box.id][1])
         neurons = [box.lines[0][-1] for box in weights]
         assert [*dict.fromkeys(neurons)] == neurons[::inputs]
 
@@ -60,7 +62,7 @@ def test_the_weights_of_a_neuron_stand_together():
 def test_tasks_stand_in_the_column_of_their_level():
     with Graph.scratch():
         picture = tasks()
-    places = Measured(picture.svg).boxes
+    boxes = Measured(picture.svg).boxes
     along = 0 if picture.direction in ("LR", "RL") else 1
-    columns = {(box.lines[-1], round(places[box.id][along] + places[box.id][along + 2])) for box in picture.scene.boxes}
+    columns = {(box.lines[-1], round(boxes[box.id][along] + boxes[box.id][along + 2])) for box in picture.scene.boxes}
     assert len(columns) == 7

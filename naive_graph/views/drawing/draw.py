@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -32,7 +31,6 @@ from .scene import (
     Scene,
     Wishes,
     check_wishes,
-    folded_caption,
     nearest_first,
     scene,
 )
@@ -136,9 +134,7 @@ def draw(
             with suppress(DrawingError):  # where even a page cannot show it all
                 unfolded = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    less = ({"fold": True}, {"most": None, "fold": None}, {"most": NEAREST})
-    fewer = [partial(describe, replace(wishes, **changes)) for changes in less]
-    return Picture(described, direction, unfolded, name, fewer, living)
+    return Picture(described, direction, unfolded, name, living)
 
 
 def _expression(what: Any, fold: object) -> Any:
@@ -214,7 +210,8 @@ def readable_scene(rows: Sequence[int], results: Sequence[int], wishes: Wishes) 
             candidate = scene(tables, rows, results, replace(wishes, fold=depth, most=MOST_TRIED))
             if len(candidate.boxes) <= SCREENFUL:
                 folded = any(box.kind == "scope" for box in candidate.boxes)
-                return replace(candidate, caption=folded_caption(len(rows)) if folded else "")
+                how = "Open them with fold=False, or fold some with fold='their/path'."
+                return replace(candidate, caption=f"{len(rows):,} nodes: scopes are folded. {how}" if folded else "")
     summary = summary_scene(tables, rows, wishes)
     if summary is not None:
         return summary

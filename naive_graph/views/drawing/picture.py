@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
@@ -21,8 +21,8 @@ from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..assets import packed, page_of_its_own
 from ..csp import policy
 from ..theme import LEAST, SMALL, page_style
-from .dot import dot_text
-from .engine import TooMuch, packed_code, places
+from .dot import dot_source, dot_text
+from .engine import packed_code, places
 from .layout import Page, lay_out
 from .live_graph import Alive
 from .raster import pdf_of, png_of
@@ -46,31 +46,18 @@ class Picture(Suggesting):
 
     def __init__(
         self, scene: Scene, direction: str | None = None, whole: Scene | None = None, name: str = "",
-        fewer: Iterable[Callable[[], Scene | None]] = (), living: Alive | None = None,
+        living: Alive | None = None,
     ) -> None:  # fmt: skip
         self.scene = scene
         self.wished = direction
         self.name = name or "A computation graph"  # of what is drawn
         self.whole = whole  # of a scene that was made shorter: all of it, for a page where it can be searched
-        self.fewer = fewer  # scenes of the same with fewer boxes, for what dot cannot lay out in time
         self.living = living if living and living.code else None  # what a page computes
 
     @cached_property
     def laid_out_page(self) -> Page:
-        """The picture with its places; folded further, which is said, if dot would take too long."""
-        try:
-            return lay_out(self.scene, self.wished)
-        except TooMuch as error:
-            full, reason = len(self.scene.boxes), str(error)
-        for make in self.fewer:
-            with suppress(DrawingError):  # of these, too, some may be too many
-                if (scene := make()) is not None and len(scene.boxes) < full:
-                    notice = f"{full:,} boxes would take dot more than some seconds: here are fewer."
-                    scene = replace(scene, title=self.scene.title, caption=f"{notice} {scene.caption}".strip())
-                    page = lay_out(scene, self.wished)
-                    self.scene = scene
-                    return page
-        raise DrawingError(f"{reason} Show less: draw(..., most=100), or fold scopes with fold=True.")
+        """The picture with its places. Raises DrawingError if dot would take too long."""
+        return lay_out(self.scene, self.wished)
 
     @property
     def direction(self) -> str:
@@ -83,8 +70,7 @@ class Picture(Suggesting):
 
         Raises MissingToolError where no Graphviz is at hand.
         """
-        page = self.laid_out_page  # it may be of another scene
-        return render_svg(page, self.alt())
+        return render_svg(self.laid_out_page, self.alt())
 
     @cached_property
     def png(self) -> bytes:
@@ -99,16 +85,7 @@ class Picture(Suggesting):
     @cached_property
     def dot(self) -> str:
         """The picture in Graphviz's DOT language, with its texts and colours."""
-        return dot_text(self.scene, self.wished or "LR", dressed=True)
-
-    @property
-    def digraph(self) -> Any:
-        """The picture as a `graphviz.Source`, to be rendered by a system's Graphviz."""
-        try:
-            import graphviz
-        except ImportError:
-            raise MissingToolError('This needs the graphviz package: pip install "naive-graph[draw]".') from None
-        return graphviz.Source(self.dot)
+        return dot_source(self.scene, self.wished or "LR")
 
     @cached_property
     def html(self) -> str:

@@ -137,11 +137,11 @@ def check_wishes(direction: str | None, title: str, most: int | None) -> None:
 
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
     """Describe these rows. Scopes are folded as wished, and far parts left out if there are too many."""
-    folder, caption = _folder(tables, rows, wishes)
+    folder = Folder(tables, wishes.fold)
     folder.hidden = _first_zeros(tables, rows) if wishes.bundle else set()
     rows = [row for row in rows if row not in folder.hidden] if folder.hidden else rows
-    boxes, more = _choose_boxes(tables, folder, rows, results, wishes)
-    described = Scene(caption=" ".join(part for part in (caption, more) if part))
+    boxes, caption = _choose_boxes(tables, folder, rows, results, wishes)
+    described = Scene(caption=caption)
     if wishes.bundle and folder.folds:
         boxes = _leaves_bundled(tables, folder, boxes)
     names = names_of(tables, rows) if len(rows) <= FOLLOWED else {}
@@ -177,18 +177,6 @@ def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
     fed = Counter(tables.edges(rows)[0]) if first else Counter()
     zeros = (row for row in first if tables.operators[row] == CONSTANT and tables.value(row) == 0)
     return {row for row in zeros if tables.name(row) is None and fed[row] == 1}
-
-
-def _folder(tables: Tables, rows: Sequence[int], wishes: Wishes) -> tuple[Folder, str]:
-    """Who folds, and what to say if nobody asked for it."""
-    folder = Folder(tables, wishes.fold)
-    if wishes.fold is not None or len(rows) <= (wishes.most or READABLE) or not any(map(tables.scope, rows)):
-        return folder, ""
-    return Folder(tables, True), folded_caption(len(rows))
-
-
-def folded_caption(count: int) -> str:
-    return f"{count:,} nodes: scopes are folded. Open them with fold=False, or fold some with fold='their/path'."
 
 
 def _choose_boxes(

@@ -1,7 +1,7 @@
 // A drawing that dot lays out and a view that scrolls over it: for pictures and for the stepper.
 // Opening and closing a scope, or another window, lays out anew; what is looked at stays where it was.
 
-const { TEXT, SMALL, LEAST, READ, LINE, APART, THIN, BASE, BEHIND, ROUND, ROOMS, USUAL_ROOM, MARGIN, PAD, HEAD, WAYS } = "LAYOUT";  // which Python puts here: views/theme.py
+const { TEXT, SMALL, LEAST, READ, LINE, APART, THIN, BASE, BEHIND, ROUND, ROOMS, USUAL_ROOM, MARGIN, WAYS } = "LAYOUT";  // which Python puts here: views/theme.py
 const MOST_LAID = 600;  // boxes that dot lays out while somebody waits
 const MOTION = 200;  // milliseconds
 const NARROW = 600;  // pixels: there arrows lead down
@@ -113,7 +113,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   const quoted = /^"((?:[^"\\]|\\.)*)"(?: -> "((?:[^"\\]|\\.)*)"\S*)? (?:\[id="((?:[^"\\]|\\.)*)")?/;
   const plain = (name) => name?.replace(/\\(.)/g, "$1");
   function folded([direction, flat], bundles, gone) {
-    const open = [], out = [], room = 2 + /[TB]{2}/.test(direction) * (flat ? 2 : 1), size = ([across, down]) => `width=${across / 72} height=${down / 72}`;
+    const open = [], out = [], size = ([across, down]) => `width=${across / 72} height=${down / 72}`;
     let closed = 0;  // how deep the closed scope is in which we are
     for (const line of lines) {
       const scope = line.match(/^subgraph "cluster_(.*)" \{$/)?.[1], [, name, target, edge] = line.match(quoted) ?? [];
@@ -128,7 +128,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
       if (line === "}") open.length ? open.pop() : out.push(...[...bundles].flatMap(([, each]) => bundle(each)));
       if (target !== undefined ? gone.has(plain(edge)) : name?.startsWith("on ") && gone.has(plain(name.slice(3)))) continue;
       const sized = target === undefined && nodes.has(plain(name)) ? line.replace(/width=\S+ height=[\d.]+/, size(sizeOf(plain(name), flat))) : line;
-      out.push(sized.replace(/rankdir=\w+/, `rankdir=${direction}`).replace(/ranksep=[\d.]+/, `ranksep=${flat ? 0.14 : 0.2}`).replace(/minlen=\d/, `minlen=${room}`).replace("labelloc=t", direction === "BT" ? "labelloc=b" : "$&"));
+      out.push(sized.replace(/rankdir=\w+/, `rankdir=${direction}`).replace(/ranksep=[\d.]+/, `ranksep=${flat ? 0.14 : 0.2}`).replace("labelloc=t", direction === "BT" ? "labelloc=b" : "$&"));
     }
     return out.join("\n");
   }
@@ -179,8 +179,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     if (down) ways.sort(([one], [other]) => down.includes(other) - down.includes(one));
     let found = null;
     for (const way of ways.filter((_, at) => !many || at % 2 === 0)) {
-      const text = told(way), free = placesOf(dot(text.replace(/^subgraph .*\n|^graph \[label=.*\n|^\}\n(?=.)/gm, "")), way[1]);
-      const made = framed(free) ? free : placesOf(dot(text), way[1]);
+      const made = placesOf(dot(told(way)), way[1]);
       const seen = Math.min(1, (view.clientWidth * least) / ease() / made.wide) * Math.min(1, (view.clientHeight * least) / ease() / made.high);
       const isDown = !down || wish || down.includes(way[0]);  // where little room is across, others must show far more
       if (!found || seen > found.seen * (isDown ? 1 : 1.5) + 0.05) found = { ...made, way, seen };
@@ -190,9 +189,8 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   }
   /** Where dot puts all: boxes and frames, what stands on arrows, and their lines and heads. */
   function placesOf({ bb, objects = [], edges: lines = [] }, flat) {
-    const [, , across, tall] = bb.split(",").map(Number), depth = Math.max(0, ...[...nodes.values()].map((node) => path(node).length));
-    const [left, top] = [MARGIN + PAD * depth, MARGIN + HEAD * depth], made = { boxes: new Map(), on: new Map(), drawn: new Map(), wide: across + 2 * left, high: tall + top + left };
-    const at = (spot) => { const [x, y] = spot.split(",").map(Number); return [x + left, tall - y + top]; };
+    const [, , across, tall] = bb.split(",").map(Number), made = { boxes: new Map(), on: new Map(), drawn: new Map(), wide: across + 2 * MARGIN, high: tall + 2 * MARGIN };
+    const at = (spot) => { const [x, y] = spot.split(",").map(Number); return [x + MARGIN, tall - y + MARGIN]; };
     for (const each of objects) {
       const id = each.name.replace(/^cluster_/, "");
       if (each.name !== id) {
@@ -212,20 +210,6 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
       made.drawn.set(each.id, found);
     }
     return made;
-  }
-  /** Frames around their boxes, where dot was not asked to keep them together; false if one would touch another thing. */
-  function framed({ boxes, on }) {
-    const isIn = (id, frame) => path(element(id)).includes(frame), open = [...frames.keys()].filter((id) => shown(id) && !shut.has(id));
-    for (const id of open.sort((one, other) => path(frames.get(other)).length - path(frames.get(one)).length)) {
-      const within = [...boxes].filter(([each]) => isIn(each, id)).map(([, box]) => box), least = (axis) => Math.min(...within.map((box) => box[axis]));
-      const most = (axis) => Math.max(...within.map((box) => box[axis] + box[axis + 2])), [left, top] = [least(0) - PAD, least(1) - HEAD];
-      boxes.set(id, [left, top, Math.max(most(0) + PAD - left, SMALL * long(title(id)) + 16), most(1) + PAD - top]);
-    }
-    const touch = (one, other) => [0, 1].every((axis) => one[axis] < other[axis] + other[axis + 2] && other[axis] < one[axis] + one[axis + 2]);
-    const holds = (one, other) => [0, 1].every((axis) => one[axis] <= other[axis] && other[axis] + other[axis + 2] <= one[axis] + one[axis + 2]);
-    const labels = [...on.values()].map(([x, y]) => [x - 15, y - 8, 30, 16]);
-    return open.every((id) => [...boxes].every(([each, box]) => each === id || isIn(each, id) || isIn(id, each) || !touch(boxes.get(id), box))
-      && labels.every((label) => !touch(boxes.get(id), label) || holds(boxes.get(id), label)));
   }
   function put({ boxes, on, drawn, wide: across, high: down, way: [, flat] }, bundles) {
     [wide, high] = [across, down];
