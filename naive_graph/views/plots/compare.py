@@ -15,18 +15,14 @@ from ...graph.printed import align_columns
 from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
 from ..drawing.picture import file_of, write_whole
-from ..theme import LIGHT, LINE, SERIES, format_number
+from ..theme import LIGHT, SERIES, format_number
 from .animate import choose_frames, film
 from .figure import (
-    KEY,
-    POINT,
     STYLES,
     WIDE,
     Plot,
     Save,
     add_legend,
-    columns_of,
-    explain,
     finish_axes,
     finish_figure,
     fit_text,
@@ -39,7 +35,6 @@ from .surface import LARGEST, Surface
 from .walk import GOAL, Stage, Walk, draw_contours
 
 ACROSS, LOSS = 2.1, 1.9  # inches: a walk's panel across; up, that of the heights
-TALLEST = 7.4  # inches, without a title
 
 
 def compare(
@@ -132,11 +127,9 @@ class Comparison:
         _mark_ends(stage, self, [ax])
         return finish_axes(ax, (stage.handles, stage.texts), title)
 
-    def animate(self, path: Save = None, frames: int = 40, *, save: Save = None) -> FilePath:
-        """The walks as a film: `save` a .gif. The file may stand first, too, without its name."""
-        if (path is None) == (save is None):
-            raise HistoryError('A film is saved in one file: animate(save="walks.gif").')
-        target = file_of(save if path is None else path, "This film", [".gif"], HistoryError)
+    def animate(self, save: Any, frames: int = 40) -> FilePath:
+        """The walks as a film: `save` a .gif."""
+        target = file_of(save, "This film", [".gif"], HistoryError)
         longest = max(len(walked_path.points) for walked_path in self.paths)
         with our_style():
             stage, walks, heights = self._drawn()
@@ -161,6 +154,7 @@ class Comparison:
         stage, walks = self._stage(figure, panels), []
         for index, (panel, path) in enumerate(zip(panels, self.paths)):
             walks += panel.plot(*zip(*path.points), **_look(index, path), zorder=4)
+            stage.explain(walks[-1], path.name)
             if index % columns:
                 panel.set_ylabel("")
                 panel.yaxis.set_tick_params(labelleft=False)
@@ -197,8 +191,6 @@ class Comparison:
             panel.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
         label_axes(panel, "step", "")
         panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
-        if len(lines) > 1:
-            self._tell_apart(panel, lines)
         return lines
 
     def _apart(self, index: int, path: Path) -> dict[str, Any]:
@@ -207,18 +199,6 @@ class Comparison:
         _, every = look["markevery"]
         first = every * (2 * index + 1) // (2 * len(self.paths))
         return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
-
-    def _tell_apart(self, panel: Any, lines: list[Any]) -> None:
-        """Whose height is which, between the title and the lines; the figure grows by it, up to a screen."""
-        figure = panel.figure
-        wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
-        texts = [fit_text(path.name, wide / min(4, len(lines)) - KEY) for path in self.paths]
-        columns = columns_of(texts, wide)
-        high = -(-len(texts) // columns) * LINE * 1.2
-        placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
-        explain(panel, lines, texts, columns, **placement)
-        panel.set_title(panel.get_title("left"), pad=POINT * (high + 6)).set_parse_math(False)
-        figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
     def _stage(self, figure: Any, panels: list[Any]) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.number import shortened
@@ -36,18 +36,21 @@ def plot_histories(
     names = _choose_series(histories, series)
     titles = _titles(histories, labels)
     if ax is not None:
-        return _plot_into(ax, histories, names, titles, log, title)
+        if len(names) != 1:
+            raise HistoryError(f"ax= takes one series, and there are {len(names)}. Say which: series={names[0]!r}.")
+        lines, _ = _draw_series(ax, histories, names[0], titles, log)
+        ax.set_xlabel("step")
+        ax.set_ylabel(names[0]).set_parse_math(False)
+        several = len(titles) > 1
+        return finish_axes(ax, (list(lines.values()) * several, [titles[index] for index in lines] * several), title)
     with our_style():
         figure, panels, columns = _panels(names, figsize)
         drawn: dict[int, Any] = {}
         crosses: list[Any] = []
         for panel, name in zip(panels, names):
-            recorded = [(number, history[name]) for number, history in enumerate(histories) if name in history.names]
-            _check_log(name, recorded, log)
-            for index, values in recorded:
-                drawn[index] = _draw_line(panel, values, titles, index, log)
-                crosses += _draw_crosses(panel, values, index, log)
-            panel.set_yscale("log" if log else "linear")
+            lines, marks = _draw_series(panel, histories, name, titles, log)
+            drawn |= lines
+            crosses += marks
             label_axes(panel, "step" if panel in panels[-columns:] else "", "")
             panel.set_title(fit_text(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
         panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
@@ -55,23 +58,16 @@ def plot_histories(
         return finish_figure(figure, title, save)
 
 
-def _plot_into(
-    ax: Any, histories: Sequence[Recorded], names: Sequence[str], titles: Sequence[str], log: bool, title: str
-) -> Any:
-    """Draw one series into axes of the user's, in their style."""
-    if len(names) != 1:
-        raise HistoryError(f"ax= takes one series, and there are {len(names)}. Say which: series={names[0]!r}.")
-    (name,) = names
-    recorded = [(number, history[name]) for number, history in enumerate(histories) if name in history.names]
+def _draw_series(
+    panel: Any, histories: Sequence[Recorded], name: str, titles: Sequence[str], log: bool
+) -> tuple[dict[int, Any], list[Any]]:
+    """Draw one series of each history; return its line by the history's number, and the crosses below."""
+    recorded = {number: history[name] for number, history in enumerate(histories) if name in history.names}
     _check_log(name, recorded, log)
-    for index, values in recorded:
-        _draw_line(ax, values, titles, index, log)
-        _draw_crosses(ax, values, index, log)
-    ax.set(xlabel="step", yscale="log" if log else "linear")
-    ax.set_ylabel(name).set_parse_math(False)
-    if len(titles) > 1:
-        ax.legend()
-    return finish_axes(ax, ((), ()), title)
+    lines = {number: _draw_line(panel, values, titles, number, log) for number, values in recorded.items()}
+    crosses = [mark for number, values in recorded.items() for mark in _draw_crosses(panel, values, number, log)]
+    panel.set_yscale("log" if log else "linear")
+    return lines, crosses
 
 
 def _panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[Plot, list[Any], int]:
@@ -113,8 +109,8 @@ def _titles(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list
     return [str(label) for label in labels]
 
 
-def _check_log(name: str, recorded: Sequence[tuple[int, Sequence[float | None]]], log: bool) -> None:
-    if log and not any(_can_show(value, log) for _, values in recorded for value in values):
+def _check_log(name: str, recorded: Mapping[int, Sequence[float | None]], log: bool) -> None:
+    if log and not any(_can_show(value, log) for values in recorded.values() for value in values):
         raise HistoryError(
             f"Series {name!r} has no number above 0 that can be drawn, so it has no place on a logarithmic axis. "
             f"Leave log out, or choose other series: history.plot(series='f', log=True)."

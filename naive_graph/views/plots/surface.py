@@ -96,10 +96,9 @@ def plain_range(heights: Sequence[float]) -> tuple[float, float]:
 
 
 def contour_levels(heights: Sequence[float]) -> list[float]:
-    """Round heights for contour lines, closer together where more of the surface lies. Empty if f is level.
+    """Round heights for contour lines, with as much of the surface between any two. Empty if f is level.
 
-    Half of the lines lie below the median height. For a plane they are evenly
-    spaced; in a narrow valley they crowd at its floor, where the walk is.
+    For a plane they are evenly spaced; in a narrow valley they crowd at its floor, where the walk is.
 
     >>> contour_levels([float(x) for x in range(121)])
     [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0, 110.0]
@@ -108,13 +107,8 @@ def contour_levels(heights: Sequence[float]) -> list[float]:
     if high - low <= max(1e-9 * max(abs(low), abs(high)), SMALLEST):
         return []
     ordered = sorted(height for height in heights if low <= height <= high)
-    share = min(max((ordered[len(ordered) // 2] - low) / (high - low), 1e-3), 1 - 1e-3)
-    power = math.log(min(share, 1 - share)) / math.log(0.5)
-    climbs = [(index / LEVELS) ** power for index in range(LEVELS + 1)]
-    if share > 0.5:  # crowded at the top: the same, seen from above
-        climbs = [1 - climb for climb in reversed(climbs)]
-    exact = [low + (high - low) * climb for climb in climbs]
-    rounded = [_round(level, after - level) for level, after in pairwise(exact[1:])]
+    parts = [ordered[len(ordered) * part // LEVELS] for part in range(1, LEVELS)]
+    rounded = [_round(level, after - level) for level, after in pairwise([*parts, high])]
     floor = ordered[len(ordered) // 30]  # a line around less than that would be ragged
     return sorted({level for level in rounded if floor < level < high})
 
