@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...core.records import Scope, around
+from ..drawing.folding import short
 
 
 class Item(NamedTuple):
@@ -21,37 +22,23 @@ class Item(NamedTuple):
     notes: Mapping[str, Any] = {}
 
 
-class Place(NamedTuple):
-    """A scope: its path in the Graphs tab, where two of one name differ, and the path that was written."""
-
-    path: str = ""
-    written: str = ""
-
-
 def names_of(items: Sequence[Item]) -> dict[Any, str]:
     """A path for each node. Two of one name, and two scopes of one name, get numbers."""
     counts: dict[str, int] = {}
-    places: dict[Scope | None, Place] = {None: Place()}
-    paths = {}
+    paths: dict[Scope | None, str] = {None: ""}
+    names = {}
     for item in items:
         for scope in around(item.scope):
-            if scope in places:
-                continue
-            outer = places[scope.parent]
-            name_within = _within(outer, scope.name)
-            written = f"{outer.written}/{name_within}" if outer.written else name_within
-            places[scope] = Place(_unique(f"{outer.path}/{name_within}".lstrip("/"), counts), written)
-        outer = places[item.scope]
-        paths[item.key] = _unique(f"{outer.path}/{_within(outer, item.name)}".lstrip("/"), counts)
-    return paths
+            if scope not in paths:
+                paths[scope] = _unique(_path(paths[scope.parent], scope.name, scope.parent), counts)
+        names[item.key] = _unique(_path(paths[item.scope], item.name, item.scope), counts)
+    return names
 
 
-def _within(outer: Place, name: str) -> str:
-    """A name in the box of a scope: without the scope's path, with which imported names begin."""
-    clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", name).strip("/_") or "node"
-    if clean == outer.written:
-        return clean.rpartition("/")[2]
-    return clean.removeprefix(f"{outer.written}/") if outer.written else clean
+def _path(outer: str, name: str, scope: Scope | None) -> str:
+    """A name behind the path of its scope, in letters that TensorBoard reads."""
+    clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", short(name, scope)).strip("/_") or "node"
+    return f"{outer}/{clean}" if outer else clean
 
 
 def _unique(name: str, counts: dict[str, int]) -> str:
