@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape
+from html import escape, unescape
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_&]|\s+|.", re.DOTALL)
 SIGNS = {
     r"\cdot": "·", r"\lt": "<", r"\gt": ">", r"\infty": "∞", r"\sum": "∑", r"\,": " ", r"\{": "{", r"\}": "}",
     r"\%": "%", r"\_": "_", r"\#": "#", r"\$": "$", r"\&": "&", "-": "−", "*": "·",
     r"\lfloor": "⌊", r"\rfloor": "⌋",
-}  # fmt: skip
-GREEK = {
-    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\theta": "θ", r"\lambda": "λ",
-    r"\mu": "μ", r"\sigma": "σ", r"\phi": "φ", r"\omega": "ω", r"\pi": "π", r"\rho": "ρ", r"\tau": "τ",
 }  # fmt: skip
 
 
@@ -72,12 +68,11 @@ class _Reader:
         if token == r"\left":  # one thing with its brackets: a power stands on the whole
             opening, (inside, _) = self._bracket(), self.items(r"\right")
             return f"<mrow>{opening}{''.join(inside)}{self._bracket()}</mrow>"
-        if token in GREEK:
-            return f"<mi>{GREEK[token]}</mi>"
         if token in SIGNS:
             return f"<mo>{escape(SIGNS[token])}</mo>"
         if token.startswith("\\"):
-            return f"<mi>{escape(token[1:])}</mi>"
+            letter = unescape(f"&{token[1:]};")  # Greek letters have these names in HTML, too
+            return f"<mi>{letter if len(letter) == 1 else escape(token[1:])}</mi>"
         kind = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
         return f"<{kind}>{escape(token)}</{kind}>"
 
