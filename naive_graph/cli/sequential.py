@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import IO
 
 from ..core.imports import door
 from ..errors import SequentialError
@@ -64,36 +63,18 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
 
 
 def text_of(name: str) -> str:
-    """The file as text. Raises SequentialError; never reads more than a program may have."""
-    try:
-        if name == "-":
-            return _decode_text(sys.stdin.buffer, "the input")
-        if Path(name).is_dir():
-            raise SequentialError("BAD_FILE", "it is a folder. Name a file in it.", name)
-        with open(name, "rb") as file:
-            return _decode_text(file, name)
-    except FileNotFoundError:
-        raise SequentialError("BAD_FILE", "there is no such file. Look at its name and its folder.", name) from None
-    except SequentialError:
-        raise  # it is a ValueError, too
-    except (OSError, ValueError) as error:  # ValueError: a name with a null character
-        why = getattr(error, "strerror", None) or error
-        raise SequentialError("BAD_FILE", f"it cannot be read: {why}.", name) from None
-
-
-def _decode_text(file: IO[bytes], name: str) -> str:
+    """The text of a file, or of the standard input for "-". Raises SequentialError."""
     from ..sequential.parser import MOST_CHARACTERS
 
-    most = 4 * MOST_CHARACTERS  # bytes: no letter has more than 4
-    data = file.read(most + 1)
-    if len(data) > most:
-        says = f"it has more than the {MOST_CHARACTERS:,} characters that are read. Divide it."
-        raise SequentialError("BAD_FILE", says, name)
+    most = 4 * MOST_CHARACTERS + 1  # bytes: no letter has more than 4, and of a text that is longer no more is needed
     try:
-        text = data.decode("utf-8-sig")
+        if name == "-":
+            return sys.stdin.buffer.read(most).decode("utf-8-sig")
+        with open(name, "rb") as file:
+            return file.read(most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         says = f"byte {error.start + 1} is no letter in UTF-8. Is it a text? Then save it as UTF-8."
-        raise SequentialError("BAD_FILE", says, name) from None
-    if "\0" in text:
-        raise SequentialError("BAD_FILE", "it holds null characters, so it is no text. Name a text file.", name)
-    return text
+        raise SequentialError("BAD_FILE", says, "the input" if name == "-" else name) from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        why = getattr(error, "strerror", None) or error
+        raise SequentialError("BAD_FILE", f"it cannot be read: {why}. Look at its name and its folder.", name) from None

@@ -179,7 +179,7 @@ def test_every_error_says_what_it_says():
 def test_an_error_that_puts_its_text_together_says_it_as_it_does():
     assert any(each.startswith("The edges drawn by hand form a cycle: ...") for each in messages("GraphCycleError"))
     sequential = messages("SequentialError")
-    assert "BAD_FILE ...: it is a folder. Name a file in it." in sequential
+    assert "BAD_FILE ...: it cannot be read: .... Look at its name and its folder." in sequential
     assert "BAD_TYPE: a stream has one field, as in stream<double x>." in sequential
     imported = messages("ImportAttributeError")
     assert "...: auto_pad=... has no counterpart here. Or its numbers are too small." in imported
