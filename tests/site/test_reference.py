@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -106,9 +107,15 @@ def test_the_derivatives_that_a_row_shows_are_the_gradient(path):
     assert list(shown_slopes(slopes, point).values()) == pytest.approx(due, rel=1e-9, abs=1e-12)
 
 
+@cache
+def text_of(entry):
+    """A page's text: each takes a while, and several laws read all of them."""
+    return entry.text({})
+
+
 def examples_on(entry):
     """The examples of a page, in the order shown; the source is no example."""
-    for text in re.findall(r'<pre class="code" tabindex="0"><code>(.*?)</code>', entry.text({}), re.DOTALL):
+    for text in re.findall(r'<pre class="code" tabindex="0"><code>(.*?)</code>', text_of(entry), re.DOTALL):
         plain = html.unescape(re.sub("<[^>]+>", "", text))
         if plain.startswith(">>>"):
             yield plain
@@ -160,7 +167,7 @@ def test_a_signature_is_the_one_that_users_call_and_keeps_its_quotes():
     assert usage["tensor.mean"].startswith("mean(")
     assert usage["sequential.Conv2D"] == "Conv2D(filters, kernel_size, strides=(1, 1), use_bias=1, padding=(0, 0))"
     assert not [each for each in usage.values() if " at 0x" in each]
-    shown = [*usage.values(), *(each.text({}) for each in ENTRIES)]
+    shown = [*usage.values(), *map(text_of, ENTRIES)]
     assert [each for each in shown if "ForwardRef" in each] == []
 
 
@@ -197,7 +204,7 @@ def test_the_front_page_says_what_the_reference_has(site):
     names, operators, errors = map(int, re.search(r"(\d+) names .* (\d+) operators .* (\d+) errors", front).groups())
     pages = [page for page in (site / "reference").glob("*.html") if page.name != "index.html"]
     assert (names, errors) == (len(pages), len([*(site / "reference").glob("errors.*")]))
-    told = [each.path for each in ENTRIES if each.is_operator and not (each.formulas or "formula" in each.text({}))]
+    told = [each.path for each in ENTRIES if each.is_operator and not (each.formulas or "formula" in text_of(each))]
     assert operators <= names and told == []
 
 
