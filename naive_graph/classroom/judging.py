@@ -51,7 +51,7 @@ class Verdict:
         with Graph.scratch():
             self.case.recipe.nodes()
             picture = draw(Graph, grads=False)
-            picture.living = None  # it is what it is; and a page of many results runs one script alone
+            picture.live_graph = None  # it is what it is; and a page of many results runs one script alone
             picture.svg  # noqa: B018 - while the graph is there
             return picture
 

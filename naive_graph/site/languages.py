@@ -1,4 +1,4 @@
-"""The course in other languages, as pages: a front page, which is the README there, the lessons and the glossary."""
+"""The course in other languages, as pages: the front page (its README), lessons, glossary, and notes on PyTorch."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..classroom.language import has, languages, messages, translate_lesson
 from .lessons import NOW_TWO, LessonPage, lead_to_pages, now_two, page
 from .markdown import markdown
 
-WAY = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
+MARKDOWN_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
 
 
 def pages(
     folder: Path, lessons: Sequence[LessonPage], playground: bool = False
 ) -> Iterator[tuple[str, dict[str, str], list[LessonPage]]]:
-    """Each language with its texts by the names of their pages, and these lessons of a folder in it."""
+    """Yield each language, the HTML of its text pages by file name, and its translations of these lessons."""
     for language in languages():
         available = [lesson for lesson in lessons if has(language, lesson.notebook)]
-        ways = {f"{each.name}.ipynb": f"{each.name}.html" for each in available}
-        ways |= {"../../README.md": "../index.html", "notes/glossary.md": "glossary.html"}
-        texts = {"index.html": _link_pages((folder / language / "README.md").read_text("utf-8"), ways)}
+        page_of_link = {f"{each.name}.ipynb": f"{each.name}.html" for each in available}
+        page_of_link |= {"../../README.md": "../index.html", "notes/glossary.md": "glossary.html"}
+        texts = {"index.html": _link_pages((folder / language / "README.md").read_text("utf-8"), page_of_link)}
         for name, note in ("glossary", "glossary"), ("pytorch", "the_same_in_pytorch"):
             texts[f"{name}.html"] = (folder / language / "notes" / f"{note}.md").read_text("utf-8")
         translations = []
@@ -38,11 +38,11 @@ def pages(
         yield language, {name: markdown(text) for name, text in texts.items()}, translations
 
 
-def _link_pages(text: str, ways: dict[str, str]) -> str:
-    """A text whose links lead to pages of the site; other links are words alone, and pictures are left out."""
+def _link_pages(text: str, page_of_link: dict[str, str]) -> str:
+    """A text whose links lead to pages of the site; other links become plain text, and pictures are left out."""
 
-    def link(found: re.Match[str]) -> str:
-        picture, label, way = found.groups()
-        return "" if picture else f"[{label}]({ways[way]})" if way in ways else str(label)
+    def link(match: re.Match[str]) -> str:
+        picture, label, target = match.groups()
+        return "" if picture else f"[{label}]({page_of_link[target]})" if target in page_of_link else str(label)
 
-    return WAY.sub(link, text)
+    return MARKDOWN_LINK.sub(link, text)

@@ -745,7 +745,7 @@ def test_boxes_glide_to_their_new_places_unless_motion_is_not_wanted(opened, mot
 
 
 def test_the_drawings_of_a_notebook_share_one_copy_of_dot(shown, tmp_path, monkeypatch):
-    monkeypatch.setattr(picture, "_carrier", [])
+    monkeypatch.setattr(picture, "_cell_with_graphviz", [])
     with Graph.scratch():
         outputs = [layers()._repr_mimebundle_()["text/html"] for _ in range(3)]
     assert [output.count('class="ng-dot"') for output in outputs] == [1, 0, 0]

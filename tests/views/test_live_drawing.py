@@ -274,14 +274,14 @@ def test_what_a_page_cannot_compute_stays_a_picture() -> None:
         for _ in range(MOST_ALIVE):
             y = y.sin()
         still.append(draw(y))
-    assert [picture.living for picture in still] == [None] * len(still)
+    assert [picture.live_graph for picture in still] == [None] * len(still)
     assert all("data-graph" not in picture._html("") for picture in still[:3])
 
 
 def test_the_gradients_are_those_that_backward_began_with_else_of_the_sum() -> None:
     x = Variable(2.0, name="x")
     f, g = x * x, x.sin()
-    targets = lambda: [draw(Graph).living.plan.rows[step] for step in draw(Graph).living.facts["targets"]]  # noqa: E731
+    targets = lambda: [draw(Graph).live_graph.plan.rows[step] for step in draw(Graph).live_graph.facts["targets"]]  # noqa: E731
     assert targets() == [f.row, g.row]
     Graph.forward()
     Graph.backward(g)
@@ -292,12 +292,12 @@ def test_a_file_of_a_picture_is_as_it_was() -> None:
     picture = drawn(hill)
     assert not any(word in picture.svg for word in ("slider", "ng-", "data-room"))
     size = len(picture.page)
-    picture.living = None
+    picture.live_graph = None
     assert size < 1.06 * len(picture.page)  # dot is most of it
 
 
 def test_a_placeholder_that_was_not_fed_is_no_number_until_it_is_given_one() -> None:
-    assert draw(PlaceHolder(name="p").sin()).living.facts["given"] == {0: "NaN"}
+    assert draw(PlaceHolder(name="p").sin()).live_graph.facts["given"] == {0: "NaN"}
 
 
 @pytest.mark.browser
@@ -393,7 +393,7 @@ def test_a_walk_is_gone_along_and_begun_anew_from_anywhere(seen: Any, two: bool)
 def test_a_walk_that_a_page_cannot_compute_is_a_picture(tmp_path: Path) -> None:
     plot, _ = walked(True)
     assert "ng-trail" in plot._repr_mimebundle_()[0]["text/html"]
-    plot.trail = None
+    plot.interactive = None
     assert "ng-trail" not in plot._repr_mimebundle_()[0]["text/html"]
     with pytest.raises(HistoryError, match=r"saved as \.png, \.svg or \.pdf"):
         plot.save(tmp_path / "walk.html")
@@ -416,12 +416,12 @@ for (const [facts, code, given] of told) {
 
 def lived(y: Any) -> Any:
     """What a page is told of a result, the rows of its leaves, and its rows, whose values and gradients it tells."""
-    living = draw(y).living
-    if living is None:
+    live_graph = draw(y).live_graph
+    if live_graph is None:
         return None
-    rows, kinds = living.plan.rows, living.plan.kinds
+    rows, kinds = live_graph.plan.rows, live_graph.plan.kinds
     return (
-        [living.facts, living.code],
+        [live_graph.facts, live_graph.code],
         [r for r, k in sorted(zip(rows, kinds)) if k in (VARIABLE, PLACEHOLDER)],
         rows,
         rows,

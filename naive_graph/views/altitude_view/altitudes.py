@@ -15,9 +15,9 @@ from ...errors import DrawingError, MissingToolError
 from ...graph.graph import Graph
 from ..assets import packed, piece, root_style
 from ..csp import policy
-from ..drawing.engine import packed_code
+from ..drawing.engine import graphviz_code
 from ..drawing.flows import layer_scene
-from ..drawing.picture import Picture, file_of, write_whole
+from ..drawing.picture import Picture, checked_path, write_whole
 from ..drawing.scene import Wishes
 from ..drawing.tensors import tensor_scene
 from ..theme import COLD, WARM, page_style
@@ -76,7 +76,7 @@ class AltitudesPage(Suggesting):
         return piece("altitude_view/altitudes.html").format(
             title=escape(self.title),
             blob=base64.b64encode(self._blob).decode(),
-            dot=packed_code(),
+            dot=graphviz_code(),
             script=full_script,
             style=look,
             policy=policy(full_script, style=look, dot=True),
@@ -84,7 +84,7 @@ class AltitudesPage(Suggesting):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as one HTML file that needs nothing else: no network, no Python."""
-        target = file_of(path, "A page", (".html", ".htm"), DrawingError)
+        target = checked_path(path, "A page", (".html", ".htm"), DrawingError)
         write_whole(target, self.html.encode())
         return target
 

@@ -20,7 +20,7 @@ from ...graph.registry import CURRENT
 from ...graph.report import Report
 from .flows import flow_scene, layer_scene, layers_of
 from .folding import Folder
-from .live_graph import alive
+from .live_graph import make_live_graph
 from .names import formula_line
 from .picture import Picture
 from .scene import (
@@ -109,9 +109,9 @@ def draw(
         raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
     check_wishes(direction, title, most)
     if isinstance(what, Report):
-        from ..plots.gradcheck_plot import plot_check  # brings matplotlib
+        from ..plots.gradcheck_plot import plot_gradcheck  # brings matplotlib
 
-        return plot_check(what, title, ax, figsize)
+        return plot_gradcheck(what, title, ax, figsize)
     if ax is not None or figsize is not None:
         raise DrawingError("A graph is no plot: it has no axes, and its own size. Leave ax and figsize out.")
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program
@@ -128,13 +128,13 @@ def draw(
     with tables.lock, GUARD:
         describe, count, results = _describer(what, absorbed, most, open)
         # What a merged node took over is not computed, so a picture of that stays still.
-        living = alive(tables, results, values=values, grads=grads) if results and not absorbed else None
+        live_graph = make_live_graph(tables, results, values=values, grads=grads) if results and not absorbed else None
         described, unfolded, name = describe(wishes), None, _name(what, count)
         if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
             with suppress(DrawingError):  # where even a page cannot show it all
                 unfolded = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    return Picture(described, direction, unfolded, name, living)
+    return Picture(described, direction, unfolded, name, live_graph)
 
 
 def _expression(what: Any, fold: object) -> Any:

@@ -118,7 +118,7 @@ def _code() -> bytes:
 
 
 @cache
-def packed_code() -> str:
+def graphviz_code() -> str:
     """dot's bytes for a page, as text; empty where they are not installed: then nothing is laid out anew there."""
     if sys.platform == "emscripten":
         import js

@@ -46,7 +46,7 @@ TRAINERS = {
 
 
 @dataclass(frozen=True)
-class Alive:
+class LiveGraph:
     """A graph as it was when it was drawn, for a page to compute."""
 
     plan: Plan
@@ -68,7 +68,7 @@ class Alive:
         return sha256(self.code.encode()).hexdigest()[:12] if self.code else ""
 
 
-def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | None:
+def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> LiveGraph | None:
     """The graph of these results; None where it is too large, waits for edges, or runs in a circle.
 
     wishes: what a picture shows of it. The gradients are those of the results
@@ -102,7 +102,7 @@ def alive(tables: Tables, results: Sequence[int], **wishes: bool) -> Alive | Non
         "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
         "called": {step: names[plan.rows[step]] for step in named_steps},
     }
-    return Alive(plan, facts | wishes)
+    return LiveGraph(plan, facts | wishes)
 
 
 def _taken_over(plan: Plan) -> list[tuple[int, int, int]]:

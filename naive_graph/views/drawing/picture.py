@@ -1,4 +1,4 @@
-"""A drawn graph: SVG, PNG, PDF and DOT of one scene, made when somebody looks."""
+"""A drawn graph: SVG, PNG, PDF, DOT and interactive HTML of one scene, each rendered when it is asked for."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ..assets import packed, page_of_its_own
 from ..csp import policy
 from ..theme import LEAST, SMALL, page_style
 from .dot import dot_source, dot_text
-from .engine import packed_code, places
+from .engine import graphviz_code, places
 from .layout import Page, lay_out
-from .live_graph import Alive
+from .live_graph import LiveGraph
 from .raster import pdf_of, png_of
 from .scene import Scene, with_room
 from .svg import render_svg, render_unplaced_svg
@@ -45,24 +45,24 @@ class Picture(Suggesting):
     _owner = "picture"
 
     def __init__(
-        self, scene: Scene, direction: str | None = None, whole: Scene | None = None, name: str = "",
-        living: Alive | None = None,
+        self, scene: Scene, direction: str | None = None, full_scene: Scene | None = None, name: str = "",
+        live_graph: LiveGraph | None = None,
     ) -> None:  # fmt: skip
         self.scene = scene
-        self.wished = direction
+        self.requested_direction = direction
         self.name = name or "A computation graph"  # of what is drawn
-        self.whole = whole  # of a scene that was made shorter: all of it, for a page where it can be searched
-        self.living = living if living and living.code else None  # what a page computes
+        self.full_scene = full_scene  # of a scene that was made shorter: all of it, for a page where it can be searched
+        self.live_graph = live_graph if live_graph and live_graph.code else None  # what a page computes
 
     @cached_property
     def laid_out_page(self) -> Page:
         """The picture with its places. Raises DrawingError if dot would take too long."""
-        return lay_out(self.scene, self.wished)
+        return lay_out(self.scene, self.requested_direction)
 
     @property
     def direction(self) -> str:
         """Where its arrows lead: "LR", "RL", "TB" or "BT"."""
-        return self.wished or self.laid_out_page.direction
+        return self.laid_out_page.direction
 
     @cached_property
     def svg(self) -> str:
@@ -85,12 +85,12 @@ class Picture(Suggesting):
     @cached_property
     def dot(self) -> str:
         """The picture in Graphviz's DOT language, with its texts and colours."""
-        return dot_source(self.scene, self.wished or "LR")
+        return dot_source(self.scene, self.requested_direction or "LR")
 
     @cached_property
     def html(self) -> str:
-        """The picture for a page: an image that a script, where it may run, makes one to follow."""
-        return self._html(packed_code())
+        """The picture as HTML: an image, which a script replaces by an interactive drawing."""
+        return self._html(graphviz_code())
 
     def _html(self, code: str) -> str:
         # An <img> survives where scripts and bare SVG are dropped; GitHub shows the PNG.
@@ -98,21 +98,22 @@ class Picture(Suggesting):
         wide = self.laid_out_page.wide
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        looks = [f"drawing/{name}.css" for name in ("viewport", "picture", *["controls"] * bool(self.living))]
+        looks = [f"drawing/{name}.css" for name in ("viewport", "picture", *["controls"] * bool(self.live_graph))]
         copy = f'<script type="application/gzip" class="ng-dot">{code}</script>' if code else ""
-        facts = f'data-wish="{self.wished or ""}" data-dot="{escape(dot_text(self.scene, "LR"))}"{self._facts(code)}'
+        wish, text = self.requested_direction or "", escape(dot_text(self.scene, "LR"))
+        attributes = f'data-wish="{wish}" data-dot="{text}"{self._live_attributes(code)}'
         return (
-            f'<div class="ng-picture" {facts}><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
-            f'style="overflow-x:auto">{image}</div>{self._whole()}</div>{copy}'
+            f'<div class="ng-picture" {attributes}><div class="ng-view" tabindex="0" role="group" '
+            f'aria-label="a picture" style="overflow-x:auto">{image}</div>{self._full_scene_template()}</div>{copy}'
             f"<style>{page_style('.ng-picture')}{''.join(map(packed, looks))}</style>"
-            f"<script>{script(self.living)}</script>"
+            f"<script>{script(self.live_graph)}</script>"
         )
 
-    def _facts(self, code: str) -> str:
-        """What a page computes the graph by; and where it has no dot, where the boxes are once they have more room."""
-        if self.living is None:
+    def _live_attributes(self, code: str) -> str:
+        """The graph for the page to compute; where the page has no dot, also the places of boxes with more room."""
+        if self.live_graph is None:
             return ""
-        facts = f' data-code="{self.living.key}" data-graph="{escape(json.dumps(self.living.facts))}"'
+        facts = f' data-code="{self.live_graph.key}" data-graph="{escape(json.dumps(self.live_graph.facts))}"'
         if code:
             return facts
         keys = ("name", "id", "bb", "pos")
@@ -122,22 +123,22 @@ class Picture(Suggesting):
         layout = json.dumps({"bb": laid["bb"], "way": self.laid_out_page.direction, **positions})
         return f'{facts} data-places="{escape(layout)}"'
 
-    def _whole(self) -> str:
-        """The whole graph, for a page to lay out."""
-        if self.whole is None:
+    def _full_scene_template(self) -> str:
+        """The whole graph, for the page to lay out."""
+        if self.full_scene is None:
             return ""
-        full_scene = replace(self.whole, title=self.scene.title, caption="")
-        drawn = render_unplaced_svg(full_scene, Picture(full_scene).alt())
-        return f'<template data-dot="{escape(dot_text(full_scene, "LR"))}">{drawn}</template>'
+        scene = replace(self.full_scene, title=self.scene.title, caption="")
+        drawn = render_unplaced_svg(scene, Picture(scene).alt())
+        return f'<template data-dot="{escape(dot_text(scene, "LR"))}">{drawn}</template>'
 
     @property
     def page(self) -> str:
         """The picture as a page of its own."""
-        return page_of_its_own(self.scene.title or self.name, self.html, policy(script(self.living), dot=True))
+        return page_of_its_own(self.scene.title or self.name, self.html, policy(script(self.live_graph), dot=True))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as its suffix says: .svg, .png, .pdf, .dot or .html. It is there whole or not at all."""
-        target = file_of(path, "A picture", FORMS, DrawingError)
+        target = checked_path(path, "A picture", FORMS, DrawingError)
         made = self.page if target.suffix.lower() == ".html" else getattr(self, target.suffix.lower()[1:])
         write_whole(target, made.encode() if isinstance(made, str) else made)
         return target
@@ -152,19 +153,19 @@ class Picture(Suggesting):
         return f"<Picture: {self.alt()} Save it with .save('graph.svg').>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        # What is small and has no scopes is laid out once and for all.
-        is_fixed = self.whole is None and not self.scene.scope_names and self.laid_out_page.wide < NARROW
-        code = "" if is_fixed else copy_for_this_cell()
+        # What is small and has no scopes needs no dot in the page.
+        is_fixed = self.full_scene is None and not self.scene.scope_names and self.laid_out_page.wide < NARROW
+        code = "" if is_fixed else graphviz_for_this_cell()
         bundle: dict[str, Any] = {"text/html": self._html(code), "text/plain": repr(self)}
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
             bundle["image/png"] = base64.b64encode(self.png).decode()
         return bundle
 
 
-def script(living: Alive | None = None) -> str:
-    """What brings the pictures of a page to life that compute as this one does, in a block of its own."""
-    arguments = f'"{living.key}", {living.code}' if living else ""
-    return f"{{{_files(living is not None)}enliven({arguments});}}"
+def script(live_graph: LiveGraph | None = None) -> str:
+    """The JavaScript that makes a page's pictures interactive: those that compute by this code, or not at all."""
+    arguments = f'"{live_graph.key}", {live_graph.code}' if live_graph else ""
+    return f"{{{_files(live_graph is not None)}enliven({arguments});}}"
 
 
 @cache
@@ -173,25 +174,25 @@ def _files(computes: bool) -> str:
     return "".join(packed(f"drawing/{name}.js") for name in ("engine", "viewport", *more, "picture"))
 
 
-_carrier: list[Any] = []  # the cell of this session whose output holds dot for all drawings
+_cell_with_graphviz: list[Any] = []  # the cell of this session whose output holds dot for all drawings
 
 
-def copy_for_this_cell() -> str:
-    """dot for a page, for the first cell of a session that draws: the drawings of a notebook share that copy.
+def graphviz_for_this_cell() -> str:
+    """dot, compiled for a page, in the first cell of a session that draws: all drawings of a notebook share it.
 
     When that cell is run again its output is a new one, and has the copy again.
     """
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     parent: Any = getattr(getattr(shell, "kernel", None), "get_parent", dict)()
     cell = parent.get("metadata", {}).get("cellId")
-    if not _carrier:
-        _carrier.append(cell)
-    elif cell is None or cell != _carrier[0]:
+    if not _cell_with_graphviz:
+        _cell_with_graphviz.append(cell)
+    elif cell is None or cell != _cell_with_graphviz[0]:
         return ""
-    return packed_code()
+    return graphviz_code()
 
 
-def file_of(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:
+def checked_path(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:
     """The path of a file in one of these forms. Raises `failure` for another, and for what is no path."""
     target = path_of(path, failure)
     *others, last = forms

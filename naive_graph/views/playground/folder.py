@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...core.files import write_into
 from ..assets import packed, piece
-from ..drawing.engine import packed_code
+from ..drawing.engine import graphviz_code
 from ..theme import page_style
 from .parts import PARTS, parts
 
@@ -45,7 +45,7 @@ def _collect_own_files(title: str) -> Iterator[tuple[str, bytes]]:
         yield name, (HERE / name).read_bytes()
     yield "worker.js", (packed("drawing/engine.js") + piece("playground/worker.js")).encode()
     yield "playground.css", (page_style() + piece("playground/playground.css")).encode()
-    yield "dot.txt", packed_code().encode()
+    yield "dot.txt", graphviz_code().encode()
     yield "package.zip", archive
     yield "examples.json", json.dumps(examples()).encode()
     page = piece("playground/index.html").replace("{package}", fingerprint(archive)).replace("{title}", title)

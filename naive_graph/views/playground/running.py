@@ -98,7 +98,7 @@ def as_in_a_notebook(thing: Any, show: Show) -> None:
 def html(thing: Any) -> str:
     """A thing as HTML, empty if it has none; a picture with a copy of dot if there is more to see than one layout."""
     if isinstance(thing, Picture):
-        return str(thing.html if thing.whole is not None or thing.scene.scope_names else thing._html(""))
+        return str(thing.html if thing.full_scene is not None or thing.scene.scope_names else thing._html(""))
     if isinstance(thing, type) or thing is None:
         return ""
     if hasattr(thing, "_repr_html_"):
@@ -109,8 +109,12 @@ def html(thing: Any) -> str:
 
 def _scripts(thing: Any, body: str) -> list[str]:
     """Those of our own scripts that a picture brings along; no other may run."""
-    trail = getattr(thing, "trail", None)
-    own_scripts = [script(), script(getattr(thing, "living", None)), *([trail.script()] if trail else [])]
+    interactive = getattr(thing, "interactive", None)
+    own_scripts = [
+        script(),
+        script(getattr(thing, "live_graph", None)),
+        *([interactive.script()] if interactive else []),
+    ]
     return [own_script for own_script in dict.fromkeys(own_scripts) if own_script in body]
 
 

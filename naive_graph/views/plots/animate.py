@@ -22,7 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from ...core.progress import progress
 from ...errors import HistoryError
 from ...graph.nodes import Node
-from ..drawing.picture import file_of, write_whole
+from ..drawing.picture import checked_path, write_whole
 from ..theme import LIGHT, TEXT, format_number
 from .walk import WALK, Stage, plot_walk, set_stage
 
@@ -32,10 +32,10 @@ PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
 
 def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any, frames: int) -> Path:
     """Write the film that `History.animate` promises."""
-    target = file_of(path, "A film", [".gif", ".html"], HistoryError)
+    target = checked_path(path, "A film", [".gif", ".html"], HistoryError)
     if target.suffix.lower() == ".html":
         plot: Plot = plot_walk(history, f, x, y, "", None)
-        if plot.trail is None:
+        if plot.interactive is None:
             raise HistoryError("No page: it cannot compute this f. Save the film as .gif.")
         return plot.save(target)
     stage = set_stage(history, f, x, y)

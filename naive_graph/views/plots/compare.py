@@ -14,7 +14,7 @@ from ...graph.nodes import Variable
 from ...graph.printed import align_columns
 from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
-from ..drawing.picture import file_of, write_whole
+from ..drawing.picture import checked_path, write_whole
 from ..theme import LIGHT, SERIES, format_number
 from .animate import choose_frames, film
 from .figure import (
@@ -129,7 +129,7 @@ class Comparison:
 
     def animate(self, save: Any, frames: int = 40) -> FilePath:
         """The walks as a film: `save` a .gif."""
-        target = file_of(save, "This film", [".gif"], HistoryError)
+        target = checked_path(save, "This film", [".gif"], HistoryError)
         longest = max(len(walked_path.points) for walked_path in self.paths)
         with our_style():
             stage, walks, heights = self._drawn()

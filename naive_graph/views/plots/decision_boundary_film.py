@@ -188,7 +188,7 @@ def film_of(
         label_axes(upper, *plane.names)
         ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
         figure = _draw_stills(plane, moments, most, figsize)
-        figure.trail = Film(ground, (upper, lower), plane, moments, most, recorded)
+        figure.interactive = Film(ground, (upper, lower), plane, moments, most, recorded)
         return finish_figure(figure, title, save)
 
 

@@ -27,7 +27,7 @@ from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
 from ..assets import page_of_its_own
 from ..csp import policy
-from ..drawing.picture import file_of, write_whole
+from ..drawing.picture import checked_path, write_whole
 from ..drawing.text_metrics import text_width
 from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, svg_style
 
@@ -105,10 +105,10 @@ class Plot(Figure):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the plot, whole or not at all, as its suffix says: .png, .svg or .pdf, if it is alive also .html."""
-        forms = (".png", ".svg", ".pdf", *[".html"] * (self.trail is not None))
-        target = file_of(path, "A plot", forms, HistoryError)
-        if target.suffix.lower() == ".html" and self.trail is not None:
-            page = page_of_its_own(self.alt(), self.trail.html(self._image()), policy(self.trail.script()))
+        forms = (".png", ".svg", ".pdf", *[".html"] * (self.interactive is not None))
+        target = checked_path(path, "A plot", forms, HistoryError)
+        if target.suffix.lower() == ".html" and self.interactive is not None:
+            page = page_of_its_own(self.alt(), self.interactive.html(self._image()), policy(self.interactive.script()))
             write_whole(target, page.encode())
         else:
             write_whole(target, self.drawn(target.suffix.lower()[1:], dpi=150))
@@ -122,7 +122,7 @@ class Plot(Figure):
         return _apply_theme(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
     figsize: tuple[float, float] | None = None  # that a user asked for
-    trail: Any = None  # of a walk or a film: what makes it alive in a page, by its `html` and its `script`
+    interactive: Any = None  # of a walk or a film: what makes it alive in a page, by its `html` and its `script`
     told = ""  # the plot in words, where more can be said than what its axes are
 
     def alt(self) -> str:
@@ -136,7 +136,7 @@ class Plot(Figure):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         # Pictures of our own: the same bytes in every notebook, also where pyplot was never imported.
         image = self._image()
-        shown_as = image if self.trail is None else self.trail.html(image)
+        shown_as = image if self.interactive is None else self.interactive.html(image)
         png = base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
         themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
         html = f'{themes}<div style="overflow-x:auto" tabindex="0">{shown_as}</div>'

@@ -1,4 +1,4 @@
-"""The worst entries of a gradient check, as bars on a scale of tens."""
+"""The worst entries of a gradient check, as bars on a logarithmic axis."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...graph.report import Report
 from ..theme import LIGHT, SERIES, format_number
 from .figure import Legend, draw_panel, fit_text, label_axes
 
-LEAST = 1e-17  # an error of 0 has no place on a scale of tens
+LOG_FLOOR = 1e-17  # an error of 0 cannot be drawn on a logarithmic axis
 
 
-def plot_check(
+def plot_gradcheck(
     report: Report, title: str = "", ax: Any = None, figsize: tuple[float, float] | None = None
 ) -> Any:  # fmt: skip
-    """Each of the worst entries: how far its derivative is from its finite difference, and the tolerance."""
+    """The relative error between each derivative and its finite difference; a dashed line marks the tolerance."""
     entries = report.entries
     if not entries:
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
@@ -27,10 +27,12 @@ def plot_check(
     ]
 
     def draw(panel: Any) -> Legend:
-        lengths = [max(entry.relative_error, LEAST) for entry in entries]
+        lengths = [max(entry.relative_error, LOG_FLOOR) for entry in entries]
         colours = [LIGHT["wrong"] if entry in failed else SERIES[0][0] for entry in entries]
         hatches = ["///" if entry in failed else "" for entry in entries]
-        panel.barh(range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor=LIGHT["ground"], left=LEAST)
+        panel.barh(
+            range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor=LIGHT["ground"], left=LOG_FLOOR
+        )
         panel.axvline(report.tolerance, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
         panel.set_xscale("log")
         panel.set_yticks(range(len(entries)), labels)

@@ -1,4 +1,4 @@
-"""A plotted walk that is alive in a page: its point goes along the walk, or downhill from where somebody puts it."""
+"""A plotted walk as interactive HTML: its point follows the walk, or descends from where a reader drops it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from typing import Any
 from ...graph.nodes import Node
 from ...graph.registry import CURRENT
 from ..assets import packed
-from ..drawing.live_graph import Alive, alive
+from ..drawing.live_graph import LiveGraph, make_live_graph
 from ..theme import page_style
 
-MOST_POINTS = 400  # of the walk, that a page is given
+MOST_POINTS = 400  # of a walk in a page
 FILES = ("viewport", "axes", "compute", "controls", "live_graph")
 
 
 @dataclass(frozen=True)
-class Trail:
-    """What a page needs beside the picture: the graph of f, and the points of the walk."""
+class InteractivePath:
+    """What the page's script needs: the graph of f as JavaScript, and the points of the walk."""
 
-    living: Alive
+    live_graph: LiveGraph
     panel: Any  # matplotlib's, whose frame is known once it was drawn
     points: Sequence[tuple[float, ...]]
 
     def html(self, image: str) -> str:
-        """The image of the figure with what makes it alive."""
+        """The image of the figure, and the script that makes it interactive."""
         box, (wide, high) = self.panel.get_position(), self.panel.figure.get_size_inches()
         facts = {
-            "graph": self.living.facts,
+            "graph": self.live_graph.facts,
             "ends": [self.panel.get_xlim(), self.panel.get_ylim()],
             "frame": [box.x0, 1 - box.y1, box.width, box.height],
             "shape": [100 * wide, 100 * high],
             "walk": self.points,
         }
         return (
-            f'<div class="ng-trail" data-code="{self.living.key}" data-trail="{escape(json.dumps(facts))}">'
+            f'<div class="ng-trail" data-code="{self.live_graph.key}" data-trail="{escape(json.dumps(facts))}">'
             f'<div class="ng-plotted">{image}</div></div>'
             f"<style>{page_style('.ng-trail')}{packed('drawing/controls.css')}{packed('plots/interactive_path.css')}</style>"
             f"<script>{self.script()}</script>"
@@ -45,17 +45,19 @@ class Trail:
 
     def script(self) -> str:
         files = [*(packed(f"drawing/{name}.js") for name in FILES), packed("plots/interactive_path.js")]
-        return f'{{{"".join(files)}trails("{self.living.key}", {self.living.code});}}'
+        return f'{{{"".join(files)}trails("{self.live_graph.key}", {self.live_graph.code});}}'
 
 
-def trail_of(panel: Any, f: Node, moved: Sequence[Node], points: Sequence[tuple[float, ...]]) -> Trail | None:
-    """The walk of these leaves on f; None where a page cannot compute it."""
-    living = alive(CURRENT.tables, [f.row])
-    if living is None or not living.code:
+def make_interactive_path(
+    panel: Any, f: Node, leaves: Sequence[Node], points: Sequence[tuple[float, ...]]
+) -> InteractivePath | None:
+    """The walk of these leaves on f; None if f cannot be written as JavaScript."""
+    live_graph = make_live_graph(CURRENT.tables, [f.row])
+    if live_graph is None or not live_graph.code:
         return None
-    step_of = {row: step for step, row in enumerate(living.plan.rows)}
-    living.facts["free"] = [step_of[node.row] for node in moved]
-    living.facts["targets"] = [step_of[f.row]]
-    every = -(-len(points) // MOST_POINTS)
-    shown_points = [*points[:-1:every], points[-1]]
-    return Trail(living, panel, shown_points)
+    step_of = {row: step for step, row in enumerate(live_graph.plan.rows)}
+    live_graph.facts["free"] = [step_of[node.row] for node in leaves]
+    live_graph.facts["targets"] = [step_of[f.row]]
+    stride = -(-len(points) // MOST_POINTS)
+    shown_points = [*points[:-1:stride], points[-1]]
+    return InteractivePath(live_graph, panel, shown_points)

@@ -30,7 +30,7 @@ from matplotlib.ticker import FuncFormatter
 from ...errors import HistoryError
 from ...graph.nodes import Node
 from ..theme import LIGHT, SERIES, format_number, surface_color
-from .interactive_path import trail_of
+from .interactive_path import make_interactive_path
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
 CURVE_POINTS, GRID_POINTS = 400, 70
@@ -94,7 +94,9 @@ def plot_walk(
     with our_style():
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
-        stage.figure.trail = trail_of(stage.panel, f, [x] if y is None else [x, y], stage.walk.points)
+        stage.figure.interactive = make_interactive_path(
+            stage.panel, f, [x] if y is None else [x, y], stage.walk.points
+        )
         return finish_figure(stage.figure, title, save)
 
 

@@ -8,7 +8,7 @@ from html import escape
 
 from ..assets import in_words, packed, piece, root_style
 from ..csp import policy
-from ..drawing.engine import packed_code
+from ..drawing.engine import graphviz_code
 from ..steps.packing import PackedWalk
 from ..theme import page_style
 
@@ -41,7 +41,7 @@ def page(walk: PackedWalk) -> str:
         language=in_words("en"),  # a catalogue says which language it is
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
-        dot=packed_code(),
+        dot=graphviz_code(),
         script=full_script,
         style=look,
         policy=policy(full_script, style=look, dot=True),

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import DrawingError, MissingToolError
 from ..assets import in_words
-from ..drawing.picture import copy_for_this_cell
+from ..drawing.picture import graphviz_for_this_cell
 from ..steps.packing import PackedWalk
 from .page import page, script, style
 
@@ -86,4 +86,4 @@ def _widget(walk: PackedWalk) -> Any:
         dot = traitlets.Unicode().tag(sync=True)  # of one cell of the notebook
         live = traitlets.Unicode().tag(sync=True)  # code of ours, made from rules
 
-    return Stepper(walk=walk.blob, still=still_key(walk), dot=copy_for_this_cell(), live=walk.live)
+    return Stepper(walk=walk.blob, still=still_key(walk), dot=graphviz_for_this_cell(), live=walk.live)

@@ -1,4 +1,4 @@
-"""The steps of sweeps as columns for a browser: what differs from run to run, and once what does not.
+"""Pack recorded sweeps for the browser's stepper: the events of each kind of run once, of each run its numbers.
 
 Runs over one plan tell the same events with other numbers. So the events of a
 kind of run are sent once, as a *pattern*; of each run only its numbers. A
@@ -54,7 +54,7 @@ def collect_words() -> dict[str, dict[str, str]]:
 
 
 class Columns:
-    """The columns of one walk as they are gathered."""
+    """Gathers the columns of one walk."""
 
     def __init__(self, log: StepLog, title: str = "") -> None:
         self.log, self.packed = log, Packed()
@@ -79,7 +79,7 @@ class Columns:
         return PackedWalk(self.packed.blob(header), self.title, len(self.log), still, live_script(self.log.runs))
 
     def _still(self, cast: Participants) -> Picture:
-        """The graph half-way through its way back, or through its only way, with the numbers that are known then."""
+        """A static preview: the graph in the middle of its backward or only run, with the numbers known then."""
         runs = [run for run in self.log.runs if run.cast is cast]
         run = next((run for run in runs if run.phase == BACKWARD), runs[0])
         index = self.log.runs.index(run)
@@ -118,8 +118,8 @@ class Columns:
     def _pattern(self, run: Run) -> dict[str, Any]:
         """The events of a run: kinds, steps of the plan (of a contribution, who gives), and operand positions.
 
-        A step is told as its distance from the last one of its kind, which
-        mostly is 1: so a million of them are small.
+        A step is written as its distance from the last one of its kind, which
+        is mostly 1: so a million of them are small.
         """
         log, step_of = run.log, run.cast.step_of
         last, steps = [0] * len(KINDS), array("i")
@@ -196,7 +196,7 @@ class Columns:
     # --- drawings ---
 
     def _drawing(self, cast: Participants) -> dict[str, Any] | None:
-        """The graph for dot to lay out in the page; of one that is too large for that what is alike, as a map."""
+        """The graph, for dot to lay out in the page; if it is too large, a summary whose boxes hold similar nodes."""
         scopes = cast.scopes()
         if not cast.is_there():
             return None

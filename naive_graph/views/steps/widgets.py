@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ...core.guesses import Suggesting
 from ...errors import NodeError
-from ..drawing.picture import file_of, write_whole
+from ..drawing.picture import checked_path, write_whole
 from ..stepper.page import page
 from ..stepper.widget import bundle, show
 from .columns import Columns
@@ -30,7 +30,7 @@ class Shown(Suggesting):
 
     def save(self: Walked, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
-        target = file_of(path, "A walk", (".html", ".htm"), NodeError)
+        target = checked_path(path, "A walk", (".html", ".htm"), NodeError)
         write_whole(target, page(self.walk(title)).encode())
         return target
 
