@@ -161,15 +161,12 @@ def test_a_rate_that_the_name_says_is_not_said_again():
     assert panel.get_title("left") == "slow, 0.002"
 
 
-def test_numbers_beside_an_axis_are_written_out_with_a_true_minus():
-    history = History()
-    for f, x in ((2.3978951, -0.5), (2.3978952, 0.5)):
-        history.record(f=f, x=x)
-    plot = history.plot()
-    FigureCanvasAgg(plot).draw()
-    texts = [[label.get_text() for label in panel.get_yticklabels()] for panel in plot.axes]
-    assert "2.39789512" in texts[0] and "−0.4" in texts[1]
-    assert [panel.yaxis.get_offset_text().get_text() for panel in plot.axes] == ["", ""]
+def test_ticks_tell_the_truth_with_a_true_minus():
+    from naive_graph.views.plots.figure import Ticks
+
+    assert Ticks().format_ticks([-2.425, 0.0, 2.425]) == ["−2.425", "0", "2.425"]
+    assert Ticks().format_ticks([2.3978951, 2.3978952]) == ["2.3978951", "2.3978952"]
+    assert Ticks().format_ticks([0.1, 0.2, 0.1 + 0.2]) == ["0.1", "0.2", "0.3"]
 
 
 @pytest.mark.browser

@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
@@ -29,13 +30,14 @@ from ..assets import page_of_its_own
 from ..csp import policy
 from ..drawing.picture import checked_path, write_whole
 from ..drawing.text_metrics import text_width
-from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, svg_style
+from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, format_number, svg_style
 
 try:
     import matplotlib.style
     from matplotlib import font_manager
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+    from matplotlib.ticker import Formatter, LogFormatter
 except ImportError:
     raise MissingToolError('A plot needs matplotlib: pip install "naive-graph[plot]".') from None
 
@@ -52,7 +54,6 @@ LOOK = {
     "axes.grid": True, "grid.color": LIGHT["line"], "grid.alpha": 0.3, "grid.linewidth": 0.6, "axes.axisbelow": True,
     "font.size": POINT * TEXT, "axes.titlesize": POINT * TEXT, "axes.titlelocation": "left", "lines.linewidth": 1.8,
     "hatch.linewidth": 0.5, "legend.frameon": False, "svg.hashsalt": "naive_graph",
-    "axes.formatter.useoffset": False, "axes.formatter.min_exponent": 5,  # numbers are written out
 }  # fmt: skip
 SHOWN_DPI = 150  # sharp on a fine screen; the metadata keeps its size
 # Without dates and versions, the same plot gives the same bytes.
@@ -120,6 +121,13 @@ class Plot(Figure):
         with our_style(), quiet_about_glyphs():
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return _apply_theme(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
+
+    def show(self, *_: object, **__: object) -> NoReturn:
+        """A plot has no window, unlike matplotlib's."""
+        raise HistoryError(
+            "A plot shows itself in a notebook, as the last line of a cell. In a script write "
+            'plot.save("plot.svg"), or .png, and open that file.'
+        )
 
     figsize: tuple[float, float] | None = None  # that a user asked for
     interactive: Any = None  # of a walk or a film: what makes it alive in a page, by its `html` and its `script`
@@ -209,6 +217,33 @@ def label_axes(panel: Any, across: str, up: str) -> None:
     panel.set_xlabel(fit_text(across, wide)).set_parse_math(False)
     upright = {"rotation": 0, "ha": "right", "va": "center"} if len(up) <= 3 else {}
     panel.set_ylabel(fit_text(up, high), **upright).set_parse_math(False)
+    for axis in (panel.xaxis, panel.yaxis):
+        if axis.isDefault_majfmt:  # and no names of rows
+            axis.set_major_formatter(Ticks())
+        if axis.get_scale() == "log":
+            axis.set_minor_formatter(Between())
+
+
+class Ticks(Formatter):
+    """Numbers beside an axis, with as many digits as tell them apart, and a true minus sign."""
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """A text for each number."""
+        near = 1e-3 * min((abs(b - a) for a, b in pairwise(values)), default=0.0)
+        plain = [0.0 if abs(value) < near else value for value in values]
+        true = (n for n in range(5, 17) if all(abs(float(f"{value:.{n}g}") - value) <= near for value in plain))
+        digits = next(true, 17)
+        return [format_number(value, digits) for value in plain]
+
+    def __call__(self, value: float, place: int | None = None) -> str:
+        return format_number(value)
+
+
+class Between(LogFormatter):
+    """Numbers between the tens of a logarithmic axis, where there are few tens."""
+
+    def __call__(self, value: float, place: int | None = None) -> str:
+        return format_number(value) if super().__call__(value, place) else ""
 
 
 def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:
