@@ -71,7 +71,9 @@ class _Reader:
         if token in SIGNS:
             return f"<mo>{escape(SIGNS[token])}</mo>"
         if token.startswith("\\"):
-            letter = unescape(f"&{token[1:]};")  # Greek letters have these names in HTML, too
+            letter = unescape(f"&{token[1:]};")  # Greek letters and some signs have these names in HTML, too
+            if len(letter) == 1 and not letter.isalpha():
+                return f"<mo>{escape(letter)}</mo>"
             return f"<mi>{letter if len(letter) == 1 else escape(token[1:])}</mi>"
         kind = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
         return f"<{kind}>{escape(token)}</{kind}>"
