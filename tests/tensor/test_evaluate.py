@@ -155,34 +155,6 @@ def test_an_untaken_branch_never_leaks():
     assert ng.tangents(x, y).eval().tolist() == [0.0, 0.25]
 
 
-@pytest.mark.parametrize("name", [name for name in ng.core.catalogue.__all__ if name in ng.core.catalogue.UNARY])
-def test_every_unary_operator_means_the_same_on_arrays(name):
-    values = np.array([-2.5, -1.0, -0.3, 0.0, 0.4, 1.0, 3.7, np.inf, -np.inf, np.nan])
-    rule = getattr(ng, name)
-    x = LeafNode.parameter(values)
-    assert rule(x).eval() == pytest.approx([rule(float(value)) for value in values], rel=1e-14, nan_ok=True)
-
-
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "maximum", "minimum", "atan2", "hypot", "greater"])
-def test_every_binary_operator_means_the_same_on_arrays(name):
-    values = np.array([-2.0, -0.5, 0.0, 0.5, 3.0, np.inf, np.nan])
-    a, b = (grid.ravel() for grid in np.meshgrid(values, values))
-    rule = ng.core.rules.RULES[name]
-    found = rule(LeafNode.parameter(a), LeafNode.parameter(b)).eval()
-    assert found == pytest.approx([rule(float(p), float(q)) for p, q in zip(a, b)], rel=1e-14, nan_ok=True)
-
-
-HELPERS = [rule for rule in ng.core.rules.RULES.values() if rule.helper and rule.arity]
-
-
-@pytest.mark.parametrize("rule", HELPERS, ids=lambda rule: rule.name)
-def test_every_helper_of_derivatives_means_the_same_on_arrays(rule):
-    values = np.array([-2.0, -0.5, 0.0, 0.5, 3.0, np.nan])
-    grids = [grid.ravel() for grid in np.meshgrid(*[values] * rule.arity)]
-    found = rule(*map(LeafNode.parameter, grids)).eval()
-    assert found == pytest.approx([rule(*map(float, each)) for each in zip(*grids)], rel=1e-12, nan_ok=True)
-
-
 def test_the_slope_of_a_logarithm_ends_where_the_logarithm_does():
     x = LeafNode.parameter([-1.0, 4.0])
     x.log().sum().backward()

@@ -81,14 +81,6 @@ def test_a_learners_own_zero_stays():
     assert kinds()["mul"] == 2
 
 
-def test_a_padded_zero_that_is_asked_for_is_a_constant():
-    from naive_graph.tensor.picks import pad_axis
-
-    y = lower(pad_axis(leaf(2), 0, 1, 0))
-    Graph.forward()
-    assert y.values[0] == 0.0
-
-
 def test_the_estimate_is_what_lowering_appends():
     x, w = leaf(2, 6, 6, 3), leaf(3, 3, 3, 4, seed=1)
     y = (conv2d(x, w).relu() + 1.0).sum((1, 2))
@@ -205,23 +197,3 @@ def test_a_call_that_fails_half_way_builds_nothing(monkeypatch):
         lower(y)
     assert snapshot() == before
     check_consistent()
-
-
-def test_a_derivative_is_lowered_like_any_tensor():
-    from naive_graph import gradients
-
-    w, x = leaf(2, 3, name="w"), leaf(3, seed=1)
-    loss = ((w @ x).tanh()).sum()
-    slopes, scalar = lower(gradients(loss, w)), lower(loss)[()]
-    Graph.forward()
-    Graph.backward(scalar)
-    assert slopes.values == pytest.approx(lower(w).grads, abs=1e-12)
-
-
-def test_a_derivative_through_a_branch_at_the_end_is_lowered():
-    from naive_graph import gradients, where
-
-    x = leaf(3)
-    slopes = lower(gradients(where(x > 0, x * x, x), x))
-    Graph.forward()
-    assert slopes.values == pytest.approx(np.diag(np.where(x.value > 0, 2 * x.value, 1.0)))

@@ -83,22 +83,6 @@ def test_scalars_learn_the_same_numbers():
     assert scalar.value == pytest.approx(float(loss.forward()), abs=1e-12)
 
 
-@pytest.mark.slow
-def test_moons_are_told_apart_by_scalars():
-    points, labels = moons(60)
-    parameters, same = perceptron(), perceptron()
-    loss = losses.sigmoid_cross_entropy(labels, logits(parameters, LeafNode.constant(points)))
-    z = logits(same, LeafNode.constant(points))
-    scalar = lower(losses.sigmoid_cross_entropy(labels, z))[()]
-    for _ in range(150):
-        descend(loss, parameters, 0.5)
-        descend_scalars(scalar, same, 0.5)
-    Graph.forward()
-    assert ((lower(z).values > 0) == (labels > 0)).mean() >= 0.97
-    for parameter, each in zip(parameters, same, strict=True):
-        assert lower(each).values == pytest.approx(parameter.value, abs=1e-10)
-
-
 class Convolutional:
     """8 x 8 images: 8 filters of 3 x 3, relu, the largest of each 2 x 2, and a layer for 10 classes."""
 

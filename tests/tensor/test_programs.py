@@ -10,8 +10,8 @@ from programs import arrays, loops, nodes, programs
 from naive_graph import Constant, Graph, gradients, jacobian, lower, tangents
 from naive_graph.tensor.base import size_of
 
-LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(LAWS, max_examples=25)
+LAWS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(LAWS, max_examples=15)
 pytestmark = pytest.mark.usefixtures("ignoring_invalid")
 SMALL = 40  # entries of a Jacobian's side
 

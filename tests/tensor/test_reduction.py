@@ -18,7 +18,7 @@ NUMPY = {
     "argmax": lambda a, axis: np.argmax(a.transpose(*[at for at in range(a.ndim) if at not in axis], *axis).reshape(
         *[n for at, n in enumerate(a.shape) if at not in axis], -1), -1),
 }  # fmt: skip
-AXES = [(2,), (0,), (1, 2), (0, 2), (0, 1, 2)]
+AXES = [(2,), (0, 2), (0, 1, 2)]
 
 
 def numbers(*shape, seed=0):
@@ -45,7 +45,7 @@ def test_a_reduction_is_numpys_on_arrays_and_as_scalars(rule, axes):
     assert lowered(y) == pytest.approx(y.eval(), abs=1e-14)
 
 
-@pytest.mark.parametrize("extent", [1, 2, 3, 7, 16, 17, 40])
+@pytest.mark.parametrize("extent", [1, 3, 16, 17])
 @pytest.mark.parametrize("rule", REDUCTIONS)
 def test_few_entries_and_many_are_reduced_alike(rule, extent):
     x = LeafNode.parameter(numbers(extent, 2))
@@ -211,35 +211,3 @@ def test_shares_of_huge_entries_are_the_scalars_with_their_gradients(name):
     assert np.isfinite(y.eval()).all()
     assert ng.lower(y).values == pytest.approx(y.eval(), rel=1e-12)
     assert ng.lower(x).grads == pytest.approx(x.gradient(), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", STABLE)
-def test_shares_of_huge_entries_are_torchs_with_their_gradients(name):
-    torch = pytest.importorskip("torch")
-    theirs = torch.tensor(WIDE, requires_grad=True)
-    expected = {
-        "softmax": lambda: theirs.softmax(-1), "log_softmax": lambda: theirs.log_softmax(-1),
-        "logsumexp": lambda: theirs.logsumexp(-1),
-    }[name]()  # fmt: skip
-    x = LeafNode.parameter(WIDE)
-    y = STABLE[name](x)
-    weights = np.arange(1.0, y.size + 1).reshape(y.shape)
-    (y * weights).sum().backward()
-    (expected * torch.tensor(weights)).sum().backward()
-    assert y.eval() == pytest.approx(expected.detach().numpy(), rel=1e-12)
-    assert x.gradient() == pytest.approx(theirs.grad.numpy(), abs=1e-12)
-
-
-@pytest.mark.parametrize("rule", ["maximum", "minimum", "mul", "logsumexp"])
-def test_reductions_and_their_gradients_are_torchs(rule):
-    torch = pytest.importorskip("torch")
-    values = np.round(numbers(4, 6), 0)  # ties, and zeros
-    theirs = torch.tensor(values, requires_grad=True)
-    over = {"maximum": torch.amax, "minimum": torch.amin, "mul": torch.prod, "logsumexp": torch.logsumexp}[rule]
-    expected = over(theirs, 1)
-    expected.sum().backward()
-    x = LeafNode.parameter(values)
-    y = reduction(rule, x, (1,))
-    y.sum().backward()
-    assert y.eval() == pytest.approx(expected.detach().numpy(), rel=1e-12)
-    assert x.gradient() == pytest.approx(theirs.grad.numpy(), abs=1e-12)

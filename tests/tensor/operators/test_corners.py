@@ -25,9 +25,8 @@ def fillings(row, each):
     """Operands of nothing but one number, and of several that tie here and there."""
     own = [sign * value for value in each.properties.values() if isinstance(value, float) for sign in (1.0, -1.0)]
     rng, corners = np.random.default_rng(7), CORNERS + own
-    yield from (lambda shape, value=value: np.full(shape, value) for value in (0.0, 1.0, *own))
-    for _ in range(3):
-        yield lambda shape: rng.choice(corners, shape)
+    yield from (lambda shape, value=value: np.full(shape, value) for value in (0.0, *own))
+    yield lambda shape: rng.choice(corners, shape)
 
 
 def sides(leaf, at, loss):
@@ -65,7 +64,7 @@ def agree_with_both_sides(loss, leaves):
 @pytest.mark.parametrize("name", ROWS)
 def test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides(name):
     row = operators()[name]
-    for each in row.examples[:3]:
+    for each in row.examples[:2]:
         for filling in fillings(row, each):
             with Graph.scratch():
                 case = ExampleCall(row, each)
@@ -173,6 +172,9 @@ def test_rows_and_their_derivatives_beside_nasty_numbers_are_those_of_their_scal
                 leaf.value = np.where(dice.random(leaf.shape) < share, dice.choice(wild, leaf.shape), usual)
             loss = case.loss()
             loss.backward()
+            once = [leaf.gradient() for leaf in case.leaves]
+            DAGExecutionEngine(2).backward(loss)
+            assert all(np.array_equal(one, leaf.gradient(), equal_nan=True) for one, leaf in zip(once, case.leaves))
             scalars = [result.lower() for result in case.results]
             scalar = loss.lower()[()]
             Graph.forward()

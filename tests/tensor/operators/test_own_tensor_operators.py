@@ -163,16 +163,6 @@ def test_a_derivative_of_its_own_replaces_that_of_the_composition():
     assert doubled.check()
 
 
-def test_the_fused_cross_entropy_is_softmax_less_labels_and_differentiable_again():
-    z, y = LeafNode.parameter([[1.0, 2.0, 4.0]]), LeafNode.constant([[0.0, 1.0, 0.0]])
-    loss = operators()["softmax_cross_entropy_with_logits"](z, y).sum()
-    loss.backward()
-    p = np.exp(z.value) / np.exp(z.value).sum()
-    np.testing.assert_allclose(z.gradient(), p - y.value, rtol=1e-15)
-    second = loss.gradients(z)[0, 0].gradients(z).eval()
-    np.testing.assert_allclose(second[0], p[0, 0] * (np.eye(3)[0] - p[0]), rtol=1e-13)
-
-
 # --- names, results, calls ----------------------------------------------------
 
 
@@ -242,34 +232,6 @@ def test_a_scalar_rule_is_a_method_of_nodes_too():
 
 
 # --- places that are known only at run time -----------------------------------
-
-
-def test_places_that_are_a_tensor_gather_by_a_bounded_contraction():
-    x, at = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), LeafNode.input((2,), "at")
-    y = x.gather(at)
-    at.value = [2.0, -3.0]
-    assert y.eval().tolist() == [[5.0, 6.0], [1.0, 2.0]]
-    y.sum().backward()
-    assert x.gradient().tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
-    along = LeafNode.input((1, 2))
-    along.value = [[0.0, 2.0]]
-    assert operators()["gather_elements"](x, along, axis=0).eval().tolist() == [[1.0, 6.0]]
-
-
-def test_classes_that_are_a_tensor_cost_what_known_ones_cost():
-    loss = operators()["nll_loss"]
-    x, weight = LeafNode.parameter(np.log([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])), LeafNode.parameter([2.0, 1.0])
-    target = LeafNode.input((3,))
-    target.value = [1.0, 0.0, 1.0]
-    for how in (
-        {},
-        {"weight": weight},
-        {"ignore_index": 0},
-        {"weight": weight, "ignore_index": 1},
-        {"reduction": "none"},
-    ):
-        known, unknown = (loss(x, target=each, **how) for each in ([1, 0, 1], target))
-        np.testing.assert_allclose(unknown.eval(), known.eval(), rtol=1e-14)
 
 
 @pytest.mark.parametrize(("shape", "places", "batch_dims"), [
