@@ -27,13 +27,7 @@ from naive_graph.tensor.operators.properties import Tensor  # noqa: E402
 from naive_graph.training import lookup, parameter  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})
-EXAMPLES = [(name, at) for name in ROWS for at in range(len(operators()[name].examples))]
-# Where onnx's own evaluator is wrong, and onnxruntime right; and where it computes in single precision.
-WRONG_THERE = {
-    ("conv2d_transpose", 1): "groups", ("lstm", 1): "lengths", ("rnn", 2): "lengths", ("max_pool2d", 2): "ceil_mode",
-    ("pad", 6): "pads below 0", ("softsign", 1): "a number without axes",
-}  # fmt: skip
-SINGLE_THERE = ("erf", "gelu", "hard_swish", ("attention", 2))
+SINGLE_THERE = ("erf", "gelu", "hard_swish")  # for onnx's own evaluator
 
 
 def feeds_of(model, values):
@@ -89,39 +83,19 @@ def operators_in(model):
 # --- rows -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "at"), EXAMPLES, ids=[f"{name}-{at}" for name, at in EXAMPLES])
-def test_a_row_leaves_and_onnx_own_evaluator_gives_the_same_in_double(name, at):
-    if (name, at) in WRONG_THERE:
-        pytest.skip(f"onnx's evaluator is wrong about {WRONG_THERE[name, at]}")
-    with Graph.scratch():
-        case = ExampleCall(operators()[name], operators()[name].examples[at])
-        model = export_model(case.results, "float64")
-        onnx.checker.check_model(model, full_check=True)
-        most = 1e-7 if name in SINGLE_THERE or (name, at) in SINGLE_THERE else 1e-12
-        for found, each in zip(run_by_reference(model), case.results, strict=True):
-            assert off(found, each.eval()) <= most
-
-
 @pytest.mark.parametrize("name", ROWS)
-def test_a_row_leaves_and_onnxruntime_gives_the_same_in_single(name):
-    for example in operators()[name].examples:
-        with Graph.scratch():
-            case = ExampleCall(operators()[name], example)
-            model = export_model(case.results)
-            onnx.checker.check_model(model, full_check=True)
-            for found, each in zip(run_by_runtime(model), case.results, strict=True):
-                assert off(found, each.eval()) <= 1e-5
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_a_row_that_left_comes_back_as_itself(name):
+def test_a_row_leaves_and_onnxruntime_gives_the_same_in_single_and_it_comes_back_as_itself(name):
     for example in operators()[name].examples:
         with Graph.scratch():
             case = ExampleCall(operators()[name], example)
             due = [np.array(each.eval()) for each in case.results]
-            back = from_onnx(export_model(dict(zip("abcdef", case.results)), "float64"))
-            for found, each in zip(back.outputs.values(), due, strict=True):
-                assert off(found.eval(), each) <= 1e-12
+            single, double = (export_model(dict(zip("abcdef", case.results)), kind) for kind in ("float32", "float64"))
+            for model in (single, double):
+                onnx.checker.check_model(model, full_check=True)
+            back = from_onnx(double).outputs.values()
+            for found, returned, each in zip(run_by_runtime(single), back, due, strict=True):
+                assert off(found, each) <= 1e-5
+                assert off(returned.eval(), each) <= 1e-12
 
 
 def test_a_row_with_a_name_in_onnx_leaves_as_one_operator():
@@ -305,12 +279,12 @@ def test_rules_that_onnx_lacks_keep_their_digits(at):
         assert off(run_by_reference(export_model(f, "float64"))[0], f.value) <= 1e-14
 
 
-def test_a_hundred_thousand_nodes_leave_without_recursion():
+def test_ten_thousand_nodes_leave_without_recursion():
     f = Graph.Variable(0.5, name="x")
-    for _ in range(20_000):
+    for _ in range(4_000):
         f = (f * 0.5).sin() + 1.0
     model = export_model(f)
-    assert len(model.graph.node) == 60_000
+    assert len(model.graph.node) == 12_000
 
 
 def test_scalar_nodes_inside_a_tensor_leave_as_numbers():

@@ -11,7 +11,7 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("tensorboard")
 
 from onnx_models import INT64, mlp, model_of, node, stored  # noqa: E402
-from test_onnx_out import off, run_by_reference, run_by_runtime  # noqa: E402
+from test_onnx_out import off, run_by_runtime  # noqa: E402
 
 from naive_graph import AdamTrainer, fit, gradients  # noqa: E402
 from naive_graph.errors import TrainingError  # noqa: E402
@@ -105,23 +105,12 @@ def open_names(model):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_network_leaves_with_its_open_sizes_open(name):
-    network = imported(name)
-    model = export_model(network, "float64")
-    onnx.checker.check_model(model, full_check=True)
-    assert open_names(model) == {each for slot in network.slots for each in slot.extents if isinstance(each, str)}
-    for open_ in (3, 1, 8):
-        given = arrays_for(network, open_)
-        values = dict(zip((each.name for each in model.graph.input), given))
-        found, due = run_by_reference(model, values)[0], network(*given)
-        assert off(found, due) <= (1e-12 if name != "keras/mlp" else 1e-7)  # onnx has its erf in single precision
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_runtime_takes_it_for_every_size(name):
+def test_a_network_leaves_with_its_open_sizes_open_and_a_runtime_takes_it_for_every_size(name):
     network = imported(name)
     network(*arrays_for(network, 4))
     model = export_model(network)
+    onnx.checker.check_model(model, full_check=True)
+    assert open_names(model) == {each for slot in network.slots for each in slot.extents if isinstance(each, str)}
     for open_ in (3, 1):
         given = arrays_for(network, open_)
         values = dict(zip((each.name for each in model.graph.input), given))
@@ -148,7 +137,7 @@ def with_gradients(network):
     return {"y": y, **{f"d/{name}": each for name, each in zip(network.parameters, slopes)}}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ["lenet", "llama", "keras/gru"])
 def test_gradients_leave_and_come_back_with_what_they_are_gradients_of(name):
     network = imported(name)
     given = arrays_for(network)

@@ -1,7 +1,5 @@
 """Models of scikit-learn's come in: their shares without labels, their weights to be learned."""
 
-import warnings
-
 import pytest
 
 np = pytest.importorskip("numpy")
@@ -65,29 +63,3 @@ def test_a_label_is_left_out_and_the_weights_are_learned():
 def test_what_is_not_spelt_out_is_refused_by_name():
     with pytest.raises(UnknownOperatorError, match=r"ai\.onnx\.ml\.Normalizer"):
         from_onnx(model("Normalizer", norm="MAX"))
-
-
-def test_models_that_skl2onnx_writes_give_the_numbers_of_scikit_learn():
-    pytest.importorskip("skl2onnx", reason="models of scikit-learn are written by skl2onnx, which is not installed")
-    from skl2onnx import to_onnx
-    from sklearn import cluster, decomposition, linear_model, neural_network, pipeline, preprocessing, svm
-
-    warnings.simplefilter("ignore")  # few steps are enough here
-    dice = np.random.default_rng(0)
-    x = dice.normal(size=(60, 4)).astype(np.float32)
-    y = x @ [1.0, -2.0, 0.5, 0.0] + 0.1 * dice.normal(size=60)
-    classes, two, hidden = (y > 0) + (y > 1.5) * 1, y > 0, {"hidden_layer_sizes": (5,), "max_iter": 300}
-    scaled = pipeline.make_pipeline(preprocessing.StandardScaler(), neural_network.MLPRegressor(**hidden))
-    models = [
-        linear_model.LinearRegression().fit(x, y), linear_model.Ridge().fit(x, y), linear_model.Lasso(0.1).fit(x, y),
-        linear_model.LogisticRegression().fit(x, classes), linear_model.LogisticRegression().fit(x, two),
-        neural_network.MLPClassifier(**hidden).fit(x, classes), neural_network.MLPRegressor(**hidden).fit(x, y),
-        preprocessing.StandardScaler().fit(x), preprocessing.MinMaxScaler().fit(x), preprocessing.Normalizer().fit(x),
-        preprocessing.PolynomialFeatures(2).fit(x), decomposition.PCA(2).fit(x), svm.LinearSVC().fit(x, classes),
-        scaled.fit(x, y),
-    ]  # fmt: skip
-    for each in [*models, cluster.KMeans(3, n_init=1).fit(x)]:
-        network = from_onnx(to_onnx(each, x[:1]), outputs="scores" if hasattr(each, "cluster_centers_") else None)
-        how = ("predict_proba", "decision_function", "transform", "predict")
-        due = getattr(each, next(name for name in how if hasattr(each, name)))(x)
-        np.testing.assert_allclose(np.ravel(network(x)), np.ravel(due), rtol=1e-4, atol=1e-5)

@@ -12,7 +12,7 @@ pytest.importorskip("tensorboard")
 from graphdefs import Drawn, Shape, Type  # noqa: E402
 from tensorflow_cases import convolved, largest, softmax  # noqa: E402
 
-from naive_graph import AdamTrainer, Graph, History, draw, gradcheck, lower  # noqa: E402
+from naive_graph import Graph, History, draw, gradcheck, lower  # noqa: E402
 from naive_graph.errors import FeedError, ImportModelError, StaleNodeError, UnknownOperatorError  # noqa: E402
 from naive_graph.interop import from_tensorflow  # noqa: E402
 from naive_graph.interop.tensorflow.building import TensorFlowBuilder  # noqa: E402
@@ -121,25 +121,6 @@ def test_a_network_can_be_looked_at_differentiated_and_lowered():
         scalars = lower(network.outputs["probabilities"])
         Graph.forward()
         assert abs(sum(scalars[0, each].value for each in range(3)) - 1.0) < 1e-12
-
-
-def test_a_network_goes_on_learning_here():
-    network = from_tensorflow(mlp().bytes)
-    x, classes = random.normal(size=(12, 4)), random.integers(0, 3, 12)
-    network(x)
-    trainer = AdamTrainer(network.model, 0.05)
-
-    def loss():
-        return -(network.outputs["probabilities"].log() * np.eye(3)[classes]).sum()
-
-    before = float(loss().eval())
-    for _ in range(30):
-        now = loss()
-        now.forward()
-        now.backward()
-        trainer.update()
-    assert float(loss().forward()) < 0.5 * before
-    assert np.array_equal(network.parameters["top/bias"].value, network.model["top/bias"].values)
 
 
 def test_text_and_bytes_and_a_file_of_either_are_one_graph(tmp_path):
