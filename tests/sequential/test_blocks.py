@@ -16,7 +16,7 @@ PICTURES = [Conv2D(3, (2, 3), (2, 1), padding=(1, 2)), MaxPooling2D(2), AverageP
 
 
 @given(st.integers(1, 9), st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_many_samples_at_once_are_each_alone(count, seed):
     network = Sequential(PICTURES, (7, 6, 2), 0.1, 12, "crossEntropy", "gaussRandom")
     x = np.random.default_rng(seed).normal(size=(count, 7, 6, 2))
@@ -24,7 +24,7 @@ def test_many_samples_at_once_are_each_alone(count, seed):
 
 
 @given(st.integers(1, 13))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_blocks_regroup_sums_and_change_nothing_else(block):
     """The weights of 30 samples, three groups: off by at most 2 n eps times their sizes, here 1e-13. Dropout too."""
     network, x, y = small()
@@ -38,7 +38,7 @@ def test_blocks_regroup_sums_and_change_nothing_else(block):
 
 
 @given(st.integers(1, 30), st.integers(0, 9))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_blocks_sums_are_within_the_stated_bound_of_the_fold_over_samples(block, seed):
     """2 n eps times the sum of the terms' magnitudes; n: the samples, and the terms of all inner products."""
     network, x, y = small(seed=seed)

@@ -43,7 +43,7 @@ def ran(network, pipeline, samples, policy):
     return found, last.buffers
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pipelines(), st.sampled_from(["delayed", "alternate"]))
 def test_a_conflict_is_reported_if_and_only_if_a_bit_differs_from_the_recurrence(made, policy):
     network, pipeline, samples = made
@@ -53,7 +53,7 @@ def test_a_conflict_is_reported_if_and_only_if_a_bit_differs_from_the_recurrence
     assert right or network.batch_size < pipeline.least_group
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(pipelines())
 def test_the_naive_scheme_conflicts_if_and_only_if_it_matters_who_comes_first(made):
     network, pipeline, samples = made

@@ -50,23 +50,6 @@ def test_a_training_is_repeated_bit_for_bit(workers):
     assert same(found[0][0], found[1][0]) and found[0][1] == found[1][1]
 
 
-def test_serial_and_threads_have_the_same_bits_over_epochs():
-    one, x, y = small()
-    other, _, _ = small()
-    one.fit(x, y, epochs=3, policy="delayed", progress=False)
-    other.fit(x, y, epochs=3, workers="threads", progress=False)
-    assert same(one.weights, other.weights)
-
-
-def test_epochs_one_by_one_are_epochs_together():
-    one, x, y = small()
-    other, _, _ = small()
-    one.fit(x, y, epochs=4, policy="delayed", progress=False)
-    for _ in range(4):
-        other.fit(x, y, policy="delayed", progress=False)
-    assert same(one.weights, other.weights)
-
-
 def test_classes_may_be_numbers():
     one, x, y = small()
     other, _, _ = small()
@@ -74,14 +57,6 @@ def test_classes_may_be_numbers():
     other.fit(x, y.argmax(1), progress=False)
     assert same(one.weights, other.weights)
     assert one.evaluate(x, y) == one.evaluate(x, y.argmax(1)) and one.evaluate(x, y).keys() == {"loss", "accuracy"}
-
-
-def test_what_is_saved_is_loaded(tmp_path):
-    network, x, y = small()
-    network.fit(x, y, progress=False)
-    again = Sequential.load(network.save(tmp_path / "net.npz"))
-    assert np.array_equal(again.predict(x), network.predict(x))
-    assert again.summary() == network.summary() and again.batch_size == network.batch_size
 
 
 def test_another_file_is_refused(tmp_path):

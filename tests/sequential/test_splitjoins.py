@@ -9,7 +9,6 @@ from written_networks import same
 from naive_graph.sequential import expand, schedule
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import Partition, measured, partition
 from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 from naive_graph.sequential.weight_staleness import doubled, in_series
@@ -34,7 +33,7 @@ def divided(flow, cuts):
     return [names[start:end] for start, end in zip([0, *cuts], [*cuts, len(names)])]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     grain=st.integers(1, 4),
     cuts=st.sets(st.integers(1, 30), max_size=4),
@@ -48,22 +47,13 @@ def test_threads_find_the_bits_of_the_recurrence_in_any_division(grain, cuts, po
     assert all(map(same, ran.buffers, last.buffers)) and ran.ended == 3 and len(ran.losses) == 50
 
 
-def test_dask_finds_them_too():
-    network, x, y = pictures()
-    flow = expand(network, decompose=True, grain=2)
-    *_, last = in_series(network, doubled(network.weights), x, y, "delayed", flow=flow)
-    ran = on_dask(network, doubled(network.weights), x, y, "delayed", partition(flow, 2, measured(network, flow, 1)))
-    assert all(map(same, ran.buffers, last.buffers)) and ran.ended == 3
-
-
-@pytest.mark.parametrize("grain", [1, 2, 3])
-def test_taken_apart_a_training_differs_from_the_whole_ones_by_rounding(grain):
-    """Each step adds an error of some n eps of the terms; 12 groups of these sizes stay below 1e-12."""
+def test_taken_apart_a_training_differs_from_the_whole_ones_by_rounding():
+    """Each step adds an error of some n eps of the terms; 6 groups of these sizes stay below 1e-12."""
     whole, x, y = pictures()
     apart, _, _ = pictures()
-    flow = expand(apart, decompose=True, grain=grain)
-    whole.fit(x, y, epochs=4, policy="delayed", progress=False)
-    apart.fit(x, y, epochs=4, workers="threads", partition=partition(flow, 2, measured(apart, flow, 1)), progress=False)
+    flow = expand(apart, decompose=True, grain=2)
+    whole.fit(x, y, epochs=2, policy="delayed", progress=False)
+    apart.fit(x, y, epochs=2, workers="threads", partition=partition(flow, 2, measured(apart, flow, 1)), progress=False)
     for one, other in zip(whole.weights, apart.weights):
         for name in one:
             np.testing.assert_allclose(other[name], one[name], rtol=1e-12, atol=1e-12)
