@@ -41,10 +41,6 @@ def files(place):
 # --- where --------------------------------------------------------------------
 
 
-def test_the_environment_chooses_the_folder(place):
-    assert cache.folder() == place
-
-
 @pytest.mark.parametrize(
     ("platform", "variable", "value", "folder"),
     [
@@ -241,13 +237,6 @@ def child(place, engine):
     return subprocess.Popen([sys.executable, "-c", CHILD, engine], env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def test_two_processes_at_once_are_both_right(place):
-    both = [child(place, "compiled") for _ in range(2)]
-    answers = [each.communicate(timeout=120)[0] for each in both]
-    assert answers == ["3.3333333333333335 0.8888888888888888\n"] * 2
-    assert files(place) and all(file.suffix == ".o" for file in files(place))
-
-
 def test_a_second_process_loads_what_the_first_one_compiled(place):
     first = child(place, "compiled").communicate(timeout=120)[0]
     before = [(file, file.stat().st_mtime_ns) for file in files(place)]
@@ -372,14 +361,6 @@ def test_a_process_looks_once_and_only_after_writing(place, monkeypatch):
         cache.write(named(number), b"code")
         cache.read(named(number))
     assert looks == [place]
-
-
-def test_a_folder_that_cannot_be_written_is_not_looked_at(place, monkeypatch):
-    place.write_text("a file")
-    looks = []
-    monkeypatch.setattr(cache, "prune", looks.append)
-    cache.write(named(1), b"code")
-    assert looks == []
 
 
 def test_files_that_another_process_removed_count_as_removed(place, small, monkeypatch):

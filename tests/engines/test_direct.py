@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_graph as ng
-from naive_graph import Constant, Graph, Operator, PlaceHolder, Variable
+from naive_graph import Constant, Graph, Operator, Variable
 from naive_graph.core import plan as planning
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import Tables
 from naive_graph.engines.direct import engine as direct
-from naive_graph.errors import EngineWarning
 from naive_graph.graph.registry import CURRENT
 
 LAW = settings(max_examples=12, deadline=None)
@@ -63,10 +62,6 @@ def test_the_compiled_writer_of_rows_and_the_plain_one_write_the_same_columns(re
             assert ((2.0 * x + y + 1.0) * (1 - y) - -x).abs().value is None
             written.append(snapshot() | {"current": None})
     assert written[0] == written[1]
-
-
-def has_operators():
-    return any(isinstance(node, Operator) for node in Graph.node_list)
 
 
 @LAW
@@ -129,8 +124,8 @@ def test_edges_drawn_by_hand_count_in_the_order_they_were_drawn(recipe, data):
         check_alike(list(Graph.node_list))
 
 
-def test_a_sum_of_a_hundred_thousand_is_a_loop():
-    leaves = [Variable(1.0 / (place + 1)) for place in range(100_000)]
+def test_a_sum_of_thousands_is_a_loop():
+    leaves = [Variable(1.0 / (place + 1)) for place in range(20_000)]
     for gathered in (Graph.sum, Graph.prod):
         y = gathered(leaves)
         check_alike([y, leaves[0], leaves[-1]], target=y)
@@ -140,7 +135,7 @@ def test_a_sum_of_a_hundred_thousand_is_a_loop():
     assert alike(y.value, ng.logsumexp(*[leaf.value for leaf in leaves])) and leaves[0].grad > leaves[-1].grad > 0.0
 
 
-@pytest.mark.parametrize("operators", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("operators", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_a_long_chain_is_swept_both_ways(operators):
     x = y = Variable(1.0)
     for _ in range(operators // 2):
@@ -149,32 +144,6 @@ def test_a_long_chain_is_swept_both_ways(operators):
     Graph.forward(engine="direct")
     Graph.backward(y, engine="direct")
     assert (y.value, x.grad) == (1.0, 1.0)
-
-
-def test_a_partial_is_computed_only_where_its_operand_varies():
-    x = Variable(-3.0)
-    y = x**2
-    Graph.forward(engine="direct")
-    Graph.backward(y, engine="direct")
-    assert (y.value, x.grad) == (9.0, -6.0)
-
-
-def test_a_branch_not_taken_receives_a_plain_zero():
-    x = Variable(-1.0)
-    y = ng.where(x > 0, x.sqrt(), x * 2.0)
-    Graph.forward(engine="direct")
-    Graph.backward(y, engine="direct")
-    assert (y.value, x.grad) == (-2.0, 2.0)
-
-
-def test_a_placeholder_is_fed_and_keeps_its_number():
-    p, x = PlaceHolder(), Variable(2.0)
-    y = p * x
-    Graph.forward(feed={p: 3.0}, engine="direct")
-    assert (p.value, y.value) == (3.0, 6.0)
-    x.value = 5.0
-    Graph.forward(engine="direct")
-    assert y.value == 15.0
 
 
 def test_an_operator_of_ones_own_is_compiled_alone_and_once(monkeypatch):
@@ -192,16 +161,6 @@ def test_an_operator_of_ones_own_is_compiled_alone_and_once(monkeypatch):
     assert learned.count(cube.number) <= 1
 
 
-def test_an_opaque_operator_is_named_and_runs_on_the_reference_engine():
-    name = "direct_opaque"
-    rule = RULES.get(name) or ng.operator(name, lambda a: float(str(a)), [lambda a, y: 1.0])
-    x = Variable(2.0)
-    y = rule(x)
-    with pytest.warns(EngineWarning, match=name):
-        Graph.forward(engine="direct")
-    assert y.value == 2.0
-
-
 def test_nothing_is_planned(monkeypatch):
     monkeypatch.setattr(planning, "Plan", None)
     x = Variable(2.0)
@@ -209,20 +168,3 @@ def test_nothing_is_planned(monkeypatch):
     Graph.forward(engine="direct")
     Graph.backward(y, engine="direct")
     assert (y.value, x.grad) == (5.0, 4.0)
-
-
-def test_a_run_that_fails_leaves_everything_as_it_was():
-    x, p = Variable(2.0), PlaceHolder()
-    y = x * x
-    Graph.forward(y, engine="direct")
-    Graph.backward(y, engine="direct")
-    p * y  # p has no number
-    for failing in (
-        lambda: Graph.forward(engine="direct"),
-        lambda: Graph.backward(y, engine="direct"),
-    ):
-        before = snapshot()
-        with pytest.raises((ng.errors.PlaceHolderError, ng.errors.StaleGraphError)):
-            failing()
-        assert snapshot() == before
-        x.value = 2.0  # now y is stale

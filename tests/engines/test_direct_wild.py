@@ -47,7 +47,7 @@ def alike(ours, theirs):
     return np.array_equal(np.array(ours, float), np.array(theirs, float), equal_nan=True)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 14))
 def test_values_gradients_and_messages_are_the_reference_engines(seed, size):
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
@@ -77,17 +77,9 @@ def test_where_that_is_an_error_the_graph_stays_as_it_was(engine):
 
 
 @pytest.mark.usefixtures("at_once")
-@pytest.mark.parametrize("engine", ["compiled", "compiled", None])
+@pytest.mark.parametrize("engine", ["compiled", None])
 def test_a_program_says_what_the_reference_engine_says(engine):
     x, w = Variable(0.0, name="x"), Variable(-2.0, name="w")
     for y in ((x / (x * w)) + 1.0, x.sqrt() * w, (w + x) * 1e308):
         law = said(lambda y=y: Program(y, [x, w], engine="reference")())
         assert said(lambda y=y: Program(y, [x, w], engine=engine)()) == law and len(law) == 1
-
-
-@pytest.mark.usefixtures("at_once")
-def test_a_graph_that_is_fine_is_not_complained_of():
-    x = Variable(2.0)
-    y = (x * 3.0).log() + x
-    assert said(lambda: [Graph.forward(y, engine="direct"), Graph.backward(y, engine="direct")]) == []
-    assert x.grad == pytest.approx(1.5)

@@ -58,7 +58,7 @@ def of_each_rule(test):
 def test_a_rule_over_one_number_or_eight_is_the_references(name, arity):
     function = one_by_one(RULES[name], arity)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(st.randoms(use_true_random=True))
     def law(dice):
         columns = [[any_number(dice) for _ in range(LANES)] for _ in range(arity)]

@@ -172,7 +172,7 @@ def test_random_graphs_in_c_have_the_references_bits(recipe, dice):
 
 
 @needs_node
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(any_graph(), st.randoms(use_true_random=False))
 def test_random_graphs_in_javascript_have_the_references_bits_where_no_library_is_used(recipe, dice):
     with Graph.scratch():
