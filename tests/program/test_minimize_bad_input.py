@@ -9,8 +9,8 @@ import naive_graph as ng
 from naive_graph import PlaceHolder, Program, Variable
 from naive_graph.errors import NodeError, NumberError, OperandError
 
-ENGINES = ["runs", "compiled", "reference", None]
-COMPILED = ["runs", "compiled", None]
+ENGINES = ["reference", None]
+COMPILED = ["runs", None]
 
 
 def refused(error, match, engine=None, rule=0.1, steps=5):

@@ -18,7 +18,7 @@ from naive_graph.errors import (
     PlaceHolderError,
 )
 
-ENGINES = ["runs", "compiled", "reference", None]
+ENGINES = ["reference", None]
 
 
 def opaque():
@@ -278,7 +278,7 @@ def test_the_engine_that_takes_no_batches_says_which_does():
         Program(p * p, inputs=[p], engine="reference")([1.0, 2.0])
 
 
-@pytest.mark.parametrize("engine", ["runs", "compiled", None])
+@pytest.mark.parametrize("engine", ["runs", None])
 def test_an_opaque_operator_falls_back_and_says_so(engine):
     x = Variable(2.0)
     program = Program(opaque()(x) * x, wrt=[x], engine=engine)

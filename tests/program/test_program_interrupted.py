@@ -1,7 +1,6 @@
 """Whatever comes between two lines of a call, a Ctrl-C or another question, the answers stay right."""
 
 import random
-import signal
 import threading
 from contextlib import suppress
 from itertools import count
@@ -168,30 +167,3 @@ def test_a_question_that_is_asked_inside_itself_gets_its_own_answer_or_is_refuse
             assert alike(found, law[place])
             if not done:
                 break
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without timers")
-@pytest.mark.filterwarnings(
-    "ignore:.*gc_callback:pytest.PytestUnraisableExceptionWarning"
-)  # Hypothesis's; it may come there
-@of_each_kind
-def test_after_a_ctrl_c_from_a_timer_a_program_answers_as_before(kind, engine):
-    asks, dice = kind(engine), random.Random(11)
-    law = [ask() for ask in asks]
-    before = signal.signal(signal.SIGALRM, lambda number, frame: raise_interrupt())
-    came = 0
-    try:
-        for _ in range(150):
-            place = dice.randrange(len(asks))
-            try:
-                signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-5, 4e-4))
-                for _ in range(40):
-                    asks[dice.randrange(len(asks))]()
-                signal.setitimer(signal.ITIMER_REAL, 0.0)
-            except KeyboardInterrupt:
-                came += 1
-            assert alike(asks[place](), law[place])
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert came > 20

@@ -10,18 +10,24 @@ import naive_graph as ng
 from naive_graph import Graph, Operator, PlaceHolder, Program, Variable
 from naive_graph.errors import StaleNodeError
 
-ENGINES = ["runs", "compiled", "reference", None]
+ENGINES = ["runs", "reference", None]  # None compiles what is small
+
+
+def asked_often(program):
+    """After which it takes the short way."""
+    for _ in range(4):
+        program()
+    return program
 
 
 def cube():
     x = Variable(2.0)
-    return Program(x * x * x, wrt=[x]), x
+    return asked_often(Program(x * x * x, wrt=[x])), x
 
 
 @pytest.mark.parametrize("end", [Graph.clear, Graph.renew])
 def test_a_program_of_a_graph_that_is_gone_refuses(end):
     program, _ = cube()
-    program()
     end()
     with pytest.raises(StaleNodeError, match=r"This Program's graph was .*\. Build the Program again\."):
         program()
@@ -65,8 +71,7 @@ def test_a_program_of_rows_before_the_cut_goes_on():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_variable_that_changed_between_calls_is_seen(engine):
     x = Variable(2.0)
-    program = Program(x * x * x, wrt=[x], engine=engine)
-    program()
+    program = asked_often(Program(x * x * x, wrt=[x], engine=engine))
     x.value = 3.0
     value, gradient = program()
     assert (value, gradient.tolist()) == (27.0, [27.0])
@@ -75,11 +80,11 @@ def test_a_variable_that_changed_between_calls_is_seen(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_program_of_a_graph_that_grew_goes_on(engine):
     x = Variable(2.0)
-    program = Program(x * x, wrt=[x], engine=engine)
-    program()
-    leaves = [Variable(float(k)) for k in range(5000)]
+    program = asked_often(Program(x * x, wrt=[x], engine=engine))
+    leaves = [Variable(float(k)) for k in range(50_000)]
     _ = Graph.sum(leaves)
-    assert program().value == 4.0
+    x.value = 5.0
+    assert program().value == 25.0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -88,7 +93,7 @@ def test_an_edge_drawn_by_hand_after_the_first_call_is_seen(engine):
     s = Operator("add")
     a.build_edge(s)
     program = Program(s, wrt=[a, b], engine=engine)
-    before = program()
+    before = asked_often(program)()
     b.build_edge(s)
     after = program()
     assert (before.value, before.gradient.tolist()) == (2.0, [1.0, 0.0])

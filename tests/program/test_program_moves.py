@@ -156,21 +156,6 @@ def test_a_program_that_is_copied_while_its_code_is_made_moves_by_itself(patienc
     assert runs_on(program) is runs_on(twin) is CompiledPlan and len(compiler.made) == 2
 
 
-def test_two_programs_move_one_after_the_other(patience, compiler):
-    patience(2)
-    (f, weights), (g, others) = recurrence(), recurrence()
-    programs = [Program(f, weights), Program(g + 1.0, others)]
-    for _ in range(5):
-        assert [type(program().value) for program in programs] == [float, float]
-    assert len(compiler.made) == 1
-    compiler.let_go()
-    for _ in range(2):
-        [program() for program in programs]
-        finish()
-    [program() for program in programs]
-    assert [runs_on(program) for program in programs] == [CompiledPlan] * 2 and len(compiler.made) == 2
-
-
 def test_a_graph_that_is_cleared_while_code_is_made_for_it_is_gone(patience, compiler):
     patience(2)
     output, weights = recurrence()
@@ -225,13 +210,6 @@ def test_a_program_that_names_its_engine_stays_there(engine, kind, patience):
     finish()
     program(), program()
     assert runs_on(program) is kind
-
-
-def test_level_runs_look_for_no_samples():
-    output, weights, _ = network(samples=20)
-    program = Program(output, wrt=weights, engine="runs")
-    program()
-    assert runs_on(program) is LevelRuns
 
 
 def test_level_runs_leave_batches_to_compiled_code_and_say_so():
@@ -311,15 +289,6 @@ def test_a_walk_moves_in_its_middle_with_what_its_formula_remembers(patience, co
             walks.append([*history, *(w.value for w in weights)])
     assert walks[0] == walks[1] and len(compiler.made) == 1
     assert seen[:2] == [LevelRuns, CompiledPlan] and len(seen) == 30
-
-
-def test_minimize_walks_the_same_way_on_both():
-    walks = []
-    for engine in ("compiled", "runs"):
-        output, weights, _ = network(samples=20)
-        history = Program(output, weights, engine=engine).minimize(0.01, 30)
-        walks.append([*history, *(w.value for w in weights)])
-    assert np.allclose(*walks, rtol=1e-12, atol=1e-13)
 
 
 def test_an_operator_that_only_level_runs_can_compile_stays_there_and_is_tried_once(patience, monkeypatch):

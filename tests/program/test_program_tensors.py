@@ -91,14 +91,6 @@ def test_rows_of_a_table_receive_their_gradients():
     assert table.non_zero_grads == {1, 3}
 
 
-def test_the_present_weights_count():
-    model = Model(seed=1)
-    w = model.add_parameters(1)
-    loss = Program((parameter(w) * 2.0).sum())
-    w.values = [3.0]
-    assert loss().value == 6.0
-
-
 @pytest.mark.parametrize("engine", [None, "compiled", "reference"])
 def test_the_program_reads_the_models_own_array(engine):
     model = Model(seed=1)
@@ -135,15 +127,6 @@ def test_a_loss_of_two_models_has_the_weights_of_both():
         v.values = np.random.default_rng(1).normal(size=2)
         assert loss.backward() == pytest.approx(v.values @ w.values, rel=1e-14)
         assert (v.g.tolist(), w.g.tolist()) == (w.values.tolist(), v.values.tolist())
-
-
-def test_a_loss_over_other_leaves_has_their_derivatives_in_their_shapes():
-    w, c = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]]), LeafNode.constant([5.0, 6.0])
-    loss = ((w @ c) ** 2).sum()
-    value, (slope,) = Program(loss)()
-    loss.backward()
-    assert value == float(loss.eval())
-    np.testing.assert_allclose(slope, w.gradient(), rtol=1e-14)
 
 
 def test_no_parameters_means_no_derivatives():

@@ -35,14 +35,6 @@ def test_values_are_stale_after_the_weights_were_set():
         Graph.backward(y)
 
 
-def test_the_graph_can_grow_after_the_weights_were_read():
-    x = Variable(1.0)
-    held = Program(x * x, wrt=[x]).weights
-    y = x * 2
-    Graph.forward(y)
-    assert (y.value, held.tolist()) == (2.0, [1.0])
-
-
 @pytest.mark.parametrize("wrong", [[1.0, 2.0], 1.0, ["1"], [[1.0]]])
 def test_weights_of_another_shape_or_kind_are_refused_and_nothing_is_written(wrong):
     x = Variable(5.0)
@@ -57,10 +49,3 @@ def test_a_placeholder_among_wrt_is_fed_and_not_set():
     program = Program(x * p, wrt=[x, p])
     with pytest.raises(FeedError, match="is fed, not set"):
         program.weights = np.zeros(2)
-
-
-def test_a_mean_of_a_tensor_is_over_its_entries():
-    from naive_graph import LeafNode, mean, total
-
-    x = LeafNode.constant(np.array([1.0, 2.0, 6.0]))
-    assert (float(mean(x).eval()), float(total(x).eval())) == (3.0, 9.0)

@@ -44,11 +44,6 @@ def test_a_chain_of_a_hundred_thousand_needs_no_recursion():
         sys.setrecursionlimit(1000)
 
 
-@pytest.mark.slow
-def test_a_chain_of_a_million_needs_no_recursion():
-    run_through(1_000_000)
-
-
 def test_a_very_long_formula_is_written_from_where_it_nears_its_end(monkeypatch):
     monkeypatch.setattr("naive_graph.core.arithmetics.text.MOST_WRITTEN", 100)
     _, y = chain(40)
@@ -109,12 +104,6 @@ def test_the_gradient_graph_of_a_long_chain_can_be_evaluated():
     Graph.forward(node, y)
     Graph.backward(y)
     assert node.value == pytest.approx(x.grad, rel=1e-9, abs=1e-300)
-
-
-@pytest.mark.slow
-def test_a_chain_of_a_hundred_thousand_has_a_gradient_graph():
-    x, y = chain(100_000)
-    assert gradients(y, x).in_deg
 
 
 def test_a_cleared_graph_holds_no_rows():

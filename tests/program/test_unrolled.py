@@ -135,60 +135,6 @@ def test_any_number_of_samples(samples, compiled):
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
-@pytest.mark.parametrize("bend", [lambda z: z.relu(), lambda z: ng.where(z > 0, z, 0.1 * z), lambda z: z.abs()])
-def test_nets_with_kinks(bend, compiled):
-    layers = weights()
-    loss = Graph.sum([(net(layers, xs, bend) - t) ** 2 for xs, t in zip(DATA, TARGETS)])
-    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in (compiled, "reference"))
-    assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
-
-
-def test_ragged_samples(compiled):
-    w, b = Variable(0.7), Variable(0.1)
-    terms = []
-    for k in range(40):
-        state = b
-        for j in range(1 + k % 4):
-            state = (w * state + math.sin(k + j)).tanh()
-        terms.append(state * state)
-    loss = Graph.sum(terms)
-    tape, law = (Program(loss, wrt=[w, b], engine=each)() for each in (compiled, "reference"))
-    assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
-
-
-def test_samples_that_share_a_part(compiled):
-    w, v = [Variable(0.3 * k - 0.5) for k in range(4)], Variable(0.2)
-    shared = Graph.sum([a * a for a in w]).sqrt() + v.exp()
-    loss = Graph.sum([(Graph.sum([a * x for a, x in zip(w, xs)]) * shared - t) ** 2 for xs, t in zip(DATA, TARGETS)])
-    loss = loss / SAMPLES + 0.01 * shared
-    tape, law = (Program(loss, wrt=[*w, v], engine=each)() for each in (compiled, "reference"))
-    assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
-
-
-def test_a_sample_that_is_used_outside_its_term(compiled):
-    w = Variable(0.5)
-    xs = [Variable(math.sin(k)) for k in range(30)]
-    loss = Graph.sum([(w * x).sin() * x for x in xs]) + xs[4] * xs[5] + xs[29].exp()
-    tape, law = (Program(loss, wrt=[w, *xs], engine=each)() for each in (compiled, "reference"))
-    assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
-
-
-def test_a_sum_that_grew_term_by_term(compiled):
-    w, loss = Variable(0.5), 0.0
-    for k in range(100):
-        loss = loss + (w * math.sin(k) - 0.1 * k).tanh() ** 2
-    tape, law = (Program(loss, wrt=[w], engine=each)() for each in (compiled, "reference"))
-    assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
-
-
-def test_two_sets_of_samples(compiled):
-    w = Variable(0.5)
-    first = Graph.sum([(w * math.sin(k)).tanh() for k in range(30)])
-    second = Graph.sum([(w * w - math.cos(k)).exp() * math.sin(k) for k in range(50)])
-    tape, law = (Program([first * second, first], wrt=[w], engine=each)() for each in (compiled, "reference"))
-    assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
-
-
 def test_explain_names_the_samples_that_were_found():
     layers = weights()
     program = Program(unrolled(layers)[0], wrt=flattened(layers), engine="compiled")
