@@ -73,14 +73,13 @@ def test_gradients_pass_through_numpys_functions():
         assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("name", sorted(set(UFUNCS) - set(OURS)))
-def test_every_other_function_of_numpys_is_refused_with_a_repair(name):
+def test_every_other_function_of_numpys_is_refused_with_a_repair():
     x = Variable(1.0)
-    if name in ("equal", "not_equal"):
-        return
-    with pytest.raises(OperandError, match=r"NumPy's \w+ cannot take a Variable\. .*[.)]$") as found:
-        UFUNCS[name](*[x, 2.0][: UFUNCS[name].nin])
-    assert guesses("numpy").get(UFUNCS[name].__name__, "Use naive_graph's functions").split("{")[0] in str(found.value)
+    for name in set(UFUNCS) - set(OURS) - {"equal", "not_equal"}:
+        with pytest.raises(OperandError, match=r"NumPy's \w+ cannot take a Variable\. .*[.)]$") as found:
+            UFUNCS[name](*[x, 2.0][: UFUNCS[name].nin])
+        repair = guesses("numpy").get(UFUNCS[name].__name__, "Use naive_graph's functions")
+        assert repair.split("{")[0] in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import pytest
 from terminals import seen_in_a_terminal
 
-from naive_graph.core.progress import _settings, is_watched, progress
+from naive_graph.core.progress import _settings, is_watched
 
 IMPATIENT = (
     "from naive_graph.core import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
@@ -18,10 +18,6 @@ NO_TQDM = "import sys; sys.modules['tqdm'] = None"
 
 LOOP = "for item in progress(range(5), label='steps'): pass"
 BOTH = pytest.mark.parametrize("tool", ["pass", NO_TQDM], ids=["tqdm", "without tqdm"])
-
-
-def test_progress_gives_every_item():
-    assert list(progress(range(5), label="test")) == [0, 1, 2, 3, 4]
 
 
 @BOTH
@@ -75,21 +71,6 @@ def test_no_thread_is_started():
 def test_nobody_watches_a_stream_that_is_closed_or_missing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert not is_watched()
-
-
-@BOTH
-def test_a_bar_that_is_switched_off_is_not_shown(tool):
-    assert seen_in_a_terminal(tool, IMPATIENT, "progress.shown = False", LOOP) == ""
-
-
-@BOTH
-@pytest.mark.parametrize("run", ["Graph.forward(y)", "Graph.backward(y)"])
-def test_a_long_sweep_shows_how_far_it_is(tool, run):
-    chain = "from naive_graph import Graph\ny = Graph.Variable(0.5)\nfor _ in range(60_000): y = y * 0.5"
-    quiet = "progress.shown = False\nGraph.forward(y)\nprogress.shown = True"
-    seen = seen_in_a_terminal(tool, IMPATIENT, "from naive_graph.engines.choice import Setting",
-                              "Setting.default = 'reference'", chain, quiet, run)  # fmt: skip
-    assert run[6:].split("(")[0] in seen and "Error" not in seen
 
 
 @pytest.mark.parametrize("columns", [60, 80])

@@ -66,15 +66,6 @@ def test_a_node_finishes_after_its_last_contribution_and_is_ready_before():
     assert of_x == [Contributed, Contributed, Enqueued, Finished]
 
 
-def test_the_gradients_are_the_adjoints_that_were_told():
-    x, b, y = product_and_sum()
-    Graph.forward()
-    Graph.backward(y)
-    _, back = told(y)
-    told_adjoints = {event.row: event.adjoint for event in back if isinstance(event, Finished)}
-    assert told_adjoints == {node.row: node.grad for node in (x, b, y.last[0], y)}
-
-
 @settings(max_examples=60, deadline=None)
 @given(any_graph())
 def test_a_sweep_that_nobody_hears_computes_the_same(recipe):
@@ -97,12 +88,6 @@ def test_kahn_is_first_in_first_out_by_edge():
 
 def test_what_lies_on_a_cycle_never_gets_ready():
     assert kahn(range(3), [0, 2, 1], [[1], [2], [1]]) == [0]
-
-
-def test_the_queue_is_told_as_the_plan_releases_it():
-    _, _, y = product_and_sum()
-    plan = plan_for(CURRENT.tables, [y.row])
-    assert [list(plan.sources()), *(list(plan.ready_after(step)) for step in range(4))] == [[0, 1], [2], [], [3], []]
 
 
 def test_a_plan_is_kept_until_the_tables_change():

@@ -28,12 +28,6 @@ def small():
     return tables
 
 
-def test_each_operand_position_has_its_own_edge():
-    x = Variable(3.0)
-    y = x * x
-    assert (y.last, x.next, y.in_deg, x.out_deg) == ([x, x], [y, y], 2, 2)
-
-
 def test_a_table_prints_as_a_table():
     x = Variable(6, name="x")
     y = x - 7

@@ -4,6 +4,7 @@ import math
 import pickle
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -58,7 +59,6 @@ REFUSED = [
     Variable,
     print,
 ]
-MAKERS = [Variable, Constant, lambda value: setattr(PlaceHolder(), "value", value)]
 
 
 @pytest.mark.parametrize(("given", "value"), ACCEPTED, ids=repr)
@@ -313,10 +313,9 @@ def test_what_is_asked_of_an_operator_in_another_form_is_named_in_words(ask, err
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)
-@pytest.mark.parametrize("others", [("text",), (1.0, "text"), (None,) * 12, ()])
-@pytest.mark.parametrize("named", [{}, {"no_such_property": 1.0}])
-def test_what_is_refused_beside_a_number_leaves_no_node_for_it(name, others, named):
-    for nodes in ((), (Variable(1.0),)):
+def test_what_is_refused_beside_a_number_leaves_no_node_for_it(name):
+    beside = [("text",), (1.0, "text"), (None,) * 12, ()], [{}, {"no_such_property": 1.0}]
+    for nodes, others, named in product([(), (Variable(1.0),)], *beside):
         before = snapshot()
         try:
             getattr(Graph, name)(1.0, *nodes, *others, **named)

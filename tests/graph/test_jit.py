@@ -63,14 +63,6 @@ def test_the_short_way_gives_what_the_long_way_gives(recipe):
     assert found[0] == found[1]
 
 
-def test_a_changed_value_is_seen():
-    x, f = bowl()
-    x.value = 8.0
-    Graph.forward()
-    Graph.backward(f)
-    assert (f.value, x.grad) == (math.log(11.0), 2.0 / 11.0)
-
-
 def test_gradients_of_changed_values_are_refused():
     x, f = bowl()
     Graph.forward()
@@ -143,22 +135,6 @@ def test_a_result_that_is_not_finite_is_told_of_and_nothing_is_written_if_it_is_
     with pytest.raises(NumericError, match="log"):
         Graph.forward()
     assert f.value == before
-
-
-def test_merged_nodes_take_the_short_way_and_those_that_they_took_over_have_their_numbers():
-    found = []
-    for engine in (None, "compiled"):
-        with Graph.scratch():
-            x, y = Variable(2.0), Variable(3.0)
-            part = x * y
-            whole = part * x  # one product of three, which took part's operands over
-            f = (whole + part).sin()
-            for _ in range(3):
-                Graph.forward(engine=engine)
-                Graph.backward(f, engine=engine)
-            assert (quick() is not None) == (engine is None)
-            found.append(numbers())
-    assert found[0] == found[1]
 
 
 def test_what_is_watched_is_seen():
