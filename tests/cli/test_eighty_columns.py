@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from naive_graph import AdamTrainer, Graph, History, Variable, gradcheck, operators
+from naive_graph import AdamTrainer, Graph, History, Variable, gradcheck
 from naive_graph.cli.main import main
 from naive_graph.graph.printed import WIDTH, align_columns
 from naive_graph.views import compare
@@ -61,12 +61,6 @@ def test_an_error_is_one_line_for_a_program_and_fits_the_terminal_of_a_person(mo
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["draw", "log(x) + lgo(y)"]) == 2
     assert max(map(len, capsys.readouterr().err.splitlines())) <= 50
-
-
-@pytest.mark.parametrize("name", sorted(operators()))
-def test_what_an_operator_says_fits(name, capsys):
-    main(["operators", name])
-    assert too_wide(capsys.readouterr().out) == []
 
 
 def named(count, name="a_{}_rather_long_name_for_one_small_series"):

@@ -201,11 +201,6 @@ def test_a_text_beyond_the_limit_is_refused_unread():
     assert "100,001 characters" in refusal("x" * 100_001)
 
 
-@pytest.mark.parametrize("text", ["__import__('os').system('true')", "open('f')", "(1).__class__.__mro__", "eval(x)"])
-def test_nothing_in_the_text_is_ever_run(text):
-    assert "no function" in refusal(text, x=1) or "no meaning" in refusal(text, x=1)
-
-
 def test_a_refusal_leaves_the_graph_as_it_was():
     read("x + 1", {"x": 1})
     refusal("x*x*x + lgo(x)", x=1)
@@ -219,9 +214,3 @@ def test_any_text_at_all_is_read_or_refused(text):
             read(text, {"x": 1})
         except ExpressionError:
             assert len(Graph.node_list) == 0
-
-
-@pytest.mark.parametrize("text", ["True", "-True", "+False"])
-def test_a_truth_is_no_number(text):
-    with Graph.scratch(), pytest.raises(ExpressionError, match="is not a real number"):
-        read(text)

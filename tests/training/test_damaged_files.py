@@ -72,7 +72,7 @@ def edited(data, edits):
     return bytes(data)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(which=st.integers(0, 2), edits=EDITS)
 def test_a_damaged_file_is_read_as_it_was_or_refused_and_changes_nothing(files, which, edits):
     folder, whole = files

@@ -82,7 +82,7 @@ OPTIONS = st.fixed_dictionaries({
 ACTIONS = st.lists(st.one_of(st.integers(0, 3), st.sampled_from(["epoch", "swap", "freeze"])), min_size=1, max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(make=st.sampled_from(SEVEN), options=OPTIONS, actions=ACTIONS, data=st.data())
 def test_a_run_goes_on_with_the_bits_of_one_that_did_not_stop_and_a_save_changes_none(make, options, actions, data):
     whole = begun(make, options)
@@ -196,7 +196,7 @@ print(done and (done[0].hex(), done[1]))
 """
 
 
-@pytest.mark.parametrize("which", [1, 6])
+@pytest.mark.parametrize("which", [6])
 def test_a_loop_goes_on_in_another_process(which, tmp_path):
     def run(stop):
         code = SCRIPT.format(tests=str(Path(__file__).parent))
