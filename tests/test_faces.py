@@ -65,11 +65,10 @@ def told(program):
 
 
 def test_what_a_node_can_do_is_there_from_the_start():
-    shown = "print(json.dumps({name: said(getattr(naive_graph, name)) for name in %r.split()}))"
-    scalars = shown % "Graph Constant Variable PlaceHolder Operator"
-    assert told(scalars) == told("enter_every_room(0)\n" + scalars)
-    tensors = shown % "LeafNode TensorNode"
-    assert told(tensors) == told("enter_every_room(0)\n" + tensors)
+    shown = "{name: said(getattr(naive_graph, name)) for name in %r.split()}"
+    kinds = [shown % "Graph Constant Variable PlaceHolder Operator", shown % "LeafNode TensorNode"]
+    later = told(f"enter_every_room(0)\nprint(json.dumps([{kinds[0]}, {kinds[1]}]))")
+    assert [told(f"print(json.dumps({each}))") for each in kinds] == later
 
 
 def test_methods_that_tensors_have_serve_numbers_without_numpy():
@@ -87,7 +86,7 @@ print(json.dumps([round(y.value, 6) for y in ys]))
 
 def test_a_room_hands_out_the_same_whatever_was_imported_before():
     fresh = told(HANDED_OUT)
-    for seed in range(3):
+    for seed in (1, 2):
         assert told(f"enter_every_room({seed})\n" + HANDED_OUT) == fresh
 
 

@@ -5,7 +5,6 @@ import math
 import random
 import sys
 from functools import reduce
-from itertools import pairwise
 from math import prod
 from operator import add
 
@@ -466,14 +465,6 @@ def test_a_failing_backward_leaves_gradients_as_they_were():
     assert snapshot() == before
 
 
-def test_division_by_zero_says_where():
-    x = Variable(0.0)
-    y = 1 / x
-    with pytest.raises(ZeroDivisionError) as failure:
-        Graph.forward()
-    assert failure.value.__notes__ == ["This happened at div 'node 2' of [1.0, 0.0]."] and y.value is None
-
-
 def test_a_placeholder_without_a_value_is_named():
     p = PlaceHolder(name="p")
     y = 2 * p
@@ -632,7 +623,7 @@ def test_random_programs_agree_with_the_package_bit_for_bit():
     assert finite > 75
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_programs_with_functions_agree_with_the_package(seed):
     Reference = pytest.importorskip("naive_graph").Graph
     leaves, nodes = random_program(Graph, seed, [*EXACT[:3], *LIBRARY], 15)
@@ -664,29 +655,6 @@ def test_functions_and_their_slopes_are_those_of_the_package_within_two_ulps(nam
         assert max(map(ulps, slopes, known)) <= 2
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_slopes_agree_with_finite_differences(seed):
-    leaves, nodes = random_program(Graph, seed, [*EXACT[:3], *LIBRARY], 12)
-    y = nodes[-1]
-    slopes = grads(y, *leaves)
-    compared = 0
-    for leaf, slope in zip(leaves, slopes):
-        coarse, fine = by_nudging(leaf, y, 1e-4), by_nudging(leaf, y, 1e-5)
-        if abs(coarse - fine) <= 1e-5 * (1 + abs(fine)):  # else the function is too steep to be told by nudging it
-            assert fine == pytest.approx(slope, rel=1e-4, abs=1e-4)
-            compared += 1
-    assert compared
-
-
-def by_nudging(leaf, y, h):
-    kept, around = leaf.value, []
-    for leaf.value in (kept + h, kept - h):
-        Graph.forward()
-        around.append(y.value)
-    leaf.value = kept
-    return (around[0] - around[1]) / (2 * h)
-
-
 def test_nodes_of_the_two_graphs_do_not_mix_in_silence():
     Reference = pytest.importorskip("naive_graph").Graph
     with Reference.scratch():
@@ -695,60 +663,3 @@ def test_nodes_of_the_two_graphs_do_not_mix_in_silence():
         with pytest.raises(TypeError):
             Reference.Variable(2) + Variable(1)
     assert len(Graph.node_list) == 2
-
-
-def test_the_same_program_runs_on_both():
-    package = pytest.importorskip("naive_graph")
-
-    def program(graph):
-        x = graph.Variable(6, name="x")
-        f = ((x - 7) ** 2 + 10).log()
-        for _ in range(100):
-            graph.forward()
-            graph.backward(f)
-            x.value -= 0.01 * x.grad
-            graph.kill_grad()
-        return x.value, f.value
-
-    with package.Graph.scratch():
-        assert program(package.Graph) == program(Graph)
-
-
-def network(make, relu, sizes=(2, 16, 16, 1), samples=5):
-    """Weights, and a function that writes down the loss of a small network."""
-    choose = random.Random(0)
-    layers = [
-        [([make(choose.uniform(-1, 1)) for _ in range(a)], make(0.0)) for _ in range(b)] for a, b in pairwise(sizes)
-    ]
-    data = [([choose.uniform(-1, 1) for _ in range(sizes[0])], choose.choice([-1.0, 1.0])) for _ in range(samples)]
-
-    def loss():
-        total = 0.0
-        for values, wanted in data:
-            for layer in layers:
-                sums = []
-                for weights, bias in layer:
-                    s = bias
-                    for weight, value in zip(weights, values):
-                        s = s + weight * value
-                    sums.append(s)
-                values = [relu(s) for s in sums] if layer is not layers[-1] else sums
-            total = (values[0] - wanted) ** 2 + total
-        return total
-
-    return [w for layer in layers for weights, bias in layer for w in (*weights, bias)], loss
-
-
-def relu(node):
-    return Graph.unary_function_frame(node, "relu")
-
-
-def test_a_network_agrees_with_micrograd():
-    Value = pytest.importorskip("micrograd.engine").Value
-    naive.define_operator("relu", lambda a: max(a, 0.0), lambda y, a: [1.0 if a > 0 else 0.0])
-    weights, loss = network(Graph.Variable, relu)
-    their_weights, their_loss = network(Value, lambda a: a.relu())
-    y, their_y = loss(), their_loss()
-    their_y.backward()
-    assert grads(y, *weights) == pytest.approx([w.grad for w in their_weights], rel=1e-12, abs=1e-14)
-    assert y.value == pytest.approx(their_y.data, rel=1e-14)

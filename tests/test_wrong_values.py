@@ -50,13 +50,12 @@ def complaints_about(call_of, name, most):
     complaints = []
     for count in range(1, most + 1):
         for place in range(count):
-            for number in range(len(wrong_values())):
-                with Graph.scratch(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    call, values = call_of(), wrong_values()
-                    right = Graph.Variable(2.0)
+            with Graph.scratch(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for wrong in wrong_values():
+                    call, right = call_of(), Graph.Variable(2.0)
                     operands = [right * 3.0, right, 1.0][:count]
-                    operands[place] = values[number]
+                    operands[place] = wrong
                     before = len(Graph.node_list)
                     try:
                         call(*operands)
