@@ -177,6 +177,27 @@ def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
     return ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names, arguments))
 
 
+def build_cases(
+    make: Callable[[], Iterable[ExerciseCase | Sequence[Any]]], names: Iterable[str],
+    special: Callable[..., str] = lambda *_: "",
+) -> list[ExerciseCase]:  # fmt: skip
+    """The cases that are made; arguments alone become one, with these names. special: their features."""
+    cases = []
+    for made in make():
+        if isinstance(made, ExerciseCase):
+            cases.append(made)
+        else:
+            cases.append(plain_case(arguments_text(names, made), *made, features=special(*made)))
+    return cases
+
+
+def build_fresh_cases(make: Callable[[], list[ExerciseCase]]) -> list[ExerciseCase]:
+    """The cases that are others inside a block of `fresh_cases`."""
+    known = {case.text for case in make()}
+    with fresh_cases():
+        return [case for case in make() if case.text not in known]
+
+
 _FRESH: ContextVar[str] = ContextVar("fresh", default="")
 
 

@@ -25,7 +25,7 @@ from textwrap import dedent
 from types import CodeType
 from typing import Any, NamedTuple
 
-from .cases import ExerciseCase, arguments_text, fresh_cases, plain_case
+from .cases import ExerciseCase, build_cases, build_fresh_cases
 from .run_answer import AnswerOutcome, imagine
 
 Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
@@ -178,10 +178,7 @@ class Exercise:
     @cached_property
     def fresh(self) -> Exercise | None:
         """The same with cases that nobody was asked, by which a guess is tried; None where chance makes none."""
-        with fresh_cases():
-            made = self._make()
-        known_texts = {case.text for case in self.cases}
-        others = [case for case in made if case.text not in known_texts]
+        others = build_fresh_cases(self._make)
         return replace(self, make_cases=lambda: others, is_fresh=True) if others else None
 
     def at(self, places: list[int]) -> Exercise:
@@ -190,13 +187,11 @@ class Exercise:
         return replace(self, make_cases=lambda: chosen, places=places)
 
     def _make(self) -> list[ExerciseCase]:
-        return [case if isinstance(case, ExerciseCase) else self._plain(case) for case in self.make_cases()]
+        return build_cases(self.make_cases, signature(self.solve).parameters, self._tell_features)
 
-    def _plain(self, arguments: Sequence[Any]) -> ExerciseCase:
-        """A case over these arguments, which have the names that they have in the solution."""
-        text = arguments_text(signature(self.solve).parameters, arguments)
-        features = ";".join(feature for feature, holds in self._special.items() if holds(*arguments))
-        return plain_case(text, *arguments, features=features)
+    def _tell_features(self, *arguments: Any) -> str:
+        """What is special about arguments."""
+        return ";".join(feature for feature, holds in self._special.items() if holds(*arguments))
 
     @cached_property
     def _special(self) -> dict[str, Callable[..., Any]]:

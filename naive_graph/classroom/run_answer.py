@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import islice
 from numbers import Real
 from pathlib import Path
 from select import select
@@ -300,12 +300,11 @@ END = "end"  # the last line of an answer that was asked all that was to be aske
 
 def ask(task: AskedExercise, answer: Any) -> Asked:
     """What the answer does in each case; fewer cases if it does not end in several."""
-    numbers = schedule(task)
 
     def say_why(lines: int) -> None:
-        if is_watched() and lines < len(numbers):
+        if is_watched() and lines < 2 * len(task.cases):
             print(
-                f"Your answer still runs in the case\n    {task.cases[numbers[lines]].text}\nIt is stopped after "
+                f"Your answer still runs in the case\n    {task.cases[lines // 2].text}\nIt is stopped after "
                 f"{PATIENCE:.0f} s at most. Ctrl-C, in a notebook the stop button, ends it now.", file=sys.stderr,
                 flush=True,
             )  # fmt: skip
@@ -313,29 +312,24 @@ def ask(task: AskedExercise, answer: Any) -> Asked:
     return pair_outcomes(task, *tell_apart(lambda tell: tell_outcomes(task, answer, tell), say_why))
 
 
-def schedule(task: AskedExercise) -> list[int]:
-    """The cases in the order of asking. Each is asked twice, to see what an answer remembers."""
-    return [number for number in range(len(task.cases)) for _ in range(2)]
-
-
 def tell_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
     """Tell the outcomes, a line for each."""
-    for outcome in in_turn(task, answer, schedule(task)):
+    for outcome in run_cases(task, answer):
         tell(json.dumps(outcome))
     tell(END)
 
 
-def in_turn(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[AnswerOutcome]:
-    """One case after the other."""
+def run_cases(task: AskedExercise, answer: Any) -> Iterator[AnswerOutcome]:
+    """What the answer does in one case after the other, each asked twice, to see what an answer remembers."""
     depth, luck, endless = sys.getrecursionlimit(), random.getstate(), 0
     try:
-        for _, again in groupby(numbers, lambda number: number if number >= ANEW else object()):
-            first, *more = again
-            for outcome in outcomes(task, answer, task.cases[first], 1 + len(more)):
-                yield outcome
-                endless += outcome.kind == "endless"
-                if endless >= MOST_ENDLESS:
-                    return
+        for number, case in enumerate(task.cases):
+            for times in (1, 1) if number < ANEW else (2,):
+                for outcome in outcomes(task, answer, case, times):
+                    yield outcome
+                    endless += outcome.kind == "endless"
+                    if endless >= MOST_ENDLESS:
+                        return
     finally:
         sys.setrecursionlimit(depth)
         random.setstate(luck)
@@ -346,7 +340,7 @@ def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
 
     Raises ValueError, TypeError or LookupError for lines that `tell_outcomes` does not tell.
     """
-    numbers = schedule(task)
+    numbers = [number for number in range(len(task.cases)) for _ in range(2)]
     *lines, _ = text.split("\n", len(numbers) + 1)  # the last line may have broken off
     pairs: list[list[AnswerOutcome]] = []
     for number, line in zip(numbers, [*lines, *[""] * len(numbers)]):

@@ -171,23 +171,15 @@ def print_nodes_simply() -> None:
 
 def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
-    from naive_graph.classroom.cases import ExerciseCase, arguments_text, fresh_cases, plain_case
+    from naive_graph.classroom.cases import ExerciseCase, build_cases, build_fresh_cases
     from naive_graph.classroom.exercises import EXERCISES
 
     print_nodes_simply()
     exercises: dict[str, Any] = {exercise.name: exercise for exercise in EXERCISES}
     for facts in asked:
         question = exercises[facts["name"]]
-
-        def made(question: Any = question, names: list[str] = facts["parameters"]) -> list[Any]:
-            cases = list(question.make_cases())  # some are the arguments alone
-            return [each if hasattr(each, "ask") else plain_case(arguments_text(names, each), *each) for each in cases]
-
-        cases = made()
-        if facts["fresh"]:
-            known = {case.text for case in cases}
-            with fresh_cases():
-                cases = [case for case in made() if case.text not in known]
+        make = partial(build_cases, question.make_cases, facts["parameters"])
+        cases = build_fresh_cases(make) if facts["fresh"] else make()
         cases = cases if facts["places"] is None else [cases[place] for place in facts["places"]]
         question.cases = [ExerciseCase("", case.ask) for case in cases]
         yield question, [case.text for case in cases]

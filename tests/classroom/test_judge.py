@@ -14,7 +14,7 @@ from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutation import OTHERS, mutants, slips
 from naive_graph.classroom.near_misses import SENTENCES, AskHere
-from naive_graph.classroom.run_answer import imagine, in_turn, schedule
+from naive_graph.classroom.run_answer import imagine, run_cases
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 
@@ -157,9 +157,7 @@ def test_one_mistake_is_not_told_as_two_that_explain_it_by_chance(name, text):
 
 def rejected(exercise, answer):
     """Whether a case tells the answer from the right one: the first that does is enough, and nothing is diagnosed."""
-    numbers = schedule(exercise)
-    given = in_turn(exercise, answer, numbers)
-    return not all(exercise.right(number, each) for number, each in zip(numbers, given))
+    return not all(exercise.right(place // 2, each) for place, each in enumerate(run_cases(exercise, answer)))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
@@ -183,10 +181,6 @@ def judged(request):
 
 def test_every_wrong_answer_is_rejected(judged):
     assert [answer.__qualname__ for _, answer, _, told in judged if told.passed] == []
-
-
-def test_nine_of_ten_wrong_answers_have_a_name(judged):
-    assert len(WRONG) > 260 and sum(bool(told.mistakes) for *_, told in judged) > 0.9 * len(judged)
 
 
 def test_the_names_are_true(judged):

@@ -36,26 +36,6 @@ def attend_by_logarithms(query, keys):
     return [math.exp(score - log_sum) for score in scores]
 
 
-@wrong("attend", "no_shift")
-def attend_overflows(query, keys):
-    powers = [math.exp(sum(map(mul, query, key)) / math.sqrt(len(query))) for key in keys]
-    return [power / sum(powers) for power in powers]
-
-
-@wrong("attend", "no_root")
-def attend_divided_by_the_size(query, keys):
-    scores = np.array(keys) @ np.array(query) / len(query)
-    powers = np.exp(scores - scores.max())
-    return (powers / powers.sum()).tolist()
-
-
-@wrong("attend", "not_divided")
-def attend_not_divided(query, keys):
-    scores = np.array(keys) @ np.array(query)
-    powers = np.exp(scores - scores.max())
-    return (powers / powers.sum()).tolist()
-
-
 # --- softmax_pullback ---
 
 
@@ -87,17 +67,6 @@ def softmax_pullback_in_two_loops(weights, incoming):
     return back
 
 
-@wrong("softmax_pullback", "only_own")
-def softmax_pullback_of_the_diagonal(weights, incoming):
-    w = np.array(weights)
-    return (w * (1 - w) * np.array(incoming)).tolist()
-
-
-@wrong("softmax_pullback", "no_mean")
-def softmax_pullback_without_the_others(weights, incoming):
-    return [w * g for w, g in zip(weights, incoming)]
-
-
 # --- causal ---
 
 RIGHT += [
@@ -116,21 +85,6 @@ RIGHT += [
 def causal_in_arrays(scores):
     size = len(scores)
     return (np.array(scores).reshape(size, size) + np.triu(np.full((size, size), -np.inf), 1)).tolist()
-
-
-@wrong("causal", "adds_product")
-def causal_by_a_product(scores):
-    return [[s + (-math.inf) * (j > i) for j, s in enumerate(row)] for i, row in enumerate(scores)]
-
-
-@wrong("causal", "zeros")
-def causal_by_zeros(scores):
-    return np.tril(np.array(scores).reshape(len(scores), len(scores))).tolist()
-
-
-@wrong("causal", "only_later")
-def causal_the_other_way(scores):
-    return [[s if j >= i else -math.inf for j, s in enumerate(row)] for i, row in enumerate(scores)]
 
 
 @wrong("causal", "changes_argument")

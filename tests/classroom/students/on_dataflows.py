@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 RIGHT += [
     (
@@ -35,36 +35,6 @@ def fire_with_slices(waiting, takes, gives):
     ]
 
 
-@wrong("fire", "newest")
-def fire_with_a_stack(waiting, takes, gives):
-    after = [list(each) for each in waiting]
-    if not all(after[place] for place in takes):
-        return None
-    total = sum(after[place].pop() for place in takes)
-    for place in gives:
-        after[place].append(total)
-    return after
-
-
-@wrong("fire", "one_is_enough")
-def fire_when_anything_waits(waiting, takes, gives):
-    after = [list(each) for each in waiting]
-    if not any(after[place] for place in takes):
-        return None
-    total = sum(after[place].pop(0) for place in takes if after[place])
-    for place in gives:
-        after[place].append(total)
-    return after
-
-
-@wrong("fire", "left_there")
-def fire_and_keep(waiting, takes, gives):
-    if not all(waiting[place] for place in takes):
-        return None
-    total = sum(waiting[place][0] for place in takes)
-    return [[*each, total] if place in gives else each for place, each in enumerate(waiting)]
-
-
 @right("layer_streams")
 def streams_by_case(layer, layers):
     reads = ["copy_1"] if layer == 1 else [f"F{layer - 1}_F{layer}"]
@@ -93,12 +63,6 @@ def streams_of_all_layers(layer, layers):
     return [[name for ends in streams for name in ends[2:] if ends[side] == who] for who in named for side in (1, 0)]
 
 
-@wrong("layer_streams", "same_stream")
-def streams_with_two_readers(layer, layers):
-    reads, writes, into, back = streams_by_case(layer, layers)
-    return reads, writes, [into[0], *reads], back
-
-
 @right("layer_streams")
 def streams_from_a_list_of_layers(layer, layers):
     forward = ["copy_1", *(f"F{one}_F{one + 1}" for one in range(1, layers)), f"F{layers}_loss"]
@@ -121,18 +85,6 @@ def fire_without_a_loop_over_streams(waiting, takes, gives):
     return [each[place in takes :] + [total] * (place in gives) for place, each in enumerate(waiting)]
 
 
-@wrong("layer_streams", "turned")
-def streams_named_from_the_reader(layer, layers):
-    reads, writes, into, back = streams_by_case(layer, layers)
-    return reads, writes, into, back if layer == 1 else [f"B{layer - 1}_B{layer}"]
-
-
-@wrong("layer_streams", "no_last")
-def streams_without_an_end(layer, layers):
-    reads, _, _, back = streams_by_case(layer, layers + 1)
-    return reads, *streams_by_case(layer, layers + 1)[1:3], back
-
-
 @right("two_buffers")
 def by_the_recurrence(start, slopes, rate):
     u = [start, start]
@@ -153,31 +105,3 @@ def by_two_names(start, slopes, rate):
             read.append(even)
             even = odd - rate * slope
     return read
-
-
-@wrong("two_buffers", "own")
-def taking_turns(start, slopes, rate):
-    buffers, read = [start, start], []
-    for group, slope in enumerate(slopes):
-        read.append(buffers[group % 2])
-        buffers[group % 2] -= rate * slope
-    return read
-
-
-@wrong("two_buffers", "one")
-def one_after_the_other(start, slopes, rate):
-    read = []
-    for slope in slopes:
-        read.append(start)
-        start -= rate * slope
-    return read
-
-
-@wrong("two_buffers", "uphill")
-def with_the_slope(start, slopes, rate):
-    return by_the_recurrence(start, slopes, -rate)
-
-
-@wrong("two_buffers", "written")
-def what_was_written(start, slopes, rate):
-    return by_the_recurrence(start, [*slopes, 0.0, 0.0], rate)[2:]

@@ -7,7 +7,7 @@ from operator import mul
 
 import numpy as np
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 # --- depth_slopes ---
 
@@ -23,16 +23,6 @@ def depth_slopes_by_inserting(partials):
     for place in range(len(partials)):
         slopes.insert(0, slopes[0] * partials[-1 - place])
     return slopes
-
-
-@wrong("depth_slopes", "no_last")
-def depth_slopes_of_the_operators(partials):
-    return [math.prod(partials[place:]) for place in range(len(partials))]
-
-
-@wrong("depth_slopes", "reversed")
-def depth_slopes_as_they_are_found(partials):
-    return list(accumulate(reversed(partials), mul, initial=1.0))
 
 
 # --- normalise ---
@@ -61,15 +51,3 @@ def normalise_by_the_mean_square(xs, tiny):
     for x in xs:
         result.append(factor * (x - mean))
     return result
-
-
-@wrong("normalise", "one_less")
-def normalise_a_sample(xs, tiny):
-    x = np.array(xs)
-    return ((x - x.mean()) / np.sqrt(x.var(ddof=1 if len(xs) > 1 else 0) + tiny)).tolist()
-
-
-@wrong("normalise", "outside")
-def normalise_with_tiny_outside(xs, tiny):
-    x = np.array(xs)
-    return ((x - x.mean()) / (x.std() + tiny)).tolist()

@@ -92,70 +92,9 @@ def by_calls_adding_lists(y):
     return found
 
 
-@wrong("depends_on", "without_y")
-def leaves_y_out(y):
-    seen, stack = [], list(y.last)
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen.append(n)
-            stack += n.last
-    return seen
-
-
-@wrong("depends_on", "direct_only")
-def only_operands(y):
-    return [y, *dict.fromkeys(y.last)]
-
-
 @wrong("depends_on", "direct_only", "without_y", "returns_in_loop")
 def only_operands_without_y(y):
     return list(set(y.last))
-
-
-@wrong("depends_on", "repeats")
-def everything_again_and_again(y):
-    found = [y]
-    for node in found:
-        for operand in node.last:
-            found.append(operand)
-    return found
-
-
-@wrong("depends_on", "repeats_late", "repeats")
-def marks_too_late(y):
-    out, todo, seen = [], [y], set()
-    while todo:
-        n = todo.pop()
-        out.append(n)
-        seen.add(n)
-        for o in n.last:
-            if o not in seen:
-                todo.append(o)
-    return out
-
-
-@wrong("depends_on", "follows_consumers")
-def the_other_way(y):
-    seen, stack = set(), [y]
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen.add(n)
-            stack.extend(n.next)
-    return list(seen)
-
-
-@wrong("depends_on", "both_directions")
-def everything_connected(y):
-    seen, stack = set(), [y]
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen.add(n)
-            stack.extend(n.next)
-            stack.extend(n.last)
-    return list(seen)
 
 
 @wrong("depends_on", "first_operand", "raises")
@@ -165,37 +104,6 @@ def along_one_line(y):
         y = y.last[0]
         out.append(y)
     return out
-
-
-@wrong("depends_on", "last_operand")
-def along_the_last(y):
-    out = [y]
-    while y.last:
-        y = y.last[-1]
-        out.append(y)
-    return out
-
-
-@wrong("depends_on", "leaves_only")
-def just_leaves(y):
-    seen, stack = set(), [y]
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen.add(n)
-            stack.extend(n.last)
-    return [n for n in seen if not n.last]
-
-
-@wrong("depends_on", "without_leaves")
-def just_operators(y):
-    seen, stack = set(), [y]
-    while stack:
-        n = stack.pop()
-        if n not in seen and n.last:
-            seen.add(n)
-            stack.extend(n.last)
-    return list(seen)
 
 
 @wrong("depends_on", "wrong_shape")
@@ -269,18 +177,6 @@ def remembers(y, seen=set()):  # noqa: B006
     return list(seen)
 
 
-@wrong("depends_on", "by_value")
-def by_values(y):
-    seen, out, stack = set(), [], [y]
-    while stack:
-        n = stack.pop(0)
-        if n.value not in seen:
-            seen.add(n.value)
-            out.append(n)
-            stack.extend(n.last)
-    return out
-
-
 @wrong("depends_on", "returns_nothing")
 def forgets_return(y):
     seen, stack = set(), [y]
@@ -300,25 +196,6 @@ def returns_early(y):
             if operand not in found:
                 found.append(operand)
         return found
-
-
-@wrong("depends_on", "stops_at_seen")
-def breaks(y):
-    found = [y]
-    for node in found:
-        for operand in node.last:
-            if operand in found:
-                break
-            found.append(operand)
-    return found
-
-
-@wrong("depends_on", "two_levels")
-def grandparents(y):
-    out = {y, *y.last}
-    for o in y.last:
-        out.update(o.last)
-    return list(out)
 
 
 @wrong("depends_on", "raises")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 # --- best_h ---
 
@@ -26,16 +26,6 @@ def best_h_in_arrays(f, x, right, tries):
     return tries[int(np.abs(found - right).argmin())]
 
 
-@wrong("best_h", "one_sided")
-def best_h_to_one_side(f, x, right, tries):
-    return min(tries, key=lambda h: abs((f(x + h) - f(x)) / h - right))
-
-
-@wrong("best_h", "smallest")
-def best_h_is_small(f, x, right, tries):
-    return sorted(tries)[0]
-
-
 # --- complex_step ---
 
 RIGHT += [
@@ -47,13 +37,3 @@ RIGHT += [
 @right("complex_step")
 def complex_step_in_numpy(f, x, h=1e-20):
     return float(np.imag(f(np.complex128(complex(x, h)))) / h)
-
-
-@wrong("complex_step", "real_step")
-def complex_step_without_i(f, x, h=1e-20):
-    return (f(x + h) - f(x)) / h
-
-
-@wrong("complex_step", "twice")
-def complex_step_as_if_central(f, x, h=1e-20):
-    return f(complex(x, h)).imag / (2 * h)

@@ -28,25 +28,9 @@ def channels_last_by_appending(picture):
     return result
 
 
-@wrong("channels_last", "reshaped")
-def channels_last_by_reshape(picture):
-    x = np.array(picture)
-    return x.reshape(x.shape[1], x.shape[2], x.shape[0]).tolist()
-
-
-@wrong("channels_last", "rows_last")
-def channels_last_by_T(picture):
-    return [np.array(channel).T.tolist() for channel in picture]
-
-
 @wrong("channels_last", "wrong_shape")
 def channels_last_turned(picture):
     return np.array(picture).T.tolist()
-
-
-@wrong("channels_last", "channels_in_the_middle")
-def channels_last_swapped(picture):
-    return np.swapaxes(picture, 0, 1).tolist()
 
 
 # --- same_pads ---
@@ -83,32 +67,6 @@ def same_pads_by_the_rest(size, kernel, stride):
     return [half, zeros - half]
 
 
-@wrong("same_pads", "at_start")
-def same_pads_lower(size, kernel, stride):
-    places = -(-size // stride)
-    zeros = max((places - 1) * stride + kernel - size, 0)
-    return [zeros - zeros // 2, zeros // 2]
-
-
-@wrong("same_pads", "no_stride")
-def same_pads_from_a_blog(size, kernel, stride):
-    p = kernel - 1
-    return [p // 2, p - p // 2]
-
-
-@wrong("same_pads", "halves")
-def same_pads_halved(size, kernel, stride):
-    places = math.ceil(size / stride)
-    p = max(0, (places - 1) * stride + kernel - size) // 2
-    return [p, p]
-
-
-@wrong("same_pads", "rounded_down")
-def same_pads_floored(size, kernel, stride):
-    zeros = max((size // stride - 1) * stride + kernel - size, 0)
-    return [zeros // 2, zeros - zeros // 2]
-
-
 # --- field_of_view ---
 
 RIGHT += [
@@ -140,29 +98,3 @@ def field_of_view_by_asking(layers):
     for k, s in others[::-1]:
         first, last = first * s, last * s + k - 1
     return last - first + 1
-
-
-@wrong("field_of_view", "forwards")
-def field_of_view_from_the_front(layers):
-    n = 1
-    for k, s in layers:
-        n = (n - 1) * s + k
-    return n
-
-
-@wrong("field_of_view", "no_strides")
-def field_of_view_without_strides(layers):
-    return 1 + sum(k - 1 for k, _ in layers)
-
-
-@wrong("field_of_view", "product")
-def field_of_view_multiplied(layers):
-    return math.prod(k for k, _ in layers)
-
-
-@wrong("field_of_view", "sums")
-def field_of_view_one_step_more(layers):
-    n = 1
-    for k, s in reversed(layers):
-        n = n * s + k
-    return n

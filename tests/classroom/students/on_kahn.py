@@ -1,4 +1,4 @@
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from graphlib import CycleError, TopologicalSorter
 
 from . import right, wrong
@@ -135,21 +135,6 @@ def empty(nodes):
     return order
 
 
-@wrong("kahn", "no_cycle_check")
-def no_check(nodes):
-    degree = {n: len(n.last) for n in nodes}
-    queue = deque([n for n in nodes if degree[n] == 0])
-    order = []
-    while queue:
-        node = queue.popleft()
-        order.append(node)
-        for consumer in node.next:
-            degree[consumer] -= 1
-            if degree[consumer] == 0:
-                queue.append(consumer)
-    return order
-
-
 @wrong("kahn", "raises_on_cycle", "raises")
 def complains(nodes):
     degree = {n: len(n.last) for n in nodes}
@@ -161,108 +146,6 @@ def complains(nodes):
                 order.append(consumer)
     assert len(order) == len(nodes), "there is a cycle"
     return order
-
-
-@wrong("kahn", "empty_on_cycle")
-def nothing_for_a_cycle(nodes):
-    degree = {n: len(n.last) for n in nodes}
-    order = [n for n in nodes if degree[n] == 0]
-    for node in order:
-        for consumer in node.next:
-            degree[consumer] -= 1
-            if degree[consumer] == 0:
-                order.append(consumer)
-    return order if len(order) == len(nodes) else []
-
-
-@wrong("kahn", "distinct_consumers")
-def counts_each_consumer_once(nodes):
-    degree = {n: n.in_deg for n in nodes}
-    todo = [n for n in nodes if degree[n] == 0]
-    out = []
-    while todo:
-        n = todo.pop(0)
-        out.append(n)
-        for c in set(n.next):
-            degree[c] -= 1
-            if degree[c] == 0:
-                todo.append(c)
-    return None if len(out) < len(nodes) else out
-
-
-@wrong("kahn", "distinct_operands")
-def counts_each_operand_once(nodes):
-    degree = {n: len({*n.last}) for n in nodes}
-    todo = [n for n in nodes if degree[n] == 0]
-    out = []
-    while todo:
-        n = todo.pop(0)
-        out.append(n)
-        for c in n.next:
-            degree[c] -= 1
-            if degree[c] == 0:
-                todo.append(c)
-    return None if len(out) < len(nodes) else out
-
-
-@wrong("kahn", "any_operand")
-def breadth_first(nodes):
-    seen = {n for n in nodes if not n.last}
-    queue = deque(n for n in nodes if not n.last)
-    order = []
-    while queue:
-        n = queue.popleft()
-        order.append(n)
-        for m in n.next:
-            if m not in seen:
-                seen.add(m)
-                queue.append(m)
-    return order if len(order) == len(nodes) else None
-
-
-@wrong("kahn", "any_operand", "all_on_cycle", "no_cycle_check")
-def breadth_first_without_a_check(nodes):
-    seen = {n for n in nodes if not n.last}
-    queue = deque(n for n in nodes if not n.last)
-    order = []
-    while queue:
-        n = queue.popleft()
-        order.append(n)
-        for m in n.next:
-            if m not in seen:
-                seen.add(m)
-                queue.append(m)
-    return order
-
-
-@wrong("kahn", "backwards")
-def results_first(nodes):
-    degree = {n: len(n.next) for n in nodes}
-    todo = [n for n in nodes if degree[n] == 0]
-    out = []
-    while todo:
-        n = todo.pop(0)
-        out.append(n)
-        for c in n.last:
-            degree[c] -= 1
-            if degree[c] == 0:
-                todo.append(c)
-    return None if len(out) < len(nodes) else out
-
-
-@wrong("kahn", "backwards")
-def puts_in_front(nodes):
-    degree = {n: len(n.last) for n in nodes}
-    todo = [n for n in nodes if degree[n] == 0]
-    out = []
-    while todo:
-        n = todo.pop(0)
-        out.insert(0, n)
-        for c in n.next:
-            degree[c] -= 1
-            if degree[c] == 0:
-                todo.append(c)
-    return None if len(out) < len(nodes) else out
 
 
 @wrong("kahn", "returns_in_loop")
@@ -278,11 +161,6 @@ def one_indent_too_many(nodes):
             if degree[c] == 0:
                 todo.append(c)
         return out
-
-
-@wrong("kahn", "leaves_only", "no_cycle_check")
-def only_the_ready_ones(nodes):
-    return [n for n in nodes if len(n.last) == 0]
 
 
 @wrong("kahn", "never_ends")
@@ -397,71 +275,12 @@ def recursion_over_a_cycle(nodes):
     return out
 
 
-@wrong("kahn", "all_on_cycle")
-def depth_first_blind_to_cycles(nodes):
-    seen, out = set(), []
-
-    def visit(n):
-        if n in seen:
-            return
-        seen.add(n)
-        for o in n.last:
-            visit(o)
-        out.append(n)
-
-    for n in nodes:
-        visit(n)
-    return out
-
-
-@wrong("kahn", "sorts_by_name", "no_cycle_check", "all_on_cycle")
-def by_the_alphabet(nodes):
-    return sorted(nodes, key=lambda node: node.name)
-
-
-@wrong("kahn", "sorts_by_operands", "no_cycle_check", "all_on_cycle")
-def sorted_by_length(nodes):
-    return sorted(nodes, key=lambda n: n.in_deg)
-
-
 @wrong("kahn", "uses_library")
 def lets_the_library_do_it(nodes):
     from naive_graph import Graph
 
     Graph.forward()
     return sorted(nodes, key=lambda n: n.row)
-
-
-@wrong("kahn", "listed_again", "every_time")
-def checks_all_but_not_twice(nodes):
-    order = [n for n in nodes if not n.last]
-    for n in order:
-        for m in n.next:
-            if all(o in order for o in m.last):
-                order.append(m)
-                if len(order) > 500:
-                    return order
-    return order if len(order) == len(nodes) else None
-
-
-@wrong("kahn", "one_leaf")
-def starts_from_one(nodes):
-    degree = defaultdict(int, {n: len(n.last) for n in nodes})
-    start = next((n for n in nodes if not degree[n]), None)
-    order = [start] if start is not None else []
-    for n in order:
-        for m in n.next:
-            degree[m] -= 1
-            if degree[m] == 0:
-                order.append(m)
-    return order if len(order) == len(nodes) else None
-
-
-@wrong("kahn", "one_level")
-def two_levels_only(nodes):
-    leaves = [n for n in nodes if not n.last]
-    second = [n for n in nodes if n.last and all(o in leaves for o in n.last)]
-    return leaves + second if len(leaves + second) == len(nodes) else None
 
 
 @wrong("kahn", "returns_nothing")

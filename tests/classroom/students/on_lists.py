@@ -49,56 +49,9 @@ def c6(W, x):
     return y
 
 
-@wrong("contract", "exchanged")
-def c7(W, x):
-    return [[sum(p * q for p, q in zip(row, column)) for column in zip(*x)] for row in W]
-
-
 @wrong("contract", "wrong_shape", "transposed")
 def c8(W, x):
     return [[sum(W[a][i] * x[a][k] for a in range(len(W))) for i in range(len(W[0]))] for k in range(len(x[0]))]
-
-
-@wrong("contract", "last_product")
-def c9(W, x):
-    y = [[0.0] * len(x[0]) for _ in W[0]]
-    for i in range(len(W[0])):
-        for k in range(len(x[0])):
-            for a in range(len(W)):
-                y[i][k] = W[a][i] * x[a][k]
-    return y
-
-
-@wrong("contract", "shared_rows")
-def c10(W, x):
-    y = [[0.0] * len(x[0])] * len(W[0])
-    for i in range(len(W[0])):
-        for k in range(len(x[0])):
-            y[i][k] = sum(W[a][i] * x[a][k] for a in range(len(W)))
-    return y
-
-
-@wrong("contract", "shared_sums")
-def c11(W, x):
-    y = [[0.0] * len(x[0])] * len(W[0])
-    for i in range(len(W[0])):
-        for k in range(len(x[0])):
-            for a in range(len(W)):
-                y[i][k] += W[a][i] * x[a][k]
-    return y
-
-
-@wrong("contract", "running_sum")
-def c12(W, x):
-    y = []
-    for i in range(len(W[0])):
-        row, s = [], 0.0
-        for k in range(len(x[0])):
-            for a in range(len(W)):
-                s += W[a][i] * x[a][k]
-            row.append(s)
-        y.append(row)
-    return y
 
 
 @wrong("contract", "wrong_shape")
@@ -126,20 +79,10 @@ def c16(W, x):
     return [[W[i][k] * x[i][k] for k in range(len(x[0]))] for i in range(len(W[0]))]
 
 
-@wrong("contract", "adds")
-def c17(W, x):
-    return [[sum(W[a][i] + x[a][k] for a in range(len(W))) for k in range(len(x[0]))] for i in range(len(W[0]))]
-
-
 @wrong("contract", "returns_nothing")
 def c18(W, x):
     for i in range(len(W[0])):
         print([sum(W[a][i] * x[a][k] for a in range(len(W))) for k in range(len(x[0]))])
-
-
-@wrong("contract", "one_short")
-def c19(W, x):
-    return [[sum(W[a][i] * x[a][k] for a in range(len(W) - 1)) for k in range(len(x[0]))] for i in range(len(W[0]))]
 
 
 @wrong("contract", "raises")
@@ -167,23 +110,6 @@ def c24(W, x):
     W.append([0.0] * len(W[0]))
     x.append([0.0] * len(x[0]))
     return [[sum(W[a][i] * x[a][k] for a in range(len(W))) for k in range(len(x[0]))] for i in range(len(W[0]))]
-
-
-@wrong("contract", "product_of_sums")
-def c25(W, x):
-    return [[sum(r[i] for r in W) * sum(r[k] for r in x) for k in range(len(x[0]))] for i in range(len(W[0]))]
-
-
-@wrong("contract", "first_product")
-def c26(W, x):
-    y = []
-    for i in range(len(W[0])):
-        y.append([])
-        for k in range(len(x[0])):
-            for a in range(len(W)):
-                y[i].append(W[a][i] * x[a][k])
-                break
-    return y
 
 
 # --- softmax_cross_entropy ---

@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 # --- hessian_times ---
 
@@ -38,18 +38,6 @@ def hessian_times_by_appending(gradient, x, v, h):
     return result
 
 
-@wrong("hessian_times", "forgets_v")
-def hessian_times_of_ones(gradient, x, v, h):
-    x = np.array(x)
-    return ((np.array(gradient(x + h)) - np.array(gradient(x - h))) / (2 * h)).tolist()
-
-
-@wrong("hessian_times", "one_sided")
-def hessian_times_to_one_side(gradient, x, v, h):
-    moved = [a + h * b for a, b in zip(x, v)]
-    return [(a - b) / h for a, b in zip(gradient(moved), gradient(list(x)))]
-
-
 # --- fixed_point ---
 
 
@@ -73,18 +61,3 @@ def fixed_point_as_a_list(f, f_x, f_a, x, a, steps):
         points.append(f(points[-1], a))
     inside, outside = f_x(points[-1], a), f_a(points[-1], a)
     return [points[-1], outside / (1 - inside)]
-
-
-@wrong("fixed_point", "no_feedback")
-def fixed_point_without_feedback(f, f_x, f_a, x, a, steps):
-    for _ in range(steps):
-        x = f(x, a)
-    return x, f_a(x, a)
-
-
-@wrong("fixed_point", "unrolled")
-def fixed_point_with_all_steps(f, f_x, f_a, x, a, steps):
-    slope = 0
-    for _ in range(steps):
-        x, slope = f(x, a), f_a(x, a) + f_x(x, a) * slope
-    return x, slope

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 # --- neuron_slopes ---
 
@@ -37,18 +37,6 @@ def neuron_slopes_one_by_one(weights, inputs, incoming):
     return for_weights, for_inputs
 
 
-@wrong("neuron_slopes", "no_bend")
-def neuron_slopes_of_the_sum(weights, inputs, incoming):
-    return [incoming * x for x in [*inputs, 1]], [incoming * w for w in weights[:-1]]
-
-
-@wrong("neuron_slopes", "bias_left_out")
-def neuron_slopes_without_the_bias(weights, inputs, incoming):
-    y = math.tanh(sum(w * x for w, x in zip(weights, inputs)) + weights[-1])
-    push = incoming * (1 - y * y)
-    return [push * x for x in inputs], [push * w for w in weights[:-1]]
-
-
 # --- hinge ---
 
 RIGHT += [
@@ -79,18 +67,3 @@ def hinge_in_two_steps(scores, labels):
         if each:
             slopes[place] = -labels[place] / len(missing)
     return sum(missing) / len(missing), slopes
-
-
-@wrong("hinge", "no_margin")
-def hinge_of_the_sign_alone(scores, labels):
-    n = len(scores)
-    return (
-        sum(max(0, -s * t) for s, t in zip(scores, labels)) / n,
-        [-t / n if s * t < 0 else 0.0 for s, t in zip(scores, labels)],
-    )
-
-
-@wrong("hinge", "slope_everywhere")
-def hinge_that_never_rests(scores, labels):
-    n = len(scores)
-    return sum(max(0, 1 - s * t) for s, t in zip(scores, labels)) / n, [-t / n for t in labels]

@@ -37,61 +37,10 @@ def s5(f, x, h=1e-5):
     return -(f(x - h) - f(x + h)) / (h + h)
 
 
-@wrong("slope", "forward_difference")
-def s6(f, x, h=1e-5):
-    return (f(x + h) - f(x)) / h
-
-
-@wrong("slope", "backward_difference")
-def s7(f, x, h=1e-5):
-    return (f(x) - f(x - h)) / h
-
-
-@wrong("slope", "no_two")
-def s8(f, x, h=1e-5):
-    return (f(x + h) - f(x - h)) / h
-
-
-@wrong("slope", "times_h")
-def s9(f, x, h=1e-5):
-    return (f(x + h) - f(x - h)) / 2 * h
-
-
-@wrong("slope", "no_brackets")
-def s10(f, x, h=1e-5):
-    return f(x + h) - f(x - h) / (2 * h)
-
-
-@wrong("slope", "reversed")
-def s11(f, x, h=1e-5):
-    return (f(x - h) - f(x + h)) / (2 * h)
-
-
-@wrong("slope", "half_step", "no_two")
-def s12(f, x, h=1e-5):
-    return (f(x + h / 2) - f(x - h / 2)) / h
-
-
-@wrong("slope", "ignores_h")
-def s13(f, x, h=1e-5):
-    h = 1e-5
-    return (f(x + h) - f(x - h)) / (2 * h)
-
-
 @wrong("slope", "returns_nothing")
 def s14(f, x, h=1e-5):
     d = (f(x + h) - f(x - h)) / (2 * h)
     print(d)
-
-
-@wrong("slope", "sum")
-def s15(f, x, h=1e-5):
-    return (f(x + h) + f(x - h)) / (2 * h)
-
-
-@wrong("slope", "no_division")
-def s16(f, x, h=1e-5):
-    return f(x + h) - f(x - h)
 
 
 @wrong("slope", "wrong_shape")
@@ -99,49 +48,14 @@ def s17(f, x, h=1e-5):
     return [(f(x + h) - f(x - h)) / (2 * h)]
 
 
-@wrong("slope")
-def s18(f, x, h=1e-4):
-    return (f(x + h) - f(x - h)) / (2 * h)
-
-
-@wrong("slope", "floor")
-def s19(f, x, h=1e-5):
-    return (f(x + h) - f(x - h)) // (2 * h)
-
-
-@wrong("slope", "rounded")
-def s20(f, x, h=1e-5):
-    return round((f(x + h) - f(x - h)) / (2 * h), 6)
-
-
-@wrong("slope", "curvature")
-def s21(f, x, h=1e-5):
-    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2
-
-
 @wrong("slope", "raises")
 def s22(f, x, h=1e-5):
     return (f[x + h] - f[x - h]) / (2 * h)
 
 
-@wrong("slope", "absolute")
-def s23(f, x, h=1e-5):
-    return abs(f(x + h) - f(x - h)) / (2 * h)
-
-
 @wrong("slope", "unfinished")
 def s24(f, x, h=1e-5):
     return 0.0
-
-
-@wrong("slope")
-def s25(f, x, h=1e-5):
-    return (-f(x + 2 * h) + 8 * f(x + h) - 8 * f(x - h) + f(x - 2 * h)) / (12 * h)
-
-
-@wrong("slope", "half_forward")
-def s26(f, x, h=1e-5):
-    return (f(x + h) - f(x)) / (2 * h)
 
 
 @wrong("slope", "raises")
@@ -188,75 +102,6 @@ def d4(f, df, x, rate, steps):
     return tuple(f(p) for p in path)
 
 
-@wrong("descend", "no_first")
-def d5(f, df, x, rate, steps):
-    values = []
-    for _ in range(steps):
-        x -= rate * df(x)
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "no_last")
-def d6(f, df, x, rate, steps):
-    values = []
-    for _ in range(steps):
-        values.append(f(x))
-        x -= rate * df(x)
-    return values
-
-
-@wrong("descend", "uphill")
-def d7(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(steps):
-        x += rate * df(x)
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "positions")
-def d8(f, df, x, rate, steps):
-    values = [x]
-    for _ in range(steps):
-        x -= rate * df(x)
-        values.append(x)
-    return values
-
-
-@wrong("descend", "last_only")
-def d9(f, df, x, rate, steps):
-    for _ in range(steps):
-        x -= rate * df(x)
-    return f(x)
-
-
-@wrong("descend", "last_only", "positions")
-def d10(f, df, x, rate, steps):
-    for _ in range(steps):
-        x -= rate * df(x)
-    return x
-
-
-@wrong("descend", "stale_slope")
-def d11(f, df, x, rate, steps):
-    slope = df(x)
-    values = [f(x)]
-    for _ in range(steps):
-        x -= rate * slope
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "no_rate")
-def d12(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(steps):
-        x -= df(x)
-        values.append(f(x))
-    return values
-
-
 @wrong("descend", "returns_in_loop")
 def d13(f, df, x, rate, steps):
     values = [f(x)]
@@ -276,42 +121,6 @@ def d14(f, df, x, rate, steps):
         return values
 
 
-@wrong("descend", "stays")
-def d15(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(steps):
-        x - rate * df(x)
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "by_value")
-def d16(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(steps):
-        x -= rate * f(x)
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "one_more")
-def d17(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(steps + 1):
-        x -= rate * df(x)
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "pairs")
-def d18(f, df, x, rate, steps):
-    values = [(x, f(x))]
-    for _ in range(steps):
-        x -= rate * df(x)
-        values.append((x, f(x)))
-    return values
-
-
 @wrong("descend", "never_ends")
 def d19(f, df, x, rate, steps):
     values = [f(x)]
@@ -327,26 +136,6 @@ def d20(f, df, x, rate, steps):
     while abs(df(x)) > 0:
         x -= rate * df(x) * 0
         values.append(f(x))
-    return values
-
-
-@wrong("descend", "stops_when_flat")
-def d21(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(steps):
-        if abs(df(x)) < 1e-12:
-            break
-        x -= rate * df(x)
-        values.append(f(x))
-    return values
-
-
-@wrong("descend", "slopes")
-def d22(f, df, x, rate, steps):
-    values = [df(x)]
-    for _ in range(steps):
-        x -= rate * df(x)
-        values.append(df(x))
     return values
 
 
@@ -376,34 +165,6 @@ def d25(f, df, x, rate, steps):
     for _ in range(steps):
         x -= rate * df(x)
         yield f(x)
-
-
-@wrong("descend", "from_start")
-def d26(f, df, x, rate, steps):
-    values = [f(x)]
-    here = x
-    for _ in range(steps):
-        here = x - rate * df(here)
-        values.append(f(here))
-    return values
-
-
-@wrong("descend", "no_last", "uphill")
-def d27(f, df, x, rate, steps):
-    values = []
-    for _ in range(steps):
-        values.append(f(x))
-        x += rate * df(x)
-    return values
-
-
-@wrong("descend")
-def d28(f, df, x, rate, steps):
-    values = [f(x)]
-    for _ in range(1, steps):
-        x -= rate * df(x)
-        values.append(f(x))
-    return values
 
 
 # --- momentum ---
@@ -455,36 +216,6 @@ def m5(w, g, v, rate, mu):
     return w, v
 
 
-@wrong("momentum", "plus_gradient")
-def m6(w, g, v, rate, mu):
-    v = [mu * a + rate * b for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, v)], v
-
-
-@wrong("momentum", "both")
-def m7(w, g, v, rate, mu):
-    v = [mu * a + rate * b for a, b in zip(v, g)]
-    return [a - b for a, b in zip(w, v)], v
-
-
-@wrong("momentum", "minus_velocity")
-def m8(w, g, v, rate, mu):
-    v = [mu * a - rate * b for a, b in zip(v, g)]
-    return [a - b for a, b in zip(w, v)], v
-
-
-@wrong("momentum", "old_velocity")
-def m9(w, g, v, rate, mu):
-    new_v = [mu * a - rate * b for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, v)], new_v
-
-
-@wrong("momentum", "old_v")
-def m10(w, g, v, rate, mu):
-    new_w = [a + mu * b - rate * c for a, b, c in zip(w, v, g)]
-    return new_w, v
-
-
 @wrong("momentum", "wrong_shape")
 def m11(w, g, v, rate, mu):
     return [a + mu * b - rate * c for a, b, c in zip(w, v, g)]
@@ -500,48 +231,6 @@ def m12(w, g, v, rate, mu):
 def m13(w, g, v, rate, mu):
     new_v = [mu * a - rate * b for a, b in zip(v, g)]
     return [(a + b, b) for a, b in zip(w, new_v)]
-
-
-@wrong("momentum", "rate_at_the_end")
-def m14(w, g, v, rate, mu):
-    new_v = [mu * a - b for a, b in zip(v, g)]
-    return [a + rate * b for a, b in zip(w, new_v)], new_v
-
-
-@wrong("momentum", "rate_at_the_end", "both")
-def m15(w, g, v, rate, mu):
-    new_v = [mu * a + b for a, b in zip(v, g)]
-    return [a - rate * b for a, b in zip(w, new_v)], new_v
-
-
-@wrong("momentum", "averages")
-def m16(w, g, v, rate, mu):
-    new_v = [mu * a - (1 - mu) * rate * b for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, new_v)], new_v
-
-
-@wrong("momentum", "no_memory")
-def m17(w, g, v, rate, mu):
-    new_v = [-rate * b for b in g]
-    return [a + b for a, b in zip(w, new_v)], new_v
-
-
-@wrong("momentum", "no_mu")
-def m18(w, g, v, rate, mu):
-    new_v = [a - rate * b for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, new_v)], new_v
-
-
-@wrong("momentum", "nesterov")
-def m19(w, g, v, rate, mu):
-    new_v = [mu * a - rate * b for a, b in zip(v, g)]
-    return [a + mu * b - rate * c for a, b, c in zip(w, new_v, g)], new_v
-
-
-@wrong("momentum", "swapped")
-def m20(w, g, v, rate, mu):
-    new_v = [rate * a - mu * b for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, new_v)], new_v
 
 
 @wrong("momentum", "returns_in_loop")
@@ -577,24 +266,6 @@ def m25(w, g, v, rate, mu):
 
     v = mu * np.array(v) - rate * np.array(g)
     return np.array(w) + v, v
-
-
-@wrong("momentum", "gradient")
-def m26(w, g, v, rate, mu):
-    new_v = [mu * a - rate * b for a, b in zip(v, g)]
-    return [a - rate * b for a, b in zip(w, g)], new_v
-
-
-@wrong("momentum", "no_rate")
-def m27(w, g, v, rate, mu):
-    new_v = [mu * a - b for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, new_v)], new_v
-
-
-@wrong("momentum", "mu_on_both")
-def m28(w, g, v, rate, mu):
-    new_v = [mu * (a - rate * b) for a, b in zip(v, g)]
-    return [a + b for a, b in zip(w, new_v)], new_v
 
 
 _speed = {}

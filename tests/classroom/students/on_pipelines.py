@@ -2,7 +2,7 @@
 
 import functools
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 RIGHT += [
     (
@@ -31,30 +31,6 @@ def at_work_by_samples(stages, samples, cycle):
         if 0 <= (stage := cycle - sample) < stages:
             row[stage] = sample
     return list(row.values())
-
-
-@wrong("at_work", "late")
-def at_work_from_cycle_zero(stages, samples, cycle):
-    return [s if 0 < s <= samples else None for s in (cycle - 1 - stage for stage in range(stages))]
-
-
-@wrong("at_work", "stages_reversed")
-def at_work_from_the_end(stages, samples, cycle):
-    return [cycle - stage if 1 <= cycle - stage <= samples else None for stage in range(stages - 1, -1, -1)]
-
-
-@wrong("at_work", "no_bounds")
-def at_work_for_ever(stages, samples, cycle):
-    return [cycle - stage for stage in range(stages)]
-
-
-@wrong("at_work", "from_zero")
-def at_work_like_lists(stages, samples, cycle):
-    row = []
-    for stage in range(stages):
-        index = cycle - stage - 1
-        row.append(index if 0 <= index < samples else None)
-    return row
 
 
 @right("ends")
@@ -91,21 +67,6 @@ def ends_by_clock(minutes, samples):
     return times
 
 
-@wrong("ends", "always_free")
-def ends_with_many_hands(minutes, samples):
-    return [[sum(minutes[: w + 1])] * samples for w in range(len(minutes))]
-
-
-@wrong("ends", "in_step")
-def ends_by_cycles(minutes, samples):
-    return [[(s + w + 1) * max(minutes) for s in range(samples)] for w in range(len(minutes))]
-
-
-@wrong("ends", "one_by_one")
-def ends_one_after_the_other(minutes, samples):
-    return [[s * sum(minutes) + sum(minutes[: w + 1]) for s in range(samples)] for w in range(len(minutes))]
-
-
 @right("versions_read")
 def versions_by_simulation(distance, iteration):
     holds = 0
@@ -123,22 +84,6 @@ def versions_by_case(distance, iteration):
     return (iteration - distance - 1, iteration - distance)
 
 
-@wrong("versions_read", "new_only")
-def versions_after_the_write(distance, iteration):
-    return [max(0, iteration - distance)]
-
-
-@wrong("versions_read", "clean_longer")
-def versions_a_write_later(distance, iteration):
-    writes = iteration - distance
-    return [0] if writes <= 1 else [writes - 1, writes]
-
-
-@wrong("versions_read", "never_clean")
-def versions_from_the_start(distance, iteration):
-    return [iteration - distance - 1, iteration - distance]
-
-
 @right("turn")
 def turn_by_samples(group, size, stage):
     samples = range(group * size + 1, (group + 1) * size + 1)
@@ -152,18 +97,3 @@ def turn_by_loop(group, size, stage):
         first += size
         buffer = 1 - buffer
     return first, first + size - 1, buffer
-
-
-@wrong("turn", "one_behind")
-def turn_like_a_slice(group, size, stage):
-    return group * size + stage + 1, (group + 1) * size + stage + 1, group % 2
-
-
-@wrong("turn", "all_together")
-def turn_of_all(group, size, stage):
-    return group * size + 1, (group + 1) * size, group % 2
-
-
-@wrong("turn", "one_buffer")
-def turn_without_turns(group, size, stage):
-    return group * size + 1 + stage, (group + 1) * size + stage, 0

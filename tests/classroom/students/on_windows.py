@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import RIGHT, right, wrong
+from . import RIGHT, right
 
 # --- convolve ---
 
@@ -61,50 +61,6 @@ def convolve_window_by_window(x, w, stride, padding):
     return y
 
 
-@wrong("convolve", "ends_early", "one_short")
-def convolve_short(x, w, stride, padding):
-    x = np.pad(x, padding)
-    k, m = len(w), len(w[0])
-    return [
-        [float(np.sum(x[p : p + k, q : q + m] * w)) for q in range(0, x.shape[1] - m, stride)]
-        for p in range(0, x.shape[0] - k, stride)
-    ]
-
-
-@wrong("convolve", "flipped")
-def convolve_by_the_book(x, w, stride, padding):
-    k, m = np.shape(w)
-    turned = [[w[k - 1 - i][m - 1 - j] for j in range(m)] for i in range(k)]
-    return convolve_by_shifts(x, turned, stride, padding)
-
-
-@wrong("convolve", "transposed")
-def convolve_columns_first(x, w, stride, padding):
-    x = np.pad(x, padding)
-    return [
-        [
-            sum(x[p + j][q + i] * w[i][j] for i in range(len(w)) for j in range(len(w[0])))
-            for q in range(0, x.shape[1] - len(w[0]) + 1, stride)
-        ]
-        for p in range(0, x.shape[0] - len(w) + 1, stride)
-    ]
-
-
-@wrong("convolve", "no_padding")
-def convolve_unpadded(x, w, stride, padding):
-    return convolve_by_asking(x, w, stride, 0)
-
-
-@wrong("convolve", "no_stride", "crowded")
-def convolve_strides_forgotten(x, w, stride, padding):
-    x = np.pad(x, padding)
-    rows, columns = (x.shape[0] - len(w)) // stride + 1, (x.shape[1] - len(w[0])) // stride + 1
-    return [
-        [float(sum(x[p + i, q + j] * w[i][j] for i in range(len(w)) for j in range(len(w[0])))) for q in range(columns)]
-        for p in range(rows)
-    ]
-
-
 # --- input_gradient ---
 
 
@@ -139,46 +95,6 @@ def input_gradient_asks_each_number(delta, w, stride, rows, columns):
     return [[slope(row, column) for column in range(columns)] for row in range(rows)]
 
 
-@wrong("input_gradient", "flipped")
-def input_gradient_without_the_turn(delta, w, stride, rows, columns):
-    k, m = np.shape(w)
-    extended = np.zeros((rows + k - 1, columns + m - 1))
-    extended[k - 1 :: stride, m - 1 :: stride][: len(delta), : len(delta[0])] = delta
-    return convolve_by_asking(extended, w, 1, 0)
-
-
-@wrong("input_gradient", "shifted")
-def input_gradient_extended_too_far(delta, w, stride, rows, columns):
-    k, m = np.shape(w)
-    extended = np.zeros((rows + k, columns + m))
-    for (p, q), slope in np.ndenumerate(delta):
-        extended[k + p * stride, m + q * stride] = slope
-    found = np.array(convolve_by_asking(extended, [row[::-1] for row in w[::-1]], 1, 0))
-    return found[:rows, :columns].tolist()
-
-
-@wrong("input_gradient", "overwrites")
-def input_gradient_last_stamp(delta, w, stride, rows, columns):
-    slopes = [[0] * columns for _ in range(rows)]
-    for p, line in enumerate(delta):
-        for q, slope in enumerate(line):
-            for i, weights in enumerate(w):
-                for j, weight in enumerate(weights):
-                    slopes[p * stride + i][q * stride + j] = slope * weight
-    return slopes
-
-
-@wrong("input_gradient", "cropped")
-def input_gradient_of_what_is_seen(delta, w, stride, rows, columns):
-    found = input_gradient_by_stamps(delta, w, stride, rows, columns)
-    return [row[: (len(delta[0]) - 1) * stride + len(w[0])] for row in found[: (len(delta) - 1) * stride + len(w)]]
-
-
-@wrong("input_gradient", "no_stride")
-def input_gradient_side_by_side(delta, w, stride, rows, columns):
-    return input_gradient_by_stamps(delta, w, 1, rows, columns)
-
-
 # --- kernel_gradient ---
 
 
@@ -207,32 +123,6 @@ def kernel_gradient_by_windows(x, delta, stride, rows, columns):
             window = [row[q * stride : q * stride + columns] for row in x[p * stride : p * stride + rows]]
             total = [[t + slope * s for t, s in zip(ours, theirs)] for ours, theirs in zip(total, window)]
     return total
-
-
-@wrong("kernel_gradient", "overwrites")
-def kernel_gradient_without_a_sum(x, delta, stride, rows, columns):
-    slopes = [[0.0] * columns for _ in range(rows)]
-    for p, line in enumerate(delta):
-        for q, slope in enumerate(line):
-            for i in range(rows):
-                for j in range(columns):
-                    slopes[i][j] = slope * x[p * stride + i][q * stride + j]
-    return slopes
-
-
-@wrong("kernel_gradient", "mean")
-def kernel_gradient_averaged(x, delta, stride, rows, columns):
-    return (np.array(kernel_gradient_by_slices(x, delta, stride, rows, columns)) / np.size(delta)).tolist()
-
-
-@wrong("kernel_gradient", "flipped")
-def kernel_gradient_turned(x, delta, stride, rows, columns):
-    return [row[::-1] for row in kernel_gradient_by_slices(x, delta, stride, rows, columns)[::-1]]
-
-
-@wrong("kernel_gradient", "no_stride")
-def kernel_gradient_dense(x, delta, stride, rows, columns):
-    return kernel_gradient_by_windows(x, delta, 1, rows, columns)
 
 
 # --- pool_gradient ---
@@ -269,50 +159,3 @@ def pool_gradient_by_sorting(x, delta, size):
             taken.add(window)
             slopes[i, j] = delta[window[0]][window[1]]
     return [[slopes[i, j] for j in range(len(x[0]))] for i in range(len(x))]
-
-
-@wrong("pool_gradient", "last_tie")
-def pool_gradient_to_the_last(x, delta, size):
-    slopes = [[0] * len(row) for row in x]
-    for p, line in enumerate(delta):
-        for q, slope in enumerate(line):
-            best, place = float("-inf"), None
-            for i in range(p * size, (p + 1) * size):
-                for j in range(q * size, (q + 1) * size):
-                    if x[i][j] >= best:
-                        best, place = x[i][j], (i, j)
-            slopes[place[0]][place[1]] = slope
-    return slopes
-
-
-@wrong("pool_gradient", "all_ties")
-def pool_gradient_to_all_equals(x, delta, size):
-    slopes = np.zeros_like(x, dtype=float)
-    for (p, q), slope in np.ndenumerate(delta):
-        rows, columns = slice(p * size, (p + 1) * size), slice(q * size, (q + 1) * size)
-        window = np.array(x)[rows, columns]
-        slopes[rows, columns] = slope * (window == window.max())
-    return slopes.tolist()
-
-
-@wrong("pool_gradient", "from_zero")
-def pool_gradient_begun_at_zero(x, delta, size):
-    slopes = [[0] * len(row) for row in x]
-    for p, line in enumerate(delta):
-        for q, slope in enumerate(line):
-            best, place = 0, None
-            for i in range(p * size, (p + 1) * size):
-                for j in range(q * size, (q + 1) * size):
-                    if x[i][j] > best:
-                        best, place = x[i][j], (i, j)
-            if place:
-                slopes[place[0]][place[1]] = slope
-    return slopes
-
-
-@wrong("pool_gradient", "everywhere")
-def pool_gradient_spread(x, delta, size):
-    slopes = np.zeros_like(x, dtype=float)
-    spread = np.kron(delta, np.ones((size, size)))
-    slopes[: spread.shape[0], : spread.shape[1]] = spread
-    return slopes.tolist()
