@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple, NoReturn
 
 from .program_slice import bound, slice_statements
-from .run_answer import AnswerWatch, Stopped, place_of, told_error
+from .run_answer import AnswerWatch, Stopped, format_error, learners_line
 
 CELLS = 10, 10**12, False  # times the seconds of a call, any number of lines, and what they call is their own affair
 MOST_NAMES = 3  # of one answer
@@ -134,8 +134,8 @@ def _trouble(raised: list[BaseException], error: BaseException, unread: str, wan
     if not raised and isinstance(error, NameError) and error.name in wanted:
         return Trouble("missing", unread or f"There is no {error.name} in the notebook.")
     first = [*raised, error][0]
-    where = place_of(first)
-    return Trouble("does_not_run", f"The cells cannot be run: {told_error(first)}{where and f' ({where})'}.")
+    where = learners_line(first)
+    return Trouble("does_not_run", f"The cells cannot be run: {format_error(first)}{where and f' ({where})'}.")
 
 
 def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:

@@ -22,7 +22,7 @@ def check_cases(exercise: Exercise) -> None:
     try:
         texts = [[case.text for case in variant.cases] for variant in (exercise, replace(exercise))]
         for case in exercise.cases:
-            inspect.signature(exercise.under()).bind(*case.ask(False).arguments)
+            inspect.signature(exercise.answer_with()).bind(*case.ask(False).arguments)
     except Exception as error:
         hint = "A case is the list of the arguments: yield [[1.0, 2.0]] where a list alone is given."
         raise LessonError(f"The cases of {name} cannot be asked: {type(error).__name__}: {error}. {hint}") from error
@@ -53,13 +53,13 @@ def untold_mistakes(exercise: Exercise) -> Iterator[str]:
     """Which mistakes no case shows, and which the cases cannot tell from one another."""
     done: dict[str, Asked] = {}
     for key in exercise.misconceptions:
-        done[key] = ask(exercise, exercise.under((key,)))
+        done[key] = ask(exercise, exercise.answer_with((key,)))
         if _passes(exercise, done[key]):
             yield f"{key}: no case shows it. Add a case in which it gives another value than the solution."
             del done[key]
     for one, other in combinations(done, 2):
         pairs = zip(done[one], done[other])
-        if all(exercise.agree(index, mine[0], theirs[0]) for index, (mine, theirs) in enumerate(pairs)):
+        if all(exercise.same_mistake(index, mine[0], theirs[0]) for index, (mine, theirs) in enumerate(pairs)):
             yield f"{one} and {other} do the same in every case. Add a case that tells them apart, or make them one."
 
 

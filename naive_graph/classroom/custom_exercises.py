@@ -22,7 +22,7 @@ from typing import Any
 from ..core.files import write_whole
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
-from .exercise import Exercise, changed, misconceptions, source
+from .exercise import Exercise, apply_changes, misconceptions, source
 from .program_slice import slice_statements
 
 # Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
@@ -186,7 +186,7 @@ def _check_misconception(who: str, solve: Callable[..., Any], key: str, misconce
     program = source(solve)
     try:
         changes = misconceptions({key: misconception}, program)[key].changes
-        ast.parse(changed(program, changes))
+        ast.parse(apply_changes(program, changes))
     except SyntaxError as error:
         raise LessonError(f"{who} makes what is no Python of the solution: {error.msg}. Mend its new text.") from None
     except (ValueError, TypeError, AttributeError) as error:

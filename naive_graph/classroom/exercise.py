@@ -1,7 +1,7 @@
-"""An exercise: a right solution, what people do who think otherwise, and the cases that it is asked.
+"""An exercise: a solution, common misconceptions (each a change of the solution's source), and test cases.
 
-A toml file beside the solution holds what is said, and the misconceptions. Each is a sentence to who holds it, and a
-change of the solution: what stands there (old) and what somebody writes instead (new), or a function of their own:
+A toml file beside the solution holds its texts and the misconceptions. Each is a sentence to who holds it, and a
+change of the solution: what stands there (old) and what somebody writes instead (new), or a function of its own:
 
     [backward.misconceptions.overwrites]
     sentence = "A node that is used twice keeps one contribution alone: add them."
@@ -26,16 +26,16 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from .cases import ExerciseCase, build_cases, build_fresh_cases
-from .run_answer import AnswerOutcome, imagine
+from .run_answer import AnswerOutcome, run_unwatched
 
 Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
-BLUNDERS = {
+CARELESS_ERRORS = {  # compared by their kind; any two others are one mistake
     *("NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"),
-    *("UnknownNameError", "ArityError"),  # which are ours of these kinds
+    *("UnknownNameError", "ArityError"),  # the package's own of these kinds
 }
 TEXTS = Path(__file__).parent / "exercises"
 LARGEST = sys.float_info.max  # inf is not near -inf
-CLOSE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
+TOLERANCE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
 
 
 @cache
@@ -86,19 +86,19 @@ def _changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
         if program.count(old) != 1:
             where = f"stands {program.count(old)} times in the solution"
             raise ValueError(f"{key}: {old!r} {where}. Write so much of the line that it stands there once.")
-        before = _alike(old, new)
-        after = _alike(old[before:][::-1], new[before:][::-1])
+        before = _common_prefix(old, new)
+        after = _common_prefix(old[before:][::-1], new[before:][::-1])
         begin = program.index(old)
         changes.append(TextChange(begin + before, begin + len(old) - after, new[before : len(new) - after]))
     return changes
 
 
-def _alike(one: str, other: str) -> int:
+def _common_prefix(one: str, other: str) -> int:
     """With how many letters both begin."""
     return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
-def changed(program: str, changes: list[TextChange]) -> str:
+def apply_changes(program: str, changes: list[TextChange]) -> str:
     """The program with all these changes, which do not touch."""
     for change in sorted(changes, reverse=True):
         program = program[: change.begin] + change.text + program[change.end :]
@@ -118,12 +118,12 @@ def source(thing: Any) -> str:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked, what is right, and what people do instead.
+    """A solution, the cases of an answer, and the misconceptions that a wrong one may show.
 
     solve: the solution, a function or a class; its docstring is the statement.
     make_cases: gives cases, or the arguments of one each. complaint: what is
-    wrong with a value, or None, where several are right. call: how an answer is
-    asked. helpers: functions that the solution needs besides.
+    wrong with a value, or None, where several are right. call: calls an answer
+    with the arguments. helpers: functions that the solution needs besides.
     """
 
     solve: Callable[..., Any]
@@ -131,12 +131,12 @@ class Exercise:
     complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     helpers: tuple[Callable[..., Any], ...] = ()
-    told: dict[str, Any] = field(default_factory=dict)  # what is said, where that is in no toml file of ours
-    asking: str = ""  # what asks, as the text of a module, where that is in no file of ours
-    text: str = ""  # of the solution, where it is not that of solve
-    shared: Exercise | None = None  # with the first cases alone, which everybody is asked, where some are asked others
+    told: dict[str, Any] = field(default_factory=dict)  # texts and misconceptions that are in no toml file of ours
+    asking: str = ""  # the source of a module that makes the cases, if that is no file of ours
+    text: str = ""  # the source of the solution, where it is not that of solve
+    shared: Exercise | None = None  # the same with only the cases that all students share
     is_fresh: bool = False  # with `fresh` cases
-    places: list[int] | None = None  # of its cases, if it has some alone
+    places: list[int] | None = None  # the numbers of its cases, if it has only some of them
 
     def __post_init__(self) -> None:
         for fact, value in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
@@ -191,10 +191,10 @@ class Exercise:
 
     def _tell_features(self, *arguments: Any) -> str:
         """What is special about arguments."""
-        return ";".join(feature for feature, holds in self._special.items() if holds(*arguments))
+        return ";".join(feature for feature, holds in self._feature_tests.items() if holds(*arguments))
 
     @cached_property
-    def _special(self) -> dict[str, Callable[..., Any]]:
+    def _feature_tests(self) -> dict[str, Callable[..., Any]]:
         """The features. A file of ours writes an expression of the arguments, which are None if they are left out."""
         solve: Any = self.solve
         positional = [
@@ -209,34 +209,34 @@ class Exercise:
         }
 
     @cached_property
-    def wanted(self) -> list[AnswerOutcome]:
-        return [imagine(self, self.under(), case) for case in self.cases]
+    def expected(self) -> list[AnswerOutcome]:
+        return [run_unwatched(self, self.answer_with(), case) for case in self.cases]
 
-    def under(self, mistakes: Mistakes = ()) -> Any:
+    def answer_with(self, mistakes: Mistakes = ()) -> Any:
         """The answer of somebody who makes these mistakes."""
-        return self.built(self.changed(mistakes)) if mistakes else self.solve
+        return self.exec_source(self.source_with(mistakes)) if mistakes else self.solve
 
-    def changed(self, mistakes: Mistakes) -> str:
+    def source_with(self, mistakes: Mistakes) -> str:
         """The solution as somebody writes it who makes these mistakes."""
-        return changed(self.program, [change for key in mistakes for change in self.misconceptions[key].changes])
+        return apply_changes(self.program, [change for key in mistakes for change in self.misconceptions[key].changes])
 
-    def built(self, program: str) -> Any:
+    def exec_source(self, program: str) -> Any:
         """The answer that a program is, with what the solution's file imports."""
         names = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
         scope = {"math": math, **names}
         exec(_compiled(program, f"<{self.name}>"), scope)
         return scope[self.name]
 
-    def compute_outcome(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
+    def outcome_with(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
         """What that answer does in one case, and whether it is right there. Each is computed once."""
-        outcomes = self._kept.setdefault(mistakes, {})
+        outcomes = self._outcome_cache.setdefault(mistakes, {})
         if place not in outcomes:
-            outcome = imagine(self, self.under(mistakes), self.cases[place])
+            outcome = run_unwatched(self, self.answer_with(mistakes), self.cases[place])
             outcomes[place] = outcome, self.right(place, outcome)
         return outcomes[place]
 
     @cached_property
-    def _kept(self) -> dict[Mistakes, dict[int, tuple[AnswerOutcome, bool]]]:
+    def _outcome_cache(self) -> dict[Mistakes, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
 
     def mistakes(self, count: int) -> Iterable[Mistakes]:
@@ -254,21 +254,21 @@ class Exercise:
         """Whether a value is right in the case at that place."""
         if self.complaint is not None:
             return self.complaint(self.cases[place], value) is None
-        return same(value, self.wanted[place].value)
+        return same(value, self.expected[place].value)
 
     def right(self, place: int, given: AnswerOutcome) -> bool:
-        done = given.kind == "gave" and not given.changed and given.visits <= self.cases[place].most
+        done = given.kind == "gave" and not given.mutated and given.visits <= self.cases[place].most
         return done and self.accepts(place, given.value)
 
-    def agree(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
+    def same_mistake(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake. Whoever raises agrees with whoever raises, blunders aside."""
         if one.kind != "gave" or other.kind != "gave":
             kinds = [outcome.error.partition(":")[0] for outcome in (one, other)]
-            return one.kind == other.kind and (kinds[0] == kinds[1] or not BLUNDERS & set(kinds))
+            return one.kind == other.kind and (kinds[0] == kinds[1] or not CARELESS_ERRORS & set(kinds))
         if self.complaint is None:
             return same(one.value, other.value)
         complaints = [self.complaint(self.cases[place], outcome.value) for outcome in (one, other)]
-        return complaints[0] == complaints[1] and _held(one.value) == _held(other.value)
+        return complaints[0] == complaints[1] and _as_set(one.value) == _as_set(other.value)
 
 
 @lru_cache(10_000)
@@ -277,7 +277,7 @@ def _compiled(program: str, file: str) -> CodeType:
     return compile(program, file, "exec")
 
 
-def _held(value: Any) -> Any:
+def _as_set(value: Any) -> Any:
     """What a list holds, in whatever order and however often."""
     return set(map(repr, value)) if isinstance(value, list) else value
 
@@ -287,7 +287,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         if one == other or (math.isnan(one) and math.isnan(other)):
             return True
-        return abs(one - other) <= CLOSE * max(1.0, min(abs(one), abs(other), LARGEST))
+        return abs(one - other) <= TOLERANCE * max(1.0, min(abs(one), abs(other), LARGEST))
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:

@@ -174,12 +174,12 @@ def _did(exercise: Exercise, outcome: AnswerOutcome) -> str:
         "crashed": "makes Python itself give up",
     }[outcome.kind]
     visits = f", after {outcome.visits:,} calls of partials" if outcome.visits > 100 else ""
-    return text + visits + (" and changes what it was given" if outcome.changed else "")
+    return text + visits + (" and changes what it was given" if outcome.mutated else "")
 
 
 def _right(exercise: Exercise, index: int, outcome: AnswerOutcome) -> str:
-    want = _value(exercise, exercise.wanted[index].value)
-    if exercise.complaint is None or exercise.wanted[index].value is None:
+    want = _value(exercise, exercise.expected[index].value)
+    if exercise.complaint is None or exercise.expected[index].value is None:
         return f"right is {want}"
     complaint = exercise.complaint(exercise.cases[index], outcome.value) if outcome.kind == "gave" else None
     return (f"which is wrong: {complaint}. " if complaint else "") + f"right is, for example, {want}"

@@ -41,7 +41,7 @@ def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) ->
         mistakes = _find_slip(exercise, asked, again) or mistakes
     if not mistakes and (related := relation(exercise, asked))[0]:
         mistakes = [Mistake(*related)]
-    changes = any(first.changed for first, _ in asked)
+    changes = any(first.mutated for first, _ in asked)
     return [*mistakes, Mistake("changes_argument", CHANGES)] if changes else mistakes
 
 
@@ -55,8 +55,8 @@ def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | 
             if not tried or _is_refuted(exercise.fresh, tried, keys) or not _fit(exercise.fresh, tried, keys):
                 return []
     for i, (first, _) in enumerate(outcomes):
-        is_wrong = not exercise.right(i, first._replace(changed=False))
-        if is_wrong and exercise.agree(i, first, exercise.compute_outcome(i, keys)[0]):
+        is_wrong = not exercise.right(i, first._replace(mutated=False))
+        if is_wrong and exercise.same_mistake(i, first, exercise.outcome_with(i, keys)[0]):
             return [Mistake(*exercise.misconceptions[key][:2], i) for key in keys]
     return []
 
@@ -75,7 +75,7 @@ def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     if exercise.complaint is not None:
         return False
     return any(
-        exercise.right(i, first._replace(changed=False)) and not exercise.compute_outcome(i, keys)[1]
+        exercise.right(i, first._replace(mutated=False)) and not exercise.outcome_with(i, keys)[1]
         for i, (first, _) in enumerate(outcomes)
     )
 
@@ -83,8 +83,8 @@ def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
 def _fit(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     """Whether the misconceptions explain fresh cases as they did those that were asked; no case says nothing."""
     gave = [first for first, _ in outcomes]
-    wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
-    both_right = not any(wrong) and all(exercise.compute_outcome(i, keys)[1] for i in range(len(gave)))
+    wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
+    both_right = not any(wrong) and all(exercise.outcome_with(i, keys)[1] for i in range(len(gave)))
     return both_right or _agreement(exercise, gave, wrong, keys) > ENOUGH
 
 
@@ -106,7 +106,7 @@ def _right_alone(exercise: Exercise, outcomes: Asked, again: AskAgain) -> bool:
 def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
     """The misconceptions, one or two, under which the solution does what the answer does; none if there are none."""
     gave = [first for first, _ in asked]
-    wrong = [not exercise.right(i, first._replace(changed=False)) for i, first in enumerate(gave)]
+    wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
     shares = {(): 0.0} | {mistake: _agreement(exercise, gave, wrong, mistake) for mistake in exercise.mistakes(1)}
     one = max(shares, key=shares.__getitem__)
     if shares[one] < 1.0 and any(first.kind != "raised" for first, fails in zip(gave, wrong) if fails):
@@ -127,7 +127,10 @@ def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pair
     """
     names = {frozenset(exercise.misconceptions[key].name for key in pair) for pair in pairs}
     both, *alone = [
-        [fails and exercise.agree(i, gave[i], exercise.compute_outcome(i, keys)[0]) for i, fails in enumerate(wrong)]
+        [
+            fails and exercise.same_mistake(i, gave[i], exercise.outcome_with(i, keys)[0])
+            for i, fails in enumerate(wrong)
+        ]
         for keys in (pairs[0], *((key,) for key in pairs[0]))
     ]
     shown = alone[0] != alone[1] and all(any(map(operator.gt, both, one)) for one in alone)
@@ -140,11 +143,11 @@ def _agreement(
     """In which share of the cases where one of the two is wrong they agree; 0 where that is below the least."""
     agree = differ = neither = 0
     for i in sorted(range(len(gave)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
-        one, (other, other_right) = gave[i], exercise.compute_outcome(i, mistakes)
+        one, (other, other_right) = gave[i], exercise.outcome_with(i, mistakes)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue
-        if exercise.agree(i, one, other):
+        if exercise.same_mistake(i, one, other):
             agree += wrong[i]
         elif one.error.startswith("IndexError") and other_wrong:  # a wrong index may raise here and not there
             neither += 1
@@ -196,7 +199,7 @@ def _find_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     if any(first.kind != "gave" for first, _ in outcomes):
         return None
     values = [first.value for first, _ in outcomes]
-    wants = [outcome.value for outcome in exercise.wanted]
+    wants = [outcome.value for outcome in exercise.expected]
     if isinstance(values[0], dict) and values[0].keys() == {"kind"}:
         return None  # of such a thing no more is known
     if all(same(value, values[0]) for value in values) and not all(same(want, wants[0]) for want in wants):
@@ -216,21 +219,21 @@ def _is_given(case: ExerciseCase, value: Any) -> bool:
 
 
 def _keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    wanted = (outcome.value is not None for outcome in exercise.wanted)  # None says little: it may be right by chance
+    wanted = (outcome.value is not None for outcome in exercise.expected)  # None says little: it may be right by chance
     pairs = ((i, one, two) for (i, (one, two)), says in zip(enumerate(outcomes), wanted) if two is not None and says)
     again = [(exercise.right(i, one), exercise.right(i, two)) for i, one, two in pairs]
     if (True, False) not in again or (False, True) in again:
         return None
     after = again[again.index((True, False)) + 1 :]
     by_chance = after.count((True, True)) >= again.count((True, False))  # the order of a set
-    if by_chance or any(one.changed for one, _ in outcomes):
+    if by_chance or any(one.mutated for one, _ in outcomes):
         return None
     text = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."
     return Mistake("keeps_state", f"{text} {KEPT}")
 
 
 def _only_changes(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    right = all(exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(outcomes))
+    right = all(exercise.right(i, first._replace(mutated=False)) for i, (first, _) in enumerate(outcomes))
     changes = CHANGES[0].lower() + CHANGES[1:]
     return Mistake("changes_argument", f"The result is right, but {changes}") if right else None
 
@@ -260,7 +263,7 @@ def _breaks_off(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
     wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
     broken = [i for i in wrong if outcomes[i][0].kind != "gave" or outcomes[i][0].value is None]
     if not broken or (broken[0] != wrong[0] and len(broken) * 2 < len(wrong)):
-        kinds = {(_kind(outcomes[i][0].value), _kind(exercise.wanted[i].value)) for i in wrong}
+        kinds = {(_kind(outcomes[i][0].value), _kind(exercise.expected[i].value)) for i in wrong}
         if not broken and len(kinds) == 1 and len(set(*kinds)) == 2:
             yield Mistake("wrong_shape", "It gives {} where {} is asked for.".format(*kinds.pop()))
         return
@@ -303,7 +306,7 @@ def _wrong_shape(exercise: Exercise, outcomes: Asked) -> Mistake | None:
         message = "What it finds is right, its shape is not: the parts are there in another order than asked."
         return Mistake("wrong_shape", message)
     for message, change in SHAPES:
-        changed = [(i, change(exercise, first.value, exercise.wanted[i].value)) for i, first in wrong]
+        changed = [(i, change(exercise, first.value, exercise.expected[i].value)) for i, first in wrong]
         if all(any(exercise.accepts(i, way) for way in ways) for i, ways in changed):
             what = {"kind": "", **(wrong[0][1].value if isinstance(wrong[0][1].value, dict) else {})}["kind"]
             return Mistake("wrong_shape", "What it finds is right, its shape is not: " + message.format(kind=what))

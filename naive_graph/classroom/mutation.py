@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from time import process_time
 from typing import Any, NamedTuple
 
-from .run_answer import AnswerWatch, AskedExercise, Stopped, Tell, imagine
+from .run_answer import AnswerWatch, AskedExercise, Stopped, Tell, run_unwatched
 
 # Of an operator those that may be meant instead. Each change has one that takes it back.
 OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
@@ -47,7 +47,7 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
 # --- slips ----------------------------------------------------------------------
 
 
-def tell_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) -> None:
+def send_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) -> None:
     """Make one small change of an answer after the other, and tell its kind, its line, and what it does in each case.
 
     only: the numbers of the changes; empty for all of them. Nothing is told of an answer whose source is not there.
@@ -78,7 +78,7 @@ def tell_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) 
             outcomes = []
             for case in task.cases:
                 watch.left = LINES
-                outcomes.append(imagine(task, scope[name], case))
+                outcomes.append(run_unwatched(task, scope[name], case))
             line = f"line {first + slip.line - 1}: {text.splitlines()[slip.line - 1].strip()}"
             tell(json.dumps([number, slip.kind, line, [json.dumps(outcome) for outcome in outcomes]]))
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from .exercise import Exercise, same
-from .mutation import tell_changes
-from .run_answer import AnswerOutcome, Asked, ask, read_outcome, tell_apart
+from .mutation import send_changes
+from .run_answer import AnswerOutcome, Asked, ask, read_outcome, run_isolated
 
 SAID = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
 SENTENCES, RELATIONS, RAISED = SAID["slips"], SAID["relations"], SAID["raised"]  # the surest first
@@ -52,12 +52,12 @@ class AskHere(NamedTuple):
         return (ask(exercise, self.answer) for exercise in exercises)
 
     def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
-        text, _ = tell_apart(lambda tell: tell_changes(exercise, self.answer, only, tell))
+        text, _ = run_isolated(lambda tell: send_changes(exercise, self.answer, only, tell))
         return read_changes(exercise, text)
 
 
 def read_changes(exercise: Exercise, text: str) -> list[Change]:
-    """What `tell_changes` told. Raises ValueError, TypeError or LookupError for lines of another kind."""
+    """What `send_changes` told. Raises ValueError, TypeError or LookupError for lines of another kind."""
     sizes = [getattr(case.recipe, "size", 0) for case in exercise.cases]
     changes = []
     for line in text.split("\n")[:-1]:
@@ -100,7 +100,7 @@ def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
         complaints = {str(exercise.complaint(exercise.cases[i], first.value)) for i, first in wrong}
         only, sentence = min(complaints), f"{min(complaints)[:1].upper()}{min(complaints)[1:]}, wherever it is wrong."
         return (re.sub(r"\W+", "_", only), sentence) if len(complaints) == 1 else ("", "")
-    pairs = [(first.value, exercise.wanted[i].value) for i, first in wrong]
+    pairs = [(first.value, exercise.expected[i].value) for i, first in wrong]
     for name, sentence in RELATIONS.items():
         if name in ENTRIES and (exercise.parts or exercise.is_class):
             continue  # these are no list

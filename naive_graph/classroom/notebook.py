@@ -99,7 +99,7 @@ def working(name: str, answer: Any) -> Any:
     if judge(name, answer).passed:
         return answer
     print(told(f"Your {exercise.name} is not right yet. The lesson goes on with a solution; come back when you like."))
-    return exercise.under()
+    return exercise.answer_with()
 
 
 def progress() -> SaidText:

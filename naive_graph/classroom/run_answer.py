@@ -1,12 +1,12 @@
-"""Asking an answer, whatever it does: it ends, and nothing outside it changes.
+"""Run a learner's answer on all cases, isolated: it ends, and nothing outside it changes.
 
-Two walls. The answer's lines are counted by a trace function, and it is stopped
-after too many of them: that works on every system, also in a browser, and a
-slow machine does not make a right answer wrong. Calls into C have no lines, and
-an answer may edit anything; so on Linux all this happens in a forked child,
-which sends home what the answer gave as plain JSON and is killed if it falls
-silent. No other way to start a process can carry a function that was written in
-a notebook. Right and wrong are told by the parent.
+A trace function counts the answer's lines and stops it after too many of them:
+that works on every system, also in a browser, and a slow machine does not make
+a right answer wrong. Calls into C have no lines, and an answer may edit
+anything; so on Linux it runs in a forked child, which sends what the answer gave
+as JSON, a line for each run, and is killed if it falls silent. No other way to
+start a process can carry a function that was written in a notebook. The parent
+judges.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from .cases import LARGE, ExerciseCall, ExerciseCase
 LINES = 100_000  # of the answer, in one call; more for a large graph
 SECONDS = 5.0  # of one call, by the clock, and then as many of processor time: other programs may have slowed it
 PATIENCE, SOON = 20.0, 2.0  # seconds without a sign of life from the child: before it is killed, before it is told
-MOST_ENDLESS = 3  # calls that do not end, before the rest is not asked
-ANEW = 12  # cases that are made anew for the second time; in the others the same nodes are given again
+MAX_ENDLESS = 3  # calls that do not end, before the rest is not asked
+FRESH_GRAPHS = 12  # cases that get a new graph for their second run; the others get the same nodes again
 MOST, DEEPEST = 20_000, 40  # entries that are read from what an answer gives, and lists inside lists
 MOST_BYTES = 1 << 24  # that are read of one answer
 
 HOUSE = os.path.join(str(Path(__file__).parents[1]), "")
 LIBRARY = (HOUSE, os.path.join(os.path.dirname(os.__file__), ""), "<frozen")
 EXPLAINED = os.path.join(HOUSE, "core", "guesses.py")
-# What computes what exercises ask for. Where answers are graded it is not there (`sandbox`).
+# Modules that compute what exercises ask for. An answer may not call them; `sandbox` removes them.
 REFUSED_ROOMS = ("engines", "program", "tensor", "training", "sequential", "interop")
 REFUSED_FILES = (
     "core/plan", "core/sweep", "core/nan_trace", "core/arithmetics/dual", "graph/derive",
@@ -63,7 +63,7 @@ class AnswerOutcome(NamedTuple):
 
     kind: str
     value: Any = None
-    changed: bool = False  # what it was given
+    mutated: bool = False  # what it was given
     printed: bool = False
     error: str = ""
     where: str = ""
@@ -83,7 +83,7 @@ class Stopped(BaseException):
     """Ends an answer. No `except Exception` of a learner catches it."""
 
 
-class Changed(Exception):
+class MutatedArguments(Exception):
     """An answer gave its first argument, and changed what it was given."""
 
 
@@ -96,12 +96,12 @@ class AnswerWatch:
         self.left, self.seconds, self.refuses = lines * times, SECONDS * times, refuses
         self.soonest, self.until = monotonic() + self.seconds, 0.0
         self.refused = self.where = ""
-        self.learners: dict[Any, bool] = {}  # code -> whether it is the learner's
+        self.is_learners: dict[Any, bool] = {}  # code -> whether it is the learner's
 
     def __enter__(self) -> AnswerWatch:
         self.before = sys.gettrace()
         AnswerWatch.now = self if self.refuses else None
-        sys.settrace(self.called)
+        sys.settrace(self.trace_call)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -112,12 +112,12 @@ class AnswerWatch:
         self.refused = self.refused or name
         raise Stopped
 
-    def called(self, frame: Any, event: str, argument: Any) -> Any:
+    def trace_call(self, frame: Any, event: str, argument: Any) -> Any:
         """A call: only the learner's own lines are counted."""
         code = frame.f_code
-        if code not in self.learners:
-            self.learners[code] = not is_library(code.co_filename)
-        if self.learners[code]:
+        if code not in self.is_learners:
+            self.is_learners[code] = not is_library(code.co_filename)
+        if self.is_learners[code]:
             frame.f_trace_opcodes = jumps_to_itself(code)
             return self.count_step(frame, event, argument)
         if self.refuses and code.co_filename.startswith(HOUSE) and _is_refused(frame):
@@ -177,16 +177,16 @@ def _is_refused(frame: Any) -> bool:
     return named and caller is not None and not is_library(caller.f_code.co_filename)
 
 
-def outcomes(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -> Iterator[AnswerOutcome]:
+def run_case(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -> Iterator[AnswerOutcome]:
     """What the answer does in one case, asked the same so many times, over a graph that nobody else sees."""
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         question = case.ask(True)
         for _ in range(times):
-            yield _outcome(task, answer, question)
+            yield _run_once(task, answer, question)
 
 
-def imagine(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
+def run_unwatched(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
     """What an answer of ours, or a changed one, does in a case: over twins of nodes, which are quick, and unwatched."""
     question = case.ask(False)
     try:
@@ -197,28 +197,28 @@ def imagine(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutco
         return AnswerOutcome("raised", error=type(error).__name__)
 
 
-def _outcome(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
+def _run_once(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
     before, printed, watch = _state(question), PrintSink(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
     fields: dict[str, Any] = {"kind": "gave"}
-    changed, visits = False, len(question.visited)
+    mutated, visits = False, len(question.visited)
     try:
         with redirect_stdout(printed), redirect_stderr(PrintSink()), watch:
             fields["value"] = plain(task.call(answer, question.arguments), question.nodes)
-    except Changed as error:
-        fields["value"], changed = plain(error.args[0], []), True
+    except MutatedArguments as error:
+        fields["value"], mutated = plain(error.args[0], []), True
     except KeyboardInterrupt:
         raise
     except Stopped:
         pass
     except BaseException as error:
-        fields = {"kind": "raised", "error": told_error(error), "where": place_of(error)}
+        fields = {"kind": "raised", "error": format_error(error), "where": learners_line(error)}
     if watch.refused:
         fields = {"kind": "refused", "error": watch.refused}
     elif watch.left < 0:
         fields = {"kind": "endless", "where": watch.where}
-    changed = changed or _state(question) != before
+    mutated = mutated or _state(question) != before
     visits = len(question.visited) - visits
-    return AnswerOutcome(**fields, changed=changed, printed=printed.anything, visits=visits)
+    return AnswerOutcome(**fields, mutated=mutated, printed=printed.anything, visits=visits)
 
 
 def _state(question: ExerciseCall) -> str:
@@ -227,14 +227,14 @@ def _state(question: ExerciseCall) -> str:
     return repr((plain(question.arguments, question.nodes), values))
 
 
-def told_error(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     text = str(error)
     if len(text) > 160:  # no word is broken
         text = (text[:160].rpartition(" ")[0] or text[:160]) + " ..."
     return type(error).__name__ + (f": {text}" if text else "")
 
 
-def place_of(error: BaseException) -> str:
+def learners_line(error: BaseException) -> str:
     """The line of the learner that raised."""
     frames = reversed(list(traceback.walk_tb(error.__traceback__)))
     return next((_line(frame.f_code, line) for frame, line in frames if not is_library(frame.f_code.co_filename)), "")
@@ -301,7 +301,7 @@ END = "end"  # the last line of an answer that was asked all that was to be aske
 def ask(task: AskedExercise, answer: Any) -> Asked:
     """What the answer does in each case; fewer cases if it does not end in several."""
 
-    def say_why(lines: int) -> None:
+    def on_silence(lines: int) -> None:
         if is_watched() and lines < 2 * len(task.cases):
             print(
                 f"Your answer still runs in the case\n    {task.cases[lines // 2].text}\nIt is stopped after "
@@ -309,10 +309,10 @@ def ask(task: AskedExercise, answer: Any) -> Asked:
                 flush=True,
             )  # fmt: skip
 
-    return pair_outcomes(task, *tell_apart(lambda tell: tell_outcomes(task, answer, tell), say_why))
+    return pair_outcomes(task, *run_isolated(lambda tell: send_outcomes(task, answer, tell), on_silence))
 
 
-def tell_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
+def send_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
     """Tell the outcomes, a line for each."""
     for outcome in run_cases(task, answer):
         tell(json.dumps(outcome))
@@ -321,24 +321,24 @@ def tell_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
 
 def run_cases(task: AskedExercise, answer: Any) -> Iterator[AnswerOutcome]:
     """What the answer does in one case after the other, each asked twice, to see what an answer remembers."""
-    depth, luck, endless = sys.getrecursionlimit(), random.getstate(), 0
+    recursion_limit, random_state, endless = sys.getrecursionlimit(), random.getstate(), 0
     try:
         for number, case in enumerate(task.cases):
-            for times in (1, 1) if number < ANEW else (2,):
-                for outcome in outcomes(task, answer, case, times):
+            for times in (1, 1) if number < FRESH_GRAPHS else (2,):
+                for outcome in run_case(task, answer, case, times):
                     yield outcome
                     endless += outcome.kind == "endless"
-                    if endless >= MOST_ENDLESS:
+                    if endless >= MAX_ENDLESS:
                         return
     finally:
-        sys.setrecursionlimit(depth)
-        random.setstate(luck)
+        sys.setrecursionlimit(recursion_limit)
+        random.setstate(random_state)
 
 
 def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
     """The outcomes in a text by their cases. ending: what the answer did where a line is missing.
 
-    Raises ValueError, TypeError or LookupError for lines that `tell_outcomes` does not tell.
+    Raises ValueError, TypeError or LookupError for lines that `send_outcomes` does not tell.
     """
     numbers = [number for number in range(len(task.cases)) for _ in range(2)]
     *lines, _ = text.split("\n", len(numbers) + 1)  # the last line may have broken off
@@ -359,10 +359,10 @@ def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
 
 def read_outcome(line: str, size: int) -> AnswerOutcome:
     """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
-    kind, value, changed, printed, error, where, visits = json.loads(line)
+    kind, value, mutated, printed, error, where, visits = json.loads(line)
     if kind not in KINDS or type(error) is not str or type(where) is not str or type(visits) is not int:
         raise ValueError
-    given = _read_value(value, size), changed is not False, printed is True, error[:300], where[:300], visits
+    given = _read_value(value, size), mutated is not False, printed is True, error[:300], where[:300], visits
     return AnswerOutcome(kind, *given)
 
 
@@ -393,27 +393,27 @@ def _read_value(thing: Any, size: int, depth: int = 0) -> Any:
 # --- a process of its own -------------------------------------------------------
 
 
-def tell_apart(run: Callable[[Tell], None], say_why: Callable[[int], None] | None = None) -> tuple[str, str]:
-    """As `in_a_process`, where a learner waits: nothing is limited but silence."""
-    return in_a_process(run, patience(), say_why=say_why) if sys.platform == "linux" else in_this_process(run)
+def run_isolated(run: Callable[[Tell], None], on_silence: Callable[[int], None] | None = None) -> tuple[str, str]:
+    """As `run_in_child`, where a learner waits: nothing is limited but silence."""
+    return run_in_child(run, patience(), on_silence=on_silence) if sys.platform == "linux" else run_here(run)
 
 
-def in_this_process(run: Callable[[Tell], None]) -> tuple[str, str]:
-    """As `in_a_process`, where there is no other."""
+def run_here(run: Callable[[Tell], None]) -> tuple[str, str]:
+    """As `run_in_child`, where there is no other."""
     lines: list[str] = []
     run(lines.append)
     return "\n".join([*lines, ""]), "crashed"
 
 
-def in_a_process(
+def run_in_child(
     run: Callable[[Tell], None], patience: float, seconds: float = math.inf,
-    settle: Callable[[int], int] = lambda file: file, say_why: Callable[[int], None] | None = None,
+    prepare_child: Callable[[int], int] = lambda file: file, on_silence: Callable[[int], None] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
     """The lines that `run` tells in a process of its own; and "endless", or "crashed", also if it told all.
 
     patience: seconds without a line. seconds: of processor time; three times as much by the clock, which is
-    all the time there is for the first line. settle: is called there with the file to write to, and gives it.
-    say_why: is given the number of lines so far, once, where nothing is heard for a while.
+    all the time there is for the first line. prepare_child: is called there with the file to write to, and gives it.
+    on_silence: is given the number of lines so far, once, where nothing is data for a while.
     """
     out, into = os.pipe()
     with warnings.catch_warnings():
@@ -424,13 +424,13 @@ def in_a_process(
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(nothing, stream)
-            into = settle(into)
+            into = prepare_child(into)
             run(lambda line: _send(into, f"{line}\n".encode()))
         finally:
             os._exit(0)
     os.close(into)
     try:
-        heard, silent = _heard(out, patience, 3 * seconds, say_why)
+        data, silent = _read_until_silent(out, patience, 3 * seconds, on_silence)
     finally:
         os.close(out)
         with suppress(ProcessLookupError):
@@ -439,7 +439,7 @@ def in_a_process(
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     # The limit counts in ticks, which are more than the time that was used where many share a processor.
     late = ended == signal.SIGKILL and used.ru_utime + used.ru_stime > seconds / 2
-    return heard, "endless" if silent or late or ended == signal.SIGXCPU else "crashed"
+    return data, "endless" if silent or late or ended == signal.SIGXCPU else "crashed"
 
 
 def _send(file: int, line: bytes) -> None:
@@ -447,19 +447,21 @@ def _send(file: int, line: bytes) -> None:
         line = line[os.write(file, line) :]
 
 
-def _heard(out: int, patience: float, longest: float, say_why: Callable[[int], None] | None) -> tuple[str, bool]:
+def _read_until_silent(
+    out: int, patience: float, longest: float, on_silence: Callable[[int], None] | None
+) -> tuple[str, bool]:
     """What is read from a file to its end, as far as it is read; and whether it fell silent."""
-    heard, until = bytearray(), time.monotonic() + longest
-    while len(heard) < MOST_BYTES:
+    data, until = bytearray(), time.monotonic() + longest
+    while len(data) < MOST_BYTES:
         left = until - time.monotonic()
-        left = min(patience, left) if heard or longest == math.inf else left
-        ready = select([out], [], [], max(0.0, min(SOON, left)))[0] if say_why else []
-        if say_why and not ready:
-            say_why(heard.count(b"\n"))
-            left, say_why = left - SOON, None
+        left = min(patience, left) if data or longest == math.inf else left
+        ready = select([out], [], [], max(0.0, min(SOON, left)))[0] if on_silence else []
+        if on_silence and not ready:
+            on_silence(data.count(b"\n"))
+            left, on_silence = left - SOON, None
         if not ready and (left <= 0 or not select([out], [], [], left)[0]):
-            return heard.decode(errors="replace"), True
+            return data.decode(errors="replace"), True
         if not (more := os.read(out, 1 << 16)):
             break
-        heard += more
-    return heard.decode(errors="replace"), False
+        data += more
+    return data.decode(errors="replace"), False

@@ -237,7 +237,7 @@ def _run_sandbox(
     cells: list[str], tasks: list[tuple[Exercise, str]], limits: Limits, hide: list[str],
     only: list[int] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
-    """What the sandbox tells of each: its cases, lines, and how they ended. only: see `mutation.tell_changes`."""
+    """What the sandbox tells of each: its cases, lines, and how they ended. only: see `mutation.send_changes`."""
     if tasks[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
         return [told for exercise in tasks for told in _run_sandbox(cells, [exercise], limits, hide, only)]
     facts = [

@@ -191,17 +191,17 @@ def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, li
 def report_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
     """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
     from naive_graph.classroom.answers import evaluate_answer, expressions
-    from naive_graph.classroom.mutation import tell_changes
-    from naive_graph.classroom.run_answer import tell_outcomes
+    from naive_graph.classroom.mutation import send_changes
+    from naive_graph.classroom.run_answer import send_outcomes
 
     known_as = {facts["name"], facts["number"]}
     for expression in expressions(cells, known_as, facts["expression"]):
         trouble, answer = evaluate_answer(cells, known_as, expression)
         tell(f"{ANSWER}{json.dumps(trouble)}")
         if trouble is None and facts["only"] is None:
-            tell_outcomes(question, answer, tell)
+            send_outcomes(question, answer, tell)
         elif trouble is None:
-            tell_changes(question, answer, facts["only"], tell)
+            send_changes(question, answer, facts["only"], tell)
 
 
 def main() -> None:
@@ -217,14 +217,14 @@ def main() -> None:
     if task["enclosed"]:
         refuse_calls()
     from naive_graph.classroom import answers, mutation  # noqa: F401 - before the first process starts
-    from naive_graph.classroom.run_answer import in_a_process, in_this_process
+    from naive_graph.classroom.run_answer import run_here, run_in_child
 
     reports: list[Any] = []
     settle = partial(_give_up_rights, task["enclosed"], task["megabytes"], task["seconds"])
     for facts, (question, texts) in zip(task["asked"], questions(task["asked"])):
         run = partial(report_answer, question, facts, task["cells"])
         apart = hasattr(os, "fork")
-        lines = in_a_process(run, task["patience"], task["seconds"], settle) if apart else in_this_process(run)
+        lines = run_in_child(run, task["patience"], task["seconds"], settle) if apart else run_here(run)
         reports.append([texts, *lines])
     with open(home, "w", encoding="utf-8") as parent:
         json.dump(reports, parent)

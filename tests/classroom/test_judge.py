@@ -14,7 +14,7 @@ from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutation import OTHERS, mutants, slips
 from naive_graph.classroom.near_misses import SENTENCES, AskHere
-from naive_graph.classroom.run_answer import imagine, run_cases
+from naive_graph.classroom.run_answer import run_cases, run_unwatched
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 
@@ -101,13 +101,13 @@ def test_an_exercise_has_four_misconceptions_or_more_and_a_hint(exercise):
 @each_of_many
 def test_each_mistake_is_recognised_as_itself(exercise):
     for key, misconception in exercise.misconceptions.items():
-        verdict = judge(exercise.name, exercise.under((key,)))
+        verdict = judge(exercise.name, exercise.answer_with((key,)))
         assert [each.name for each in verdict.mistakes] == [misconception.name], key
 
 
 def test_a_guess_that_a_fresh_case_refutes_is_not_said():
     exercise = exercise_named("contract")
-    asked, wrong = [case.ask(False).arguments for case in exercise.cases], exercise.under(("exchanged:reads_w",))
+    asked, wrong = [case.ask(False).arguments for case in exercise.cases], exercise.answer_with(("exchanged:reads_w",))
 
     def contract(W, x):
         return (wrong if (W, x) in asked else exercise.solve)(W, x)
@@ -119,7 +119,7 @@ def test_a_guess_that_a_fresh_case_refutes_is_not_said():
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
 def test_fresh_cases_are_others_and_a_solution_is_right_there(exercise):
     if exercise.fresh is not None:
-        given = [imagine(exercise, exercise.solve, case) for case in exercise.fresh.cases]
+        given = [run_unwatched(exercise, exercise.solve, case) for case in exercise.fresh.cases]
         assert all(exercise.fresh.right(place, each) for place, each in enumerate(given))
         assert {each.text for each in exercise.fresh.cases}.isdisjoint(each.text for each in exercise.cases)
 
@@ -128,7 +128,7 @@ def test_fresh_cases_are_others_and_a_solution_is_right_there(exercise):
 def test_two_mistakes_are_told_as_these_two_or_as_one(exercise):
     pairs = list(exercise.mistakes(2))
     for both in pairs[:: max(1, len(pairs) // 10)]:
-        given = [exercise.compute_outcome(place, both) for place in range(len(exercise.cases))]
+        given = [exercise.outcome_with(place, both) for place in range(len(exercise.cases))]
         if all(right for _, right in given):
             continue  # two mistakes that make up for each other
         told = verdict(exercise, [(each, None) for each, _ in given]).mistakes  # what is asked twice: the test before
@@ -290,7 +290,7 @@ def test_nothing_else_is_taken_for_minus_infinity(put):
 def test_who_is_wrong_the_second_time_by_chance_is_not_told_to_keep_something():
     """The order of a set is another one at times; what is kept spoils nearly all that comes after."""
     exercise = exercise_named("edges")
-    asked = [(each, each) for each in exercise.wanted]
+    asked = [(each, each) for each in exercise.expected]
     asked[5] = asked[5][0], asked[5][0]._replace(value=[])
     for again in None, AskHere(exercise.solve):
         assert "keeps_state" not in {each.name for each in verdict(exercise, asked, again).mistakes}

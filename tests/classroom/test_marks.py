@@ -289,9 +289,9 @@ TAKEN = {  # hostile answers; each name is that of an exercise
         def slope(f, x, h=1e-5):
             for each in gc.get_objects():
                 if hasattr(each, "wanted"):
-                    return each.wanted
+                    return each.expected
             from naive_graph.classroom import judging
-            return judging.exercise_named("slope").wanted[0].value
+            return judging.exercise_named("slope").expected[0].value
         """),
     "the file of the sweep": ("backward", f"""
         import glob

@@ -139,7 +139,7 @@ def test_editing_the_checker_earns_nothing():
         return []
 
     assert not judge("kahn", edits).passed
-    assert judge("kahn", KAHN.under()).passed
+    assert judge("kahn", KAHN.answer_with()).passed
 
 
 @pytest.mark.usefixtures("anywhere")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..cases import ExerciseCase, Formula, plain_case
 from ..exercise import Exercise
-from ..run_answer import Changed
+from ..run_answer import MutatedArguments
 
 
 class Dual:
@@ -81,7 +81,7 @@ def _call_dual(answer: Any, arguments: tuple[Any, ...]) -> Any:
         return None
     told = [result.value, result.slope] if hasattr(result, "slope") else ["no Dual", result]
     if [(operand.value, operand.slope) for operand in operands] != before:
-        raise Changed(told)
+        raise MutatedArguments(told)
     return told
 
 

@@ -91,8 +91,8 @@ class TinyPart(Exercise):
     before: str = ""  # the parts of earlier lessons
     own_order: str = ""  # the learner's own, which is right: what a mistake does may depend on it
 
-    def under(self, mistakes: Mistakes = ()) -> CodeType:
-        return _code(self.before + self.own_order * bool(mistakes) + self.changed(mistakes))
+    def answer_with(self, mistakes: Mistakes = ()) -> CodeType:
+        return _code(self.before + self.own_order * bool(mistakes) + self.source_with(mistakes))
 
 
 def _part(name: str, text: str, before: str = "") -> TinyPart:
