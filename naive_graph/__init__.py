@@ -41,9 +41,9 @@ from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __
 from .core.catalogue import STEPS as _STEPS
 from .core.catalogue import abs, floor, mod, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
-from .core.lazy_exports import higher_floors as _higher_floors
+from .core.lazy_exports import late_bound as _late_bound
 from .core.lazy_exports import lazy_exports as _lazy_exports
-from .core.lazy_exports import moved as _moved
+from .core.lazy_exports import raise_unknown_name as _raise_unknown_name
 from .core.own_operators import operator
 from .core.progress import progress
 from .core.rules import Interval
@@ -83,14 +83,14 @@ def __getattr__(name: str) -> _Any:
         return _given(name)
     if name.isidentifier() and not name.startswith("_") and _find_spec(f"{__name__}.{name}"):
         return _import_module(f".{name}", __name__)
-    _moved(__name__, _ROOMS, name)
+    _raise_unknown_name(__name__, _ROOMS, name)
 
 
 def _draw_plan(*given: _Any, **wishes: _Any) -> _Any:
     return _import_module(".views.drawing.plans", __name__).draw_plan(*given, **wishes)
 
 
-_higher_floors["draw_plan"] = _draw_plan  # which `Program.draw` asks for
+_late_bound["draw_plan"] = _draw_plan  # which `Program.draw` asks for
 # `progress(items)` shows a bar; `progress()` alone, what was solved, which stands some floors above.
 progress.alone = lambda: _import_module(".classroom.notebook", __name__).progress()
 

@@ -3,8 +3,8 @@
     __getattr__, __dir__, __all__ = lazy_exports(__name__, {"loop": "fit", "model": "Model parameter"})
 
 So a package lists its names in one place, and a missing optional package affects only
-the names that need it. No file may have the name of an export of its package:
-after the import of the file, the package's attribute would be the file.
+the names that need it. No submodule may share the name of an export: importing the submodule
+would overwrite the package's attribute with the module.
 """
 
 from __future__ import annotations
@@ -22,70 +22,76 @@ from ..errors import MissingToolError, UnknownNameError
 from .guesses import advice, explain_calls, explains, guesses
 from .imports import Missing, door
 
-Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+ModuleHooks = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
-# Functions of higher layers that lower ones call but may not import; the package's __init__ registers them.
-higher_floors: dict[str, Callable[..., Any]] = {}
+# Functions of higher layers that lower ones call but may not import; the package's __init__ registers them by name.
+late_bound: dict[str, Callable[..., Any]] = {}
 
 
-def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> Found:
+def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> ModuleHooks:
     """A package's `__getattr__`, `__dir__` and `__all__`.
 
     files: file -> names that it exports. more: further exports, name -> object.
     `import *` skips names of Python's builtins, such as `sum`.
     """
-    homes = {name: file for file, names in files.items() for name in names.split()}
+    file_of = {name: file for file, names in files.items() for name in names.split()}
 
-    def give(name: str) -> Any:
-        if name in homes:
-            thing = _from(package, homes[name], name)
-            if not isinstance(thing, Missing):
-                setattr(sys.modules[package], name, thing)
-            return thing
-        for things in more:
-            if name in things:
-                return things[name]
+    def module_getattr(name: str) -> Any:
+        if name in file_of:
+            value = _import_export(package, file_of[name], name)
+            if not isinstance(value, Missing):
+                setattr(sys.modules[package], name, value)
+            return value
+        for exports in more:
+            if name in exports:
+                return exports[name]
         raise AttributeError(f"{package} has no {name!r}.", name=name, obj=sys.modules[package])
 
-    names = sorted({*homes, *chain(*more)})
-    return give, lambda: sorted({*names, *chain(*more)}), [name for name in names if not hasattr(builtins, name)]
+    names = sorted({*file_of, *chain(*more)})
+    exported = [name for name in names if not hasattr(builtins, name)]
+    return module_getattr, lambda: sorted({*names, *chain(*more)}), exported
 
 
-def public(package: str) -> dict[str, Any]:
+def public_names(package: str) -> dict[str, Any]:
     """Everything that a package exports, or the public classes and functions of a file, by name."""
-    room = import_module(package)
-    of_its_own = [name for name, thing in vars(room).items() if getattr(thing, "__module__", "") == package]
-    names = getattr(room, "__all__", of_its_own)
-    return {name: getattr(room, name) for name in names if name[0] != "_"}
+    module = import_module(package)
+    defined_here = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == package]
+    names = getattr(module, "__all__", defined_here)
+    return {name: getattr(module, name) for name in names if name[0] != "_"}
 
 
-def _from(package: str, file: str, name: str) -> Any:
+def _import_export(package: str, file: str, name: str) -> Any:
+    """Import a name from its file, and let calls with wrong arguments say how it is called.
+
+    Where an optional package is absent, returns a Missing that says which, so that `import *` works without it.
+    """
     try:
         with door():
-            room = import_module(f".{file}", package)
-            thing = getattr(room, name)
-            if isinstance(thing, FunctionType) and not hasattr(thing, "__wrapped__"):
-                setattr(room, name, explains(thing))
-            elif isinstance(thing, type):
-                for kind in thing.__mro__:
-                    if kind.__module__.startswith(package):
-                        explain_calls(kind)
-            return getattr(room, name)
-    except MissingToolError as error:  # raised when the name is used: `import *` works without optional packages
+            module = import_module(f".{file}", package)
+            value = getattr(module, name)
+            if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
+                setattr(module, name, explains(value))
+            elif isinstance(value, type):
+                for base in value.__mro__:
+                    if base.__module__.startswith(package):
+                        explain_calls(base)
+            return getattr(module, name)
+    except MissingToolError as error:
         return Missing(name, str(error))
 
 
-def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
+def raise_unknown_name(package: str, subpackages: Iterable[str], name: str) -> NoReturn:
     """Raise UnknownNameError for a name that the package lacks, with what to write, or the subpackage that has it.
 
     `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
     """
     message, hint = f"{package} has no {name!r}.", guesses("package").get(name)
-    for room in () if name.startswith("_") or hint else rooms:
+    for subpackage in () if name.startswith("_") or hint else subpackages:
         with suppress(MissingToolError):
-            if name in dir(import_module(f".{room}", package)):
-                hint = message = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
+            if name in dir(import_module(f".{subpackage}", package)):
+                home = f"{package}.{subpackage}"
+                hint = message = f"{name} is in {home}. Write: from {home} import {name}"
                 break
     else:
         hint = advice(name, "package")

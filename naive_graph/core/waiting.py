@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import count
+from itertools import chain, count
 from struct import error as StructError
 from struct import pack
 from types import CodeType
@@ -182,11 +182,7 @@ def write_rows(
 
 def codes_of(codes: Sequence[CodeType], last: CodeType | None, first: int) -> list[tuple[int, CodeType]]:
     """Pairs (row, code): from that row on, `code` made the new rows. last: what made the row before `first`."""
-    starts: list[tuple[int, CodeType]] = []
     if codes.count(last) == len(codes):  # the usual case, checked fast
-        return starts
-    for row, code in enumerate(codes, first):
-        if code is not last:
-            starts.append((row, code))
-            last = code
-    return starts
+        return []
+    before = chain([last], codes)
+    return [(row, code) for row, code, earlier in zip(count(first), codes, before) if code is not earlier]

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any, NamedTuple, Never, NoReturn, Self
 
 from ..core.guesses import Suggesting, misfit
-from ..core.lazy_exports import higher_floors
+from ..core.lazy_exports import late_bound
 from ..core.lock import GUARD
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
@@ -351,7 +351,7 @@ class ProgramBase(Suggesting):
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
-        return higher_floors["draw_plan"](answers.machine, after, **wishes)
+        return late_bound["draw_plan"](answers.machine, after, **wishes)
 
 
 def _stages(answers: Backend) -> dict[str, Any]:

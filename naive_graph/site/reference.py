@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from ..core.guesses import OWNERS, guesses
-from ..core.lazy_exports import public
+from ..core.lazy_exports import public_names
 from ..core.rules import Rule
 from .api_entry import HOUSE, TABLE, PublicName
 from .markdown import Links
@@ -17,7 +17,7 @@ from .markdown import Links
 
 def groups() -> dict[str, list[PublicName]]:
     """Every public name, in the groups of `help(naive_graph)`: first the package's own, then each subpackage's."""
-    things = public(HOUSE)
+    things = public_names(HOUSE)
     del things["NaiveGraphError"]  # listed among the errors
     things |= {name: getattr(sys.modules[HOUSE], name) for name in TABLE["among_functions"]}
     guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[HOUSE].__doc__ or "", re.MULTILINE)
@@ -48,7 +48,7 @@ def groups() -> dict[str, list[PublicName]]:
 
 def _of_a_room(name: str) -> dict[str, Any]:
     """The public names of a subpackage, with those that shadow builtins, which `import *` leaves out."""
-    names, room = public(name), sys.modules[name]
+    names, room = public_names(name), sys.modules[name]
     return names | {
         builtin_name: getattr(room, builtin_name)
         for builtin_name in dir(room)
