@@ -112,7 +112,7 @@ class GraphRecipe(NamedTuple):
         """The graph in the library's nodes, named, with the values of their twins. Call it inside Graph.scratch()."""
         nodes = self._drawn()
         for index in [] if self.cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
-            nodes[index].tables.write(nodes[index].row, (twins or (twins := self.twins()))[index].value)
+            nodes[index].tables.set_leaf_value(nodes[index].row, (twins or (twins := self.twins()))[index].value)
         return nodes
 
     def _drawn(self) -> list[Any]:

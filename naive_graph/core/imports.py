@@ -53,40 +53,40 @@ def defer_sigint() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-class Uncollected:
+class GcPause:
     """Turns garbage collection off inside the block: a finalizer could wait for a thread that waits for this one.
 
     Collection belongs to the whole process, so garbage of other threads waits as well. It is turned on when the last
     open block ends. Each block has its own instance; to end it twice does nothing more.
 
-    >>> with Uncollected():
+    >>> with GcPause():
     ...     gc.isenabled()
     False
     """
 
-    open: ClassVar[set[Uncollected]] = set()  # the open blocks; adding and discarding need no lock
+    open: ClassVar[set[GcPause]] = set()  # the open blocks; adding and discarding need no lock
     was_on: ClassVar[bool] = False
 
     def __enter__(self) -> None:
-        Uncollected.open.add(self)
+        GcPause.open.add(self)
         if gc.isenabled():
-            Uncollected.was_on = True
+            GcPause.was_on = True
             gc.disable()
 
     def __exit__(self, *error: object) -> None:
-        Uncollected.open.discard(self)
-        while not Uncollected.open and Uncollected.was_on:
-            Uncollected.was_on = False
+        GcPause.open.discard(self)
+        while not GcPause.open and GcPause.was_on:
+            GcPause.was_on = False
             gc.enable()
-            if Uncollected.open:  # another thread has just entered a block, and may have left it already
-                Uncollected.was_on = True
+            if GcPause.open:  # another thread has just entered a block, and may have left it already
+                GcPause.was_on = True
                 gc.disable()
 
 
 def _in_child() -> None:
     """After a fork: end the blocks of the parent's other threads, which the child does not have."""
-    Uncollected.open.clear()
-    Uncollected().__exit__()
+    GcPause.open.clear()
+    GcPause().__exit__()
 
 
 if hasattr(os, "register_at_fork"):
@@ -97,7 +97,7 @@ if hasattr(os, "register_at_fork"):
 def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
     """A block that imports optional packages; if one is missing, raises MissingToolError, which names the extra."""
     try:
-        with defer_sigint(), Uncollected():
+        with defer_sigint(), GcPause():
             yield
     except ImportError as error:
         missing = str(error.name).partition(".")[0]

@@ -7,7 +7,7 @@ from typing import Any, Never
 
 from ..errors import OperandError
 from .guesses import explains, misfit
-from .numpy_protocol import METHODS, rule_for
+from .numpy_protocol import OBJECT_ARRAY_METHODS, rule_and_operands_for
 from .rules import RULES, Arithmetic
 
 
@@ -22,7 +22,7 @@ def method_of(name: str) -> Callable[..., Any]:
 
 
 def _numpys(name: str) -> Callable[..., Any]:
-    ours, operands_of = rule_for(name)
+    ours, operands_of = rule_and_operands_for(name)
 
     def method(self: Any, *others: Any) -> Any:
         return RULES[ours](*operands_of(self, *others))
@@ -52,5 +52,5 @@ def add_methods(over_a_batch: Iterable[str]) -> None:
     for name, rule in RULES.items():
         if not rule.helper:
             setattr(Arithmetic, name, _over_a_batch(name) if name in over_a_batch else method_of(name))
-    for name in METHODS:
+    for name in OBJECT_ARRAY_METHODS:
         setattr(Arithmetic, name, _numpys(name))

@@ -11,7 +11,7 @@ from typing import Any
 from .guesses import guesses
 
 # NumPy's names that differ from ours; the other functions have our name, or no rule.
-NAMES = {
+RULE_OF_UFUNC = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
     "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
@@ -19,34 +19,34 @@ NAMES = {
 }  # fmt: skip
 
 # NumPy functions computed by a rule with changed operands: same digits.
-FROM_RULES: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
+REWRITTEN_UFUNCS: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
     "exp2": ("pow", lambda *operands: (2.0, *operands)),
     "logaddexp": ("logsumexp", lambda *operands: operands),
 }
 
 # On an array of nodes, NumPy calls each node's method of the function's name.
-METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "hypot", "exp2")
+OBJECT_ARRAY_METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "hypot", "exp2")
 
-COMPARISONS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
+COMPARISON_UFUNCS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
 
 
-def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
+def rule_and_operands_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
     """The name of the rule for a NumPy function, and a function that gives the rule's operands.
 
-    >>> rule_for("arctan2")[0], rule_for("sin")[0]
+    >>> rule_and_operands_for("arctan2")[0], rule_and_operands_for("sin")[0]
     ('atan2', 'sin')
-    >>> rule, given = rule_for("exp2")
-    >>> rule, given(3.0)
+    >>> rule, operands_of = rule_and_operands_for("exp2")
+    >>> rule, operands_of(3.0)
     ('pow', (2.0, 3.0))
     """
-    return FROM_RULES.get(name) or (NAMES.get(name, name), lambda *operands: operands)
+    return REWRITTEN_UFUNCS.get(name) or (RULE_OF_UFUNC.get(name, name), lambda *operands: operands)
 
 
-def refusal(name: str, kind: str) -> str:
+def unsupported_message(name: str, kind: str) -> str:
     """Error message: why NumPy's function takes no node, and what to write. kind: the class of the node."""
     article = "an" if kind[0] in "AEIOU" else "a"
-    repair = guesses("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
-    return f"NumPy's {name} cannot take {article} {kind}. {repair}."
+    suggestion = guesses("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
+    return f"NumPy's {name} cannot take {article} {kind}. {suggestion}."
 
 
 def unwrap_scalar(operand: Any) -> Any:

@@ -37,19 +37,19 @@ class Plan:
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
         drawn = Edges(tables, targets)
-        targets = drawn.places(targets)
+        targets = drawn.to_local(targets)
         selected = drawn.needed(targets) if targets else drawn.live()
         consumers = drawn.consumers(selected)
         begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
-        rows = where_set(selected)
+        rows = marked_rows(selected)
         order = kahn(rows, degrees, consumers)
         if len(order) < len(rows):
-            raise GraphCycleError(_cycle_message(tables, drawn.named(sorted({*rows}.difference(order)))))
+            raise GraphCycleError(_cycle_message(tables, drawn.to_rows(sorted({*rows}.difference(order)))))
         step_of = [0] * len(selected)
         for step, row in enumerate(order):
             step_of[row] = step
         counts = [degrees[row] for row in order]
-        self.rows, self.kinds = drawn.named(order), [operators[row] for row in order]
+        self.rows, self.kinds = drawn.to_rows(order), [operators[row] for row in order]
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
         self.operand_steps = [
@@ -61,7 +61,7 @@ class Plan:
         self.absorbed = drawn.absorbed_by(selected)
         # Only an operator built without operands can lack some; until an edge is drawn by hand, it has none at all.
         self.complete = self.rules.count(None) == counts.count(0) and (
-            not tables.drawings
+            not tables.edge_edits
             or all(kind < 0 or BY_NUMBER[kind].accepts_arity(n) for kind, n in {*zip(self.kinds, counts)})
         )
 
@@ -164,7 +164,7 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, in row order."""
     drawn = Edges(tables, targets)
-    return drawn.named(where_set(drawn.needed(drawn.places(targets))))
+    return drawn.to_rows(marked_rows(drawn.needed(drawn.to_local(targets))))
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
@@ -192,7 +192,7 @@ def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tupl
     return absorptions
 
 
-def where_set(marks: bytearray) -> list[int]:
+def marked_rows(marks: bytearray) -> list[int]:
     """The rows whose mark is set."""
     return list(compress(range(len(marks)), marks))
 
@@ -202,7 +202,7 @@ class Edges:
 
     The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: rows that
     absorbed another, oldest first; absorbed: the row that each of them absorbed. If only a part of a
-    large graph was read, rows are renumbered: `places` and `named` convert.
+    large graph was read, rows are renumbered: `to_local` and `to_rows` convert.
     """
 
     def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
@@ -212,7 +212,7 @@ class Edges:
         self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
-        if tables.drawings:  # edges drawn by hand need not be in row order
+        if tables.edge_edits:  # edges drawn by hand need not be in row order
             by_row = sorted(range(len(targets)), key=targets.__getitem__)
             sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
         merging = [edge for edge, source in enumerate(sources) if source < 0]
@@ -224,11 +224,11 @@ class Edges:
             done = edge + 1
         self.flat = flat + sources[done:]
 
-    def places(self, rows: Sequence[int]) -> Sequence[int]:
+    def to_local(self, rows: Sequence[int]) -> Sequence[int]:
         """Convert rows of the tables to this snapshot's numbers."""
         return rows if self.rows is None else [bisect_left(self.rows, row) for row in rows]
 
-    def named(self, rows: list[int]) -> list[int]:
+    def to_rows(self, rows: list[int]) -> list[int]:
         """Convert this snapshot's numbers back to rows of the tables."""
         return rows if self.rows is None else [self.rows[row] for row in rows]
 
@@ -275,14 +275,15 @@ class Edges:
         if names is None:
             return [*absorptions]
         return [
-            (names[absorber], names[row], self.named(operands), count) for absorber, row, operands, count in absorptions
+            (names[absorber], names[row], self.to_rows(operands), count)
+            for absorber, row, operands, count in absorptions
         ]
 
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
     """The ancestors of some rows, absorbed ones too, and their columns, renumbered; None if they are many."""
-    (operators, degrees, sources, targets), _held = tables.held()  # a consistent snapshot while the views are held
-    (starts, edges), drawn = tables.edges_into(), len(sources)
+    (operators, degrees, sources, targets), _held = tables.snapshot()  # a consistent snapshot while the views are held
+    (starts, edges), drawn = tables.edges_by_target(), len(sources)
     inward: list[int] = []
     reached, waiting = set(asked), list(asked)
     while waiting:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 from ..errors import ArityError, OperandError, OperatorNameError
 from .guesses import explain_calls, near, refuse
 from .number import as_list, number, shortened, truth
-from .numpy_protocol import COMPARISONS, refusal, rule_for, unwrap_scalar
+from .numpy_protocol import COMPARISON_UFUNCS, rule_and_operands_for, unsupported_message, unwrap_scalar
 
 Value = Any  # a float, or an Arithmetic
 Partial = Callable[..., Value]
@@ -209,9 +209,9 @@ class Arithmetic:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """NumPy's hook for functions of our values: np.sin(x) is sin(x), and np.float64(2) * x is a node."""
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        if name in COMPARISONS:
+        if name in COMPARISON_UFUNCS:
             inputs = tuple(x if isinstance(x, Arithmetic) else unwrap_scalar(x) for x in inputs)
-        ours, operands_of = rule_for(name)
+        ours, operands_of = rule_and_operands_for(name)
         if name == "matmul":  # a rule of tensors only
             left, right = inputs
             if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
@@ -223,7 +223,7 @@ class Arithmetic:
             return (inputs[0] is inputs[1]) == (name == "equal")
         if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(operands_of(*inputs))):
             return RULES[ours](*operands_of(*inputs))
-        raise OperandError(refusal(name, type(self).__name__.lstrip("_")))
+        raise OperandError(unsupported_message(name, type(self).__name__.lstrip("_")))
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         raise NotImplementedError

@@ -86,9 +86,9 @@ class Storage:
         self.scope_now: Scope | None = None
         self.clock = 1  # the number of the next forward run
         self.written = NEVER  # when a leaf was last written, by the clock
-        self.redrawn = NEVER  # when an edge was last drawn by hand, by the clock
-        self.drawings = 0  # how often edges drawn by hand were added or cut; the clock may not tick in between
-        self.grads_are_blank = True  # no backward run since the last kill_grad
+        self.edges_edited_at = NEVER  # when an edge was last drawn by hand, by the clock
+        self.edge_edits = 0  # how often edges drawn by hand were added or cut; the clock may not tick in between
+        self.grads_are_zero = True  # no backward run since the last kill_grad
         self.computes_at_once = self.checks_validity = False  # nodes compute eagerly; require finite
         self.closed: str | None = None  # why the graph is gone (as "was cleared"), None while it is not
         self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
@@ -273,16 +273,16 @@ class Storage:
 
     # --- looking ---
 
-    def held(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
+    def snapshot(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
         """Operators, in-degrees, sources and targets, and a view of each, which keeps it from being resized."""
         columns = self.operators, self._in_degrees, self._sources, self._targets
         return columns, tuple([memoryview(column) for column in columns])
 
     def columns(self) -> tuple[list[int], ...]:
         """Copies of operators, in-degrees, sources and targets, as lists."""
-        return tuple([view.tolist() for view in self.held()[1]])
+        return tuple([view.tolist() for view in self.snapshot()[1]])
 
-    def kept(self, key: Any) -> Any:
+    def cached(self, key: Any) -> Any:
         """The cached value under this key; None if there is none, or nodes wait."""
         return None if self.waiting or self.torn else self._cache.get(key)
 
@@ -295,8 +295,8 @@ class Storage:
         """Truncate rows, edges and scopes to the mark. On a Ctrl-C half-way, finish first and raise then."""
         with LOCK, GUARD:
             self.flush()
-            redrawn = Counter([target for target in self._targets[mark.edges :] if target < mark.rows])
-            degrees = {target: self._in_degrees[target] - count for target, count in redrawn.items()}
+            lost = Counter([target for target in self._targets[mark.edges :] if target < mark.rows])
+            degrees = {target: self._in_degrees[target] - count for target, count in lost.items()}
             gone = type(self)()
             gone.closed = reason
             try:
@@ -328,8 +328,8 @@ class Storage:
         for row, degree in degrees.items():
             self._in_degrees[row] = degree
         if degrees:
-            self.redrawn = self.clock
-            self.drawings += 1
+            self.edges_edited_at = self.clock
+            self.edge_edits += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
         self._cache = {}

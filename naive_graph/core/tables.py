@@ -40,24 +40,24 @@ class Tables(Storage):
 
     # --- values and gradients ---
 
-    def write(self, row: int, value: float) -> None:
+    def set_leaf_value(self, row: int, value: float) -> None:
         """Set a leaf's value. Values computed from the old one are stale until the next forward run."""
         self.written = clock = self.clock
         self._values[row], self._stamps[row] = value, clock
         if self.unset:
             self.unset.discard(row)
 
-    def keep_computed(self, row: int, value: float) -> None:
+    def set_computed_value(self, row: int, value: float) -> None:
         """Set the value of an operator that was computed eagerly."""
         self._values[row], self._stamps[row] = value, self.tick()
 
-    def leave_unset(self, row: int) -> None:
+    def mark_unset(self, row: int) -> None:
         """Mark a Variable as having no value."""
         self.written = self.clock
         self._stamps[row] = NEVER
         self.unset.add(row)
 
-    def write_at(self, rows: Sequence[int], values: Any) -> None:
+    def set_leaf_values(self, rows: Sequence[int], values: Any) -> None:
         """Set the values of many leaves from a NumPy array."""
         import numpy as np
 
@@ -72,7 +72,7 @@ class Tables(Storage):
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
-        self.grads, self.grads_are_blank = ZERO * len(self), True
+        self.grads, self.grads_are_zero = ZERO * len(self), True
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
@@ -89,7 +89,7 @@ class Tables(Storage):
         self._extend("_targets", ends[1])
         # No function is called from here on, so no Ctrl-C can interrupt: all of it happens, or nothing.
         self.size, self.torn, self._in_degrees[target] = size, False, degree
-        self.redrawn, self.drawings = self.clock, self.drawings + 1
+        self.edges_edited_at, self.edge_edits = self.clock, self.edge_edits + 1
         del before
 
     def mark_scopes(self, scopes: Iterable[tuple[int, Scope | None]], end: int) -> None:
@@ -98,7 +98,7 @@ class Tables(Storage):
             insort_right(self.scopes, entry, key=itemgetter(0))
         insort_left(self.scopes, (end, self.scope_now), key=itemgetter(0))
 
-    # --- asking ---
+    # --- queries ---
 
     def value(self, row: int) -> float | None:
         return self.values[row] if self.stamps[row] != NEVER else None
@@ -154,12 +154,14 @@ class Tables(Storage):
 
     def consumers(self, row: int) -> list[int]:
         """The rows that `row` feeds, in the order the edges were drawn; absorbed rows do not count."""
-        starts, targets = self._derive_cached("consumers", lambda: packed(*self.edges(self.live_rows()), len(self)))
+        starts, targets = self._derive_cached(
+            "consumers", lambda: group_by_key(*self.edges(self.live_rows()), len(self))
+        )
         return list(targets[starts[row] : starts[row + 1]])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, in the order drawn; ~row is expanded to that row's operands."""
-        starts, edges = self.edges_into()
+        starts, edges = self.edges_by_target()
         sources: list[int] = []
         targets: list[int] = []
         for edge in sorted(edge for row in rows for edge in edges[starts[row] : starts[row + 1]]):
@@ -179,17 +181,17 @@ class Tables(Storage):
 
     def own_sources(self, row: int) -> list[int]:
         """The sources of this row's own edges, not expanded; ~absorbed comes first if it absorbed a row."""
-        starts, edges = self.edges_into()
+        starts, edges = self.edges_by_target()
         return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 
     def _live(self) -> bytearray:
         operators, _, sources, _ = self.columns()
         return live(len(operators), [~source for source in sources if source < 0], sources)
 
-    def edges_into(self) -> tuple[array[int], array[int]]:
+    def edges_by_target(self) -> tuple[array[int], array[int]]:
         """Edge numbers grouped by target (CSR): those into `row` are edges[starts[row] : starts[row + 1]]."""
         edges: tuple[array[int], array[int]] = self._derive_cached(
-            "edges into", lambda: packed(self._targets[:], range(len(self._targets)), len(self))
+            "edges into", lambda: group_by_key(self._targets[:], range(len(self._targets)), len(self))
         )
         return edges
 
@@ -202,10 +204,10 @@ class Tables(Storage):
             return cache[name]
 
 
-def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
+def group_by_key(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
     """Group items by key (CSR layout), in order: those of key k are items[starts[k]:starts[k+1]].
 
-    >>> packed([1, 0, 1], [7, 8, 9], 2)
+    >>> group_by_key([1, 0, 1], [7, 8, 9], 2)
     (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
     """
     counts = [0] * (size + 1)

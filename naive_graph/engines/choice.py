@@ -25,7 +25,7 @@ from typing import Any
 
 from ..core import sweep
 from ..core.background import BackgroundTask
-from ..core.imports import Uncollected, defer_sigint, door
+from ..core.imports import GcPause, defer_sigint, door
 from ..core.origin import learners_level
 from ..core.plan import Plan
 from ..core.tables import Tables
@@ -71,10 +71,10 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     name = engine_named(Setting.default if name is None else name)
     if WATCHERS or tables.unset or name == "reference":
         return None
-    before = tables.kept(RUN) or 0
+    before = tables.cached(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        if Setting.rows_run <= PATIENCE or tables.kept(sweep.REFERENCE_ONLY) or not _is_ready():
+        if Setting.rows_run <= PATIENCE or tables.cached(sweep.REFERENCE_ONLY) or not _is_ready():
             tables.cache[RUN] = before + len(tables)
             return None
     engine = _direct()
@@ -135,7 +135,7 @@ def _is_ready() -> bool:
 @once
 def _can_compile() -> bool:
     try:
-        with defer_sigint(), Uncollected():
+        with defer_sigint(), GcPause():
             from .llvm.compile import llvmlite
 
             llvmlite()

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.guesses import explains
-from ..core.imports import Uncollected
+from ..core.imports import GcPause
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for
@@ -44,7 +44,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else as_list(wrt, "gradients", "a node or a list of nodes")
     tables = CURRENT.tables
-    with tables.lock, GUARD, collected_later():
+    with tables.lock, GUARD, gc_paused():
         plan, steps = _plan(tables, [y], chosen, "gradients")
         expressions, answers = derived_expressions(tables, plan, steps)
         nodes = expressions.to_nodes(answers)
@@ -53,9 +53,9 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
 
 
 @contextmanager
-def collected_later() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Turn garbage collection off: it would traverse all expressions again and again, and none is garbage."""
-    block = Uncollected()
+    block = GcPause()
     try:
         with block:
             yield
@@ -67,7 +67,7 @@ def derived_expressions(tables: Tables, plan: Plan, steps: Sequence[int | None])
     """Derivatives of a plan's first target at these steps, as expressions or floats, and their owner."""
     expressions = Expressions(tables)
     wanted = plan.leads_from(step for step in steps if step is not None)
-    adjoints = differentiate(plan, _existing(expressions, plan), {plan.targets[0]: 1.0}, wanted)
+    adjoints = differentiate(plan, _expressions_of(expressions, plan), {plan.targets[0]: 1.0}, wanted)
     return expressions, [0.0 if step is None else adjoints[step] for step in steps]
 
 
@@ -87,10 +87,10 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     if tensors := [output for output in chosen if is_tensor(output)]:
         return type(tensors[0]).tangents(x, outputs)
     tables = CURRENT.tables
-    with tables.lock, GUARD, collected_later():
+    with tables.lock, GUARD, gc_paused():
         plan, (start,) = _plan(tables, chosen, [x], "tangents")
         expressions = Expressions(tables)
-        duals = _moving(tables, plan, {start: 1.0}, _existing(expressions, plan))
+        duals = _seed_duals(tables, plan, {start: 1.0}, _expressions_of(expressions, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
         nodes = expressions.to_nodes([0.0 if answer is None else answer for answer in answers])
@@ -117,7 +117,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], list(directions), "tangent")
-        duals = _moving(tables, plan, dict(zip(steps, speeds)), checked_leaf_values(tables, plan))
+        duals = _seed_duals(tables, plan, dict(zip(steps, speeds)), checked_leaf_values(tables, plan))
         evaluate(plan, duals)
         return slope_of(duals[plan.targets[0]])
 
@@ -167,7 +167,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
         if along is None:
             columns.append([0.0] * len(steps))
             continue
-        duals = _moving(tables, plan, {along: 1.0}, values)
+        duals = _seed_duals(tables, plan, {along: 1.0}, values)
         evaluate(plan, duals)
         adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
         columns.append([0.0 if step is None else slope_of(adjoints[step]) for step in steps])
@@ -220,7 +220,7 @@ def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str)
             )
 
 
-def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any]) -> list[Any]:
+def _seed_duals(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any]) -> list[Any]:
     """The values as dual numbers. speeds: the slopes of leaves, by step; an entry for None is ignored."""
     for step in speeds:
         if step is not None and plan.rule(step) is not None:
@@ -229,7 +229,7 @@ def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], valu
     return [DualNumber(value, speeds.get(step)) for step, value in enumerate(values)]
 
 
-def _existing(expressions: Expressions, plan: Plan) -> list[Any]:
+def _expressions_of(expressions: Expressions, plan: Plan) -> list[Any]:
     """An expression for each node of the plan, in its order."""
     nodes: list[Any] = []
     for step, row in enumerate(many(plan.rows, "gradients", len(plan))):

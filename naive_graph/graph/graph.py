@@ -145,7 +145,7 @@ class Graph(ByName, metaclass=GraphType):
             return
         with LOCK, GUARD:
             tables = CURRENT.tables
-            quick = tables.kept("quick")
+            quick = tables.cached("quick")
             plain = quick is not None and feed is None and engine is None and not WATCHERS
             if plain and quick.matches(targets) and quick.forward():
                 return
@@ -197,7 +197,7 @@ class Graph(ByName, metaclass=GraphType):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
         with LOCK, GUARD:
             tables = CURRENT.tables
-            quick = tables.kept("quick")
+            quick = tables.cached("quick")
             if quick is not None and not accumulate and engine is None and not WATCHERS and quick.backward(y):
                 return
             cls._backward(tables, rows_of([] if y is None else [y], "Graph.backward"), accumulate, engine)

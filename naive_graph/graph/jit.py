@@ -100,7 +100,7 @@ class CompiledStep:
         tables = self.tables
         if tables.written > self.fresh or not self.own(node):
             return False
-        tables.grads, tables.grads_are_blank = self.columns[self.pending], False
+        tables.grads, tables.grads_are_zero = self.columns[self.pending], False
         return True
 
 

@@ -18,7 +18,7 @@ from ..core.catalogue import UNARY
 from ..core.guesses import explain_calls, explains, guesses, misfit
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
-from ..core.numpy_protocol import refusal
+from ..core.numpy_protocol import unsupported_message
 from ..core.origin import Origin, learners_frame
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
@@ -339,7 +339,7 @@ class Node(_Methods):
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Arithmetic) and not isinstance(other, Node):
             return NotImplemented  # a tensor handles it
-        raise OperandError(refusal("matmul", type(self).__name__))
+        raise OperandError(unsupported_message("matmul", type(self).__name__))
 
     __rmatmul__ = __matmul__
 
@@ -401,7 +401,7 @@ class Node(_Methods):
         def __getattr__(self, name: str) -> NoReturn:
             if name in guesses("numpy"):  # NumPy looks up a method of its function's name on each node of an array
                 kind = type(self).__name__
-                message = f"This {kind} has no attribute {name!r}. {refusal(name, kind)}"
+                message = f"This {kind} has no attribute {name!r}. {unsupported_message(name, kind)}"
                 raise AttributeError(message, name=name, obj=self)
             super().__getattr__(name)
 
@@ -422,12 +422,12 @@ class Node(_Methods):
             if isinstance(self, Variable | PlaceHolder):
                 raise NumberError(f"{self.tables.label(self._row)} takes a real number, not None. {IN_NAIVE}")
             with home.lock, GUARD:  # a learner's own node class may start so
-                self.tables.leave_unset(self._row)
+                self.tables.mark_unset(self._row)
             return
         if type(value) is not float:
             value = number(value, self.tables.label(self._row))
         with home.lock, GUARD:
-            self.tables.write(self._row, value)
+            self.tables.set_leaf_value(self._row, value)
 
 
 IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as it stands."
@@ -723,7 +723,7 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
         value = _value_now(home, rule, checked)
         append(home, entries)
         if value is not None:
-            home.keep_computed(node.row, value)
+            home.set_computed_value(node.row, value)
     return node
 
 

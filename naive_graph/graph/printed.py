@@ -101,7 +101,7 @@ def node_row(tables: Tables, row: int) -> tuple[str, str, str, str, str]:
         tables.kind(row),
         tables.name(row) or "",
         shown_number(tables.value(row)),
-        shown_number(None if tables.grads_are_blank else tables.grad(row)),
+        shown_number(None if tables.grads_are_zero else tables.grad(row)),
     )
 
 

@@ -120,7 +120,7 @@ def check_fresh(tables: Tables, plan: Plan) -> None:
             raise StaleGraphError(
                 f"{tables.label(row)} has changed since the last forward. Call Graph.forward() before Graph.backward()."
             )
-    if tables.redrawn > evaluated:
+    if tables.edges_edited_at > evaluated:
         raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
 
 
@@ -129,7 +129,7 @@ def why_stale(node: Node) -> str:
     tables, row = node.tables, node.row
     with tables.lock:
         evaluated = tables.stamp(row)
-        if tables.operators[row] < 0 or evaluated == NEVER or max(tables.written, tables.redrawn) <= evaluated:
+        if tables.operators[row] < 0 or evaluated == NEVER or max(tables.written, tables.edges_edited_at) <= evaluated:
             return ""
         try:
             check_fresh(tables, plan_for(tables, [row]))
@@ -159,7 +159,7 @@ def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
         for row, (earlier, kind) in enumerate(zip(tables.grads[: len(grads)], tables.operators)):
             if kind in (VARIABLE, PLACEHOLDER):
                 grads[row] += earlier
-    tables.grads, tables.grads_are_blank = grads, False
+    tables.grads, tables.grads_are_zero = grads, False
 
 
 def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:

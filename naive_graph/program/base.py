@@ -88,7 +88,7 @@ class ProgramBase(Suggesting):
         self._movable = all(map(is_leaf_variable, self.wrt))
         self._kept = self._holder(weights)
         self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
-        self._drawings = self._tables.drawings
+        self._edge_edits = self._tables.edge_edits
         self._begin()
 
     def _begin(self) -> None:
@@ -192,8 +192,8 @@ class ProgramBase(Suggesting):
         """The backend for these batches, compiled when it is first needed. weights: an array that is read in place."""
         self._refuse_stale()
         home = self._tables
-        if home.drawings != self._drawings:
-            self._backends, self._drawings = {}, home.drawings
+        if home.edge_edits != self._edge_edits:
+            self._backends, self._edge_edits = {}, home.edge_edits
         key = (weights is None, *(batch.rows for batch in fed.batches))
         if key not in self._backends:
             batched = frozenset(row for batch in fed.batches for row in batch.rows)

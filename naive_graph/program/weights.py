@@ -43,7 +43,7 @@ class VariableWeights:
         return np.frombuffer(self.tables.values)[self._where].copy()
 
     def write(self, values: Any) -> None:
-        self.tables.write_at(self._where, values)
+        self.tables.set_leaf_values(self._where, values)
 
 
 class ArrayWeights:

@@ -55,7 +55,7 @@ def add_row(tables: Tables, kind: int, sources: Sequence[int]) -> int:
 
 def constant_row(tables: Tables, value: float) -> int:
     row = add_row(tables, CONSTANT, ())
-    tables.write(row, value)
+    tables.set_leaf_value(row, value)
     return row
 
 

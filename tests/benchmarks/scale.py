@@ -78,7 +78,7 @@ def fill(kind: str, value: float) -> None:
 
     kinds, _ = repeated(kind, 1)
     rows = np.flatnonzero(np.array(CURRENT.tables.operators) == kinds[0])
-    CURRENT.tables.write_at(rows[np.array(CURRENT.tables.stamps)[rows] == 0], value)
+    CURRENT.tables.set_leaf_values(rows[np.array(CURRENT.tables.stamps)[rows] == 0], value)
 
 
 def pairs(left: Any, right: Any) -> Any:

@@ -12,8 +12,8 @@ from making import finish
 
 from naive_graph.core import background
 from naive_graph.core.background import BackgroundTask
-from naive_graph.core.imports import Uncollected
-from naive_graph.graph.derive import collected_later
+from naive_graph.core.imports import GcPause
+from naive_graph.graph.derive import gc_paused
 
 
 def made(job):
@@ -87,7 +87,7 @@ def test_while_python_ends_nothing_is_begun(monkeypatch):
 
 
 def test_garbage_is_collected_again_when_the_last_block_has_ended_whoever_came_first():
-    first, second = Uncollected(), Uncollected()
+    first, second = GcPause(), GcPause()
     for ends in ([first, second], [second, first]):
         first.__enter__()
         second.__enter__()
@@ -97,7 +97,7 @@ def test_garbage_is_collected_again_when_the_last_block_has_ended_whoever_came_f
         assert gc.isenabled()
 
 
-@pytest.mark.parametrize("block", [Uncollected, collected_later])
+@pytest.mark.parametrize("block", [GcPause, gc_paused])
 def test_who_has_put_collection_off_finds_it_off(block):
     gc.disable()
     try:
@@ -112,27 +112,27 @@ def test_a_gradient_that_begins_while_code_is_made_leaves_collection_on():
     held, is_made = Event(), Event()
 
     def make():
-        with Uncollected():
+        with GcPause():
             is_made.set()
             held.wait()
 
     job = BackgroundTask(make)
     assert not job.is_done() and is_made.wait(60)
-    with collected_later():
+    with gc_paused():
         held.set()
         made(job)
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-UNCOLLECTED = """
+GC_PAUSE = """
 import gc, os
 from threading import Event, Thread
-from naive_graph.core.imports import Uncollected
+from naive_graph.core.imports import GcPause
 held, is_there = Event(), Event()
 
 def wait():
-    with Uncollected():
+    with GcPause():
         is_there.set()
         held.wait()
 
@@ -150,7 +150,7 @@ assert os.waitpid(child, 0)[1] == 0 and gc.isenabled()
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without forks")
 def test_the_child_of_a_fork_collects_though_a_thread_it_lacks_had_put_that_off():
-    found = subprocess.run([sys.executable, "-W", "ignore", "-c", UNCOLLECTED], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-W", "ignore", "-c", GC_PAUSE], capture_output=True, text=True)
     assert (found.returncode, found.stderr) == (0, "")
 
 

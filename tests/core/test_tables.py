@@ -11,7 +11,7 @@ from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
 from naive_graph.core.origin import Origin
 from naive_graph.core.plan import absorbed_by
 from naive_graph.core.rules import RULES
-from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
+from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, group_by_key
 from naive_graph.core.waiting import NewRows
 from naive_graph.errors import StaleNodeError
 from naive_graph.graph.registry import CURRENT
@@ -61,16 +61,16 @@ def test_a_row_has_its_kind_and_its_operands_in_order():
 def test_a_value_is_unknown_until_it_is_written():
     tables = small()
     assert tables.value(0) is None and tables.stamp(0) == NEVER
-    tables.write(0, 0.0)
+    tables.set_leaf_value(0, 0.0)
     assert tables.value(0) == 0.0 and tables.value(1) is None
 
 
 def test_a_later_write_has_a_later_stamp_than_an_earlier_run():
     tables = small()
-    tables.write(0, 1.0)
+    tables.set_leaf_value(0, 1.0)
     evaluated = tables.clock
     tables.clock += 1
-    tables.write(0, 2.0)
+    tables.set_leaf_value(0, 2.0)
     assert tables.stamp(0) > evaluated
 
 
@@ -167,9 +167,9 @@ def test_closed_tables_are_empty_and_say_why():
 
 
 def test_what_is_packed_keeps_its_order_within_a_key():
-    starts, items = packed([2, 0, 2, 0, 2], [10, 11, 12, 13, 14], 4)
+    starts, items = group_by_key([2, 0, 2, 0, 2], [10, 11, 12, 13, 14], 4)
     assert (list(starts), list(items)) == ([0, 2, 2, 5, 5], [11, 13, 10, 12, 14])
 
 
 def test_nothing_packed_is_nothing():
-    assert [list(column) for column in packed([], [], 2)] == [[0, 0, 0], []]
+    assert [list(column) for column in group_by_key([], [], 2)] == [[0, 0, 0], []]

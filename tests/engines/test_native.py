@@ -180,7 +180,7 @@ def test_a_loop_goes_on_while_the_next_engine_is_made_ready(monkeypatch):
         for _ in range(50):
             Graph.forward()
             Graph.backward(y)
-        assert (y.value, x.grad, x.tables.kept((KEY,)) is not None) == (12.0, 7.0, ready)  # what direct sorted
+        assert (y.value, x.grad, x.tables.cached((KEY,)) is not None) == (12.0, 7.0, ready)  # what direct sorted
         held.set()
         finish()
 
@@ -197,7 +197,7 @@ def test_a_loop_goes_on_while_its_own_code_is_made(monkeypatch):
         for _ in range(50):
             Graph.forward()
             Graph.backward(y)
-        assert (y.value, x.grad, x.tables.kept("quick") is not None) == (12.0, 7.0, ready)
+        assert (y.value, x.grad, x.tables.cached("quick") is not None) == (12.0, 7.0, ready)
         held.set()
         finish()
 

@@ -209,7 +209,7 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
 
 
 def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
-    machine, (columns, held) = the_kernel(), tables.held()
+    machine, (columns, held) = the_kernel(), tables.snapshot()
     operators, degrees, sources, consumers = columns
     machine.table.grow()  # after: it has every rule that is among the operators
     rows, edges = len(held[0]), len(held[2])
@@ -279,7 +279,7 @@ def run_reverse_sweep(
         values, stamps = (tables._values, tables._stamps) if known is None else known
         if max(targets) >= rows:  # they were built since
             return kernel.ELSEWHERE
-        sizes[kernel.REDRAWN], grads = tables.redrawn, array("d", [0.0]) * rows
+        sizes[kernel.REDRAWN], grads = tables.edges_edited_at, array("d", [0.0]) * rows
         columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
         return machine.differentiate(*order.at, *addresses(columns))
 

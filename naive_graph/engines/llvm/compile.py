@@ -21,7 +21,7 @@ from threading import RLock, main_thread
 from typing import Any
 
 from ...core.fork_safety import COMPILER, held_over_forks
-from ...core.imports import Uncollected, defer_sigint
+from ...core.imports import GcPause, defer_sigint
 from ...errors import MissingToolError
 from . import cache
 from .emit import NotCompilable
@@ -39,10 +39,10 @@ class CompilerLock:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._blocks: list[Uncollected] = []  # of the thread that has the lock
+        self._blocks: list[GcPause] = []  # of the thread that has the lock
 
     def __enter__(self) -> None:
-        block = Uncollected()
+        block = GcPause()
         block.__enter__()
         self._lock.acquire()
         self._blocks.append(block)

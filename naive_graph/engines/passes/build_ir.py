@@ -38,7 +38,7 @@ def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
 
 def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
     """Kinds, starts and operands of the plan's rows, and their rows in the tables. Columns are freed once read."""
-    drawn_now, _held = tables.held()  # a snapshot, whatever other threads build meanwhile
+    drawn_now, _held = tables.snapshot()  # a snapshot, whatever other threads build meanwhile
     kinds, _, sources, consumers = (np.array(column, np.int32) for column in drawn_now)
     rows = len(kinds)
     if max(targets) >= rows:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
-from ...core.numpy_protocol import rule_for
+from ...core.numpy_protocol import rule_and_operands_for
 from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import ExportError
 
@@ -195,7 +195,7 @@ class ArrayFunctions:
         self.builder, self.__name__ = builder, "onnx"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        rule = RULES[rule_for(name)[0]]
+        rule = RULES[rule_and_operands_for(name)[0]]
         return lambda *operands: self.builder.rule(rule, operands)
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:

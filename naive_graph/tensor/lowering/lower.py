@@ -128,7 +128,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
             _lower(tensor, tables)
         for leaf, lowered in _find_outdated_leaves(tensor, tables):
             lowered.version = leaf.version()
-            tables.write_at(lowered.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
+            tables.set_leaf_values(lowered.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
         return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
 
 

@@ -83,7 +83,7 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
         return None
     if len(plan) > MOST_ALIVE or not plan.complete:
         return None
-    differentiated = [row for row in results if not tables.grads_are_blank and tables.grad(row) == 1.0]
+    differentiated = [row for row in results if not tables.grads_are_zero and tables.grad(row) == 1.0]
     step_of = {row: step for step, row in enumerate(plan.rows)}
     targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
     names = names_of(tables, plan.rows)

@@ -311,7 +311,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     if kind == "operator":
         lines = [(f"{visible(name)}: " if name else "") + sign(BY_NUMBER[tables.operators[row]])]
     value = value if wishes.values or kind == "constant" else None  # a Constant is its value
-    grad = grad if wishes.grads and not tables.grads_are_blank else None
+    grad = grad if wishes.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
     descriptions = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]

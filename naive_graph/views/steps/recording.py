@@ -12,7 +12,7 @@ from ...core.origin import Origin
 from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
-from ...core.tables import Scope, Tables, packed
+from ...core.tables import Scope, Tables, group_by_key
 from ...graph.registry import CURRENT
 from ..drawing.draw import readable_scene
 from ..drawing.names import Alike, alike_of, by_line, names_of
@@ -72,7 +72,7 @@ class Participants:
         """Who is fed by each step, one entry for each operand position."""
         plan = self.plan
         fed = [step for step in range(len(plan)) for _ in plan.operands(step)]
-        return packed(plan.operand_steps, fed, len(plan))
+        return group_by_key(plan.operand_steps, fed, len(plan))
 
     def consumers(self, row: int) -> list[int]:
         """The rows that this one feeds, one for each operand position."""
