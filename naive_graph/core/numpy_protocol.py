@@ -1,4 +1,4 @@
-"""NumPy interoperability: which rule a NumPy function maps to, and what to write for functions that have no rule.
+"""NumPy interoperability: the rule (operator, rules.py) that a ufunc maps to, and what to write where there is none.
 
 `np.sin(x)` of a node is `sin(x)`: NumPy calls the node's `__array_ufunc__` (rules.py).
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from .guesses import guesses
 
-# NumPy's names that differ from ours; the other functions have our name, or no rule.
+# NumPy's names that differ from the rule's; ufuncs not listed have the rule's own name, or no rule.
 RULE_OF_UFUNC = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
     "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
@@ -18,7 +18,7 @@ RULE_OF_UFUNC = {
     "remainder": "mod",
 }  # fmt: skip
 
-# NumPy functions computed by a rule with changed operands: same digits.
+# NumPy functions that are bitwise equal to a rule applied to rearranged operands.
 REWRITTEN_UFUNCS: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
     "exp2": ("pow", lambda *operands: (2.0, *operands)),
     "logaddexp": ("logsumexp", lambda *operands: operands),

@@ -8,7 +8,8 @@
 Neighbours are not stored with a node: they are derived from the edge table and cached until
 it changes. The columns are packed arrays (storage.py), some 60 bytes per node. Nested sums are
 merged: `(a + b) + c` becomes one sum of three operands. The source of its first edge is ~row
-(a negative number), which stands for all operands of `row`, the absorbed sum (waiting.py).
+(a negative number), which stands for all operands of `row`, the absorbed sum (waiting.py,
+the file of nodes that were built and are not written into the columns yet).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Tables(Storage):
         # No function is called from here on, so no Ctrl-C can interrupt: all of it happens, or nothing.
         self.size, self.torn, self._in_degrees[target] = size, False, degree
         self.edges_edited_at, self.edge_edits = self.clock, self.edge_edits + 1
-        del before
+        del before  # not earlier: what is in it may have finalizers
 
     def mark_scopes(self, scopes: Iterable[tuple[int, Scope | None]], end: int) -> None:
         """Note the scopes of rows appended before `end`, as (first row, scope); from `end` on, `scope_now` holds."""

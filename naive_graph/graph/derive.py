@@ -40,7 +40,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     2*(x - 7)/((x - 7)**2 + 10)
     """
     if is_tensor(y):
-        return y.gradients(wrt)  # a tensor differentiates itself, a floor above
+        return y.gradients(wrt)  # tensors have their own implementation
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else as_list(wrt, "gradients", "a node or a list of nodes")
     tables = CURRENT.tables
@@ -100,7 +100,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
 
 @explains
 def tangent(y: Node, directions: Mapping[Node, float]) -> float:
-    """The slope of y as its leaves move at the given speeds: forward mode, as a number.
+    """The directional derivative of y, as its leaves move at the given speeds: forward mode, as a number.
 
     Computed from the leaves' present values; the graph is left as it is.
 
@@ -194,7 +194,7 @@ def _plan(tables: Tables, ys: Sequence[Node], xs: Sequence[Node], who: str) -> t
 
 
 def _check_order(tables: Tables, y_rows: Sequence[int], x_rows: Sequence[int], who: str) -> None:
-    """Raise NodeError if a leaf is differentiated by a result: the arguments were swapped, and all would be 0."""
+    """Raise NodeError for the derivative of a leaf with respect to a result: swapped arguments, which would give 0."""
     kinds = tables.operators
     if any(kinds[row] >= 0 for row in y_rows) or not x_rows or any(kinds[row] < 0 for row in x_rows):
         return
@@ -210,7 +210,7 @@ def explain_swap(who: str, leaf: str, result: str) -> str:
 
 
 def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str) -> None:
-    """Raise NodeError if one of the rows was absorbed: no path leads through it, so its derivative would read 0."""
+    """Raise NodeError for a row that was merged into another: no path leads through it, so it would seem 0."""
     merged = {row: absorber for absorber, row, _, _ in plan.absorbed}
     for row in rows:
         if row in merged:
@@ -230,7 +230,7 @@ def _seed_duals(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], 
 
 
 def _expressions_of(expressions: Expressions, plan: Plan) -> list[Any]:
-    """An expression for each node of the plan, in its order."""
+    """An expression for each node of the plan, in topological order."""
     nodes: list[Any] = []
     for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
         operands = tuple(nodes[operand] for operand in plan.operands(step))

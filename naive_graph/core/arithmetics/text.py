@@ -1,4 +1,4 @@
-"""Formulas: applying a rule to texts writes the formula, in Python's notation or in TeX.
+"""Prints a graph as a formula, in Python's notation or in TeX: rules are applied to strings that have a precedence.
 
 Both styles share one class of values, and differ in their Notation: Python's
 (`log((x - 7)**2 + 10)`) and TeX's. A subexpression that is used more than once, or is too long,
@@ -21,13 +21,13 @@ from ..rules import Arithmetic, Rule
 from ..tables import CONSTANT, PLACEHOLDER, Tables
 
 COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(6)
-BINDING = {
+PRECEDENCE = {
     **dict.fromkeys((">", "<", ">=", "<="), COMPARISON),
     "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER,
 }  # fmt: skip
-WORTH_A_NAME = 24  # characters; a longer shared subexpression gets a name
-LONGEST = 400  # characters; any longer subexpression gets a name
-MOST_WRITTEN = 100_000  # nodes of a formula, about a second's work; a longer one is cut at its beginning
+MIN_SHARED_LENGTH = 24  # characters; a longer shared subexpression gets a name
+MAX_LENGTH = 400  # characters; any longer subexpression gets a name
+MAX_NODES = 100_000  # nodes of a formula, about a second's work; a longer one is cut at its beginning
 
 
 class Notation(NamedTuple):
@@ -54,8 +54,8 @@ class Text(Arithmetic):
     def apply(self, rule: Rule, *operands: Any) -> Text:
         texts = [x if isinstance(x, Text) else self.style.number(float(x), self.style) for x in operands]
         if rule.expands_to is not None:
-            reading: Text = rule.expands_to(*texts)
-            return reading
+            expanded: Text = rule.expands_to(*texts)
+            return expanded
         if rule.infix is not None and len(texts) > 1:
             return self.style.infix(rule, texts, self.style)  # type: ignore[no-any-return]
         if rule.name == "neg":
@@ -89,13 +89,13 @@ def _plain_name(name: str) -> str:
 
 
 def _plain_infix(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
-    binding = BINDING[str(rule.infix)]
+    binding = PRECEDENCE[str(rule.infix)]
     if rule.infix == "**":  # binds to the right, and -x**y is -(x**y)
         return Text(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
     sign = f" {rule.infix} " if binding <= SUM else rule.infix
     first, *rest = texts
-    looser = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
-    parts = [first.within(looser), *(text.within(binding + 1) for text in rest)]
+    left_precedence = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
+    parts = [first.within(left_precedence), *(text.within(binding + 1) for text in rest)]
     return Text(str(sign).join(parts), binding, style)
 
 
@@ -150,7 +150,7 @@ def _tex_infix(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
         return Text(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, style)
     if rule.infix == "**":
         return Text(f"{texts[0].within(ATOM)}^{{{texts[1]}}}", POWER, style)
-    binding = BINDING[str(rule.infix)]
+    binding = PRECEDENCE[str(rule.infix)]
     first, *rest = texts
     parts = [first.within(binding), *(text.within(binding + 1) for text in rest)]
     return Text(TEX_INFIX[str(rule.infix)].join(parts), binding, style)
@@ -166,10 +166,10 @@ def _tex_other(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
         return Text(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
     # An operand with an exponent in the pattern needs its brackets; one between braces does not.
     inside = [text.within(ATOM) if f"{{{position}}}^" in pattern else text.text for position, text in enumerate(texts)]
-    return Text(pattern.format(*inside), _tex_binding(pattern), style)
+    return Text(pattern.format(*inside), _tex_precedence(pattern), style)
 
 
-def _tex_binding(pattern: str) -> int:
+def _tex_precedence(pattern: str) -> int:
     if pattern.startswith((r"\sqrt", r"\left|", r"\left[", r"\log", r"\begin")):
         return ATOM
     if pattern.startswith(r"\frac"):
@@ -192,7 +192,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
     if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {shortened(style)}.")
     chosen = STYLES[style]
-    names, first = _Names(tables, plan, chosen), max(0, len(plan) - MOST_WRITTEN)
+    names, first = _Names(tables, plan, chosen), max(0, len(plan) - MAX_NODES)
     # Leaves get their names first.
     texts = [names.leaf(step) if kind < 0 and not first else None for step, kind in enumerate(plan.kinds)]
     uses = Counter(plan.operand_steps)
@@ -212,9 +212,9 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
         rule = plan.rule(step)
         if rule is not None:
             text = texts[step] = rule(*[text_of(operand) for operand in plan.operands(step)])
-            long = len(text.text) > (WORTH_A_NAME if uses[step] > 1 else LONGEST)
+            long = len(text.text) > (MIN_SHARED_LENGTH if uses[step] > 1 else MAX_LENGTH)
             if long and step != target:
-                name = names.fresh(plan.rows[step])
+                name = names.name_part(plan.rows[step])
                 definitions.append((name, text.text))
                 texts[step] = Text(name, ATOM, chosen)
     return definitions, str(text_of(target))
@@ -235,9 +235,9 @@ class _Names:
             text: Text = self.style.number(self.tables.values[row], self.style)
             return text
         default = f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
-        return Text(self.style.name(self.own(self.tables.name(row) or default, row)), ATOM, self.style)
+        return Text(self.style.name(self.unique(self.tables.name(row) or default, row)), ATOM, self.style)
 
-    def fresh(self, row: int) -> str:
+    def name_part(self, row: int) -> str:
         """A name for an operator's line: the learner's, or t1, t2 and so on."""
         name = self.tables.name(row)
         while name is None or name in self.taken:
@@ -247,7 +247,7 @@ class _Names:
         written: str = self.style.name(name)
         return written
 
-    def own(self, name: str, row: int) -> str:
+    def unique(self, name: str, row: int) -> str:
         """The name, with the row appended if another node has it too."""
         if name in self.taken:
             name = f"{name}_{row}"

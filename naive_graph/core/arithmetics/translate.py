@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from .. import ieee
 
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(8)
-SIGNS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT)}
-TESTS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+BINARY_OPERATORS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT)}
+COMPARISON_OPERATORS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 Text = tuple[str, int]  # code, and the precedence of its outermost operator
 
 
@@ -51,9 +51,9 @@ C = Language(
 )  # fmt: skip
 
 _JS = Path(__file__).with_name("own.js").read_text(encoding="utf-8")
-OWN = {match[1]: match[0] for match in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
+HANDWRITTEN = {match[1]: match[0] for match in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
 JAVASCRIPT = Language(
-    "javascript", {name: f"Math.{name}" for name in [*BOTH, "abs"]}, OWN, "Infinity", "NaN", "const", "let",
+    "javascript", {name: f"Math.{name}" for name in [*BOTH, "abs"]}, HANDWRITTEN, "Infinity", "NaN", "const", "let",
 )  # fmt: skip
 
 LANGUAGES = {"c": C, "javascript": JAVASCRIPT}
@@ -83,10 +83,10 @@ def translate_function(name: str, language: Language) -> dict[str, str]:
     """A function of `ieee` after the functions that it calls: name -> code."""
     if name in language.own:
         return {name: language.own[name]}
-    function = _Function(_functions()[name], language)
+    function = _FunctionTranslator(_functions()[name], language)
     text = function.text()
     callees: dict[str, str] = {}
-    for callee in function.called:
+    for callee in function.callees:
         callees |= translate_function(callee, language)
     return callees | {name: text}
 
@@ -98,18 +98,18 @@ def _functions() -> dict[str, ast.FunctionDef]:
     return {function.name: function for function in functions if not function.name.startswith("_")}
 
 
-class _Function:
+class _FunctionTranslator:
     """The translation of one function."""
 
     def __init__(self, tree: ast.FunctionDef, language: Language) -> None:
-        self.tree, self.language, self.called = tree, language, dict[str, None]()
+        self.tree, self.language, self.callees = tree, language, dict[str, None]()
         self.is_c = language.name == "c"
-        self.pair = tree.returns is not None and "tuple" in ast.unparse(tree.returns)
-        self.lists = {
+        self.returns_pair = tree.returns is not None and "tuple" in ast.unparse(tree.returns)
+        self.array_parameters = {
             argument.arg for argument in tree.args.args if "tuple" in ast.unparse(argument.annotation or argument)
         }
         if tree.args.vararg:
-            self.lists.add(tree.args.vararg.arg)
+            self.array_parameters.add(tree.args.vararg.arg)
 
     def text(self) -> str:
         body = [line for statement in self.tree.body for line in self._statement(statement)]
@@ -119,18 +119,20 @@ class _Function:
         loops = {node.target.id for node in ast.walk(self.tree) if isinstance(node, ast.For)}  # type: ignore[attr-defined]
         if local := [name for name in names if name not in loops]:
             body.insert(0, f"{self.language.local} {', '.join(local)};")
-        return "\n".join([f"{self._head()} {{", *(f"    {line}" for line in body), "}"])
+        return "\n".join([f"{self._signature()} {{", *(f"    {line}" for line in body), "}"])
 
-    def _head(self) -> str:
+    def _signature(self) -> str:
         arguments = self.tree.args
         names = [argument.arg for argument in arguments.args]
         if not self.is_c:
             rest = [f"...{arguments.vararg.arg}"] if arguments.vararg else []
             return f"function ng_{self.tree.name}({', '.join([*names, *rest])})"
-        parameters = [f"int n, const double *{name}" if name in self.lists else f"double {name}" for name in names]
+        parameters = [
+            f"int n, const double *{name}" if name in self.array_parameters else f"double {name}" for name in names
+        ]
         parameters += [f"int n, const double *{arguments.vararg.arg}"] if arguments.vararg else []
-        parameters += ["double *first", "double *second"] if self.pair else []
-        return f"static {'void' if self.pair else 'double'} ng_{self.tree.name}({', '.join(parameters)})"
+        parameters += ["double *first", "double *second"] if self.returns_pair else []
+        return f"static {'void' if self.returns_pair else 'double'} ng_{self.tree.name}({', '.join(parameters)})"
 
     # --- statements ---
 
@@ -139,23 +141,23 @@ class _Function:
             case ast.Expr(ast.Constant(str())):
                 return []  # its docstring
             case ast.Return(ast.Tuple([first, second])) if self.is_c:
-                return [f"*first = {self.plain(first)};", f"*second = {self.plain(second)};"]
+                return [f"*first = {self.code_of(first)};", f"*second = {self.code_of(second)};"]
             case ast.Return(ast.Tuple([first, second])):
-                return [f"return [{self.plain(first)}, {self.plain(second)}];"]
+                return [f"return [{self.code_of(first)}, {self.code_of(second)}];"]
             case ast.Return(value) if value is not None:
-                return [f"return {self.plain(value)};"]
+                return [f"return {self.code_of(value)};"]
             case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], ast.Tuple([first, second])):
-                return [f"{one} = {self.plain(first)};", f"{two} = {self.plain(second)};"]
+                return [f"{one} = {self.code_of(first)};", f"{two} = {self.code_of(second)};"]
             case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], value) if self.is_c:
-                return [f"{self.plain(value)[:-1]}, &{one}, &{two});"]
+                return [f"{self.code_of(value)[:-1]}, &{one}, &{two});"]
             case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], value):
-                return [f"[{one}, {two}] = {self.plain(value)};"]
+                return [f"[{one}, {two}] = {self.code_of(value)};"]
             case ast.Assign([ast.Name(name)], value):
-                return [f"{name} = {self.plain(value)};"]
+                return [f"{name} = {self.code_of(value)};"]
             case ast.AugAssign(ast.Name(name), ast.Add(), value):
-                return [f"{name} += {self.plain(value)};"]
+                return [f"{name} += {self.code_of(value)};"]
             case ast.If(test, body, []):
-                return [f"if ({self.plain(test)}) {{", *self._block(body), "}"]
+                return [f"if ({self.code_of(test)}) {{", *self._block(body), "}"]
             case ast.For(ast.Name(name), ast.Name(items), body, []) if self.is_c:
                 head = ["for (int i = 0; i < n; i++) {", f"    const double {name} = {items}[i];"]
                 return [*head, *self._block(body), "}"]
@@ -168,7 +170,7 @@ class _Function:
 
     # --- expressions ---
 
-    def plain(self, node: ast.expr) -> str:
+    def code_of(self, node: ast.expr) -> str:
         return self.expression(node)[0]
 
     def expression(self, node: ast.expr) -> Text:
@@ -182,21 +184,21 @@ class _Function:
                 return number(value, self.language) if isinstance(value, float) else (name, ATOM)
             case ast.BinOp(ast.Constant(left), ast.Pow(), ast.Constant(right)):
                 return number(left**right, self.language)  # type: ignore[operator, arg-type]
-            case ast.BinOp(left, sign, right) if type(sign) in SIGNS:
-                written, binding = SIGNS[type(sign)]
+            case ast.BinOp(left, sign, right) if type(sign) in BINARY_OPERATORS:
+                written, binding = BINARY_OPERATORS[type(sign)]
                 one, two = self.expression(left), self.expression(right)
                 return f"{within(one, binding)} {written} {within(two, binding + 1)}", binding
             case ast.UnaryOp(ast.USub(), operand):
                 return f"-{within(self.expression(operand), ATOM)}", UNARY
             case ast.UnaryOp(ast.Not(), operand):
                 return f"!{within(self.expression(operand), ATOM)}", UNARY
-            case ast.BoolOp(joint, parts):
-                word, binding = (" && ", AND) if isinstance(joint, ast.And) else (" || ", OR)
+            case ast.BoolOp(operator, parts):
+                word, binding = (" && ", AND) if isinstance(operator, ast.And) else (" || ", OR)
                 return word.join(within(self.expression(part), COMPARISON) for part in parts), binding
             case ast.Compare(left, tests, rights):
                 return self._translate_comparison([left, *rights], tests)
             case ast.IfExp(test, body, other):
-                chosen = within(self.expression(test), OR), within(self.expression(body), OR), self.plain(other)
+                chosen = within(self.expression(test), OR), within(self.expression(body), OR), self.code_of(other)
                 return "{} ? {} : {}".format(*chosen), CHOICE
             case ast.Call(function, operands):
                 name = ast.unparse(function).removeprefix("math.")
@@ -205,26 +207,26 @@ class _Function:
 
     def _translate_comparison(self, parts: list[ast.expr], tests: list[Any]) -> Text:
         texts = [within(self.expression(part), SUM) for part in parts]
-        links = [f"{texts[k]} {TESTS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
+        links = [f"{texts[k]} {COMPARISON_OPERATORS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
         return (links[0], COMPARISON) if len(links) == 1 else (" && ".join(links), AND)
 
     def _call(self, name: str, operands: list[ast.expr]) -> str:
         if name == "len":
-            return "n" if self.is_c else f"{self.plain(operands[0])}.length"
+            return "n" if self.is_c else f"{self.code_of(operands[0])}.length"
         if name == "float":
-            return f"{'(double)' if self.is_c else 'Number'}({self.plain(operands[0])})"
+            return f"{'(double)' if self.is_c else 'Number'}({self.code_of(operands[0])})"
         if name == "div":
             one, two = (self.expression(operand) for operand in operands)
             return f"{within(one, PRODUCT)} / {within(two, UNARY)}"
         arguments = [
-            f"n, {self.plain(operand)}" if self.is_c and self._is_list(operand) else self.plain(operand)
+            f"n, {self.code_of(operand)}" if self.is_c and self._is_array(operand) else self.code_of(operand)
             for operand in operands
         ]
         if name in self.language.library:
             return f"{self.language.library[name]}({', '.join(arguments)})"
-        self.called[name] = None
+        self.callees[name] = None
         return f"ng_{name}({', '.join(arguments)})"
 
-    def _is_list(self, node: ast.expr) -> bool:
+    def _is_array(self, node: ast.expr) -> bool:
         """Whether it is a list, which C needs with its length."""
-        return self.is_c and isinstance(node, ast.Name) and node.id in self.lists
+        return self.is_c and isinstance(node, ast.Name) and node.id in self.array_parameters
