@@ -22,14 +22,6 @@ def law(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def again(rule: Any, *xs: Any) -> Any:
-    """Apply a rule to expressions and floats, like `rule(*xs)` but without checking them again."""
-    for x in xs:
-        if type(x) is not float:
-            return x.owner.apply(rule, xs)
-    return rule(*xs)
-
-
 def number_of(x: Any) -> float | None:
     """The value of an operand that is a float or a Constant; None for others."""
     return x if isinstance(x, float) else x.number
@@ -71,14 +63,14 @@ def add(*xs: Any) -> Any:
     if a == 0.0 or b == 0.0:  # an expression equals only itself, so these are bare zeros
         return b if a == 0.0 else a
     if is_rule(b, c.neg):
-        return again(c.sub, a, b.operands[0])
+        return c.sub(a, b.operands[0])
     if is_rule(a, c.neg):
-        return again(c.sub, b, a.operands[0])
+        return c.sub(b, a.operands[0])
     (m, p), (n, q) = coefficient(a), coefficient(b)
     if p is q:
-        return again(c.mul, m + n, p)
+        return c.mul(m + n, p)
     if n < 0.0:
-        return again(c.sub, a, again(c.mul, -n, q))
+        return c.sub(a, c.mul(-n, q))
     return _complements(a, b)
 
 
@@ -88,7 +80,7 @@ def _complements(a: Any, b: Any) -> Any:
         if is_rule(one, c.where) and is_rule(other, c.where):
             (c1, p, nothing), (c2, zero, q) = one.operands, other.operands
             if c1 is c2 and nothing == 0.0 and zero == 0.0:
-                return again(c.where, c1, p, q)
+                return c.where(c1, p, q)
     return None
 
 
@@ -99,11 +91,11 @@ def sub(a: Any, b: Any) -> Any:
     if b == 0.0:
         return a
     if a == 0.0:
-        return again(c.neg, b)
+        return c.neg(b)
     if is_rule(b, c.neg):
-        return again(c.add, a, b.operands[0])
+        return c.add(a, b.operands[0])
     if is_rule(a, c.neg):
-        return again(c.neg, again(c.add, a.operands[0], b))
+        return c.neg(c.add(a.operands[0], b))
     return None
 
 
@@ -114,7 +106,7 @@ def neg(a: Any) -> Any:
     if is_rule(a, c.neg):
         return a.operands[0]
     number, rest = coefficient(a)
-    return None if rest is a else again(c.mul, -number, rest)
+    return None if rest is a else c.mul(-number, rest)
 
 
 @law
@@ -126,11 +118,11 @@ def mul(*xs: Any) -> Any:
     if foldable(a, b):
         return m * n  # type: ignore[operator]
     if (m is None and (n is not None or serial(a) > serial(b))) or (m == 0.0 and foldable(b)):  # a learner's own 0
-        return again(c.mul, b, a)
+        return c.mul(b, a)
     if a == 0.0 or m == 1.0:
         return 0.0 if a == 0.0 else b
     if m == -1.0:
-        return again(c.neg, b)
+        return c.neg(b)
     rules = {x.rule for x in xs if type(x) is not float}
     if c.neg in rules and (simpler := _signs(a, b)) is not None:
         return simpler
@@ -142,9 +134,9 @@ def mul(*xs: Any) -> Any:
 def _signs(a: Any, b: Any) -> Any:
     """(-p) * b = -(p * b)."""
     if is_rule(a, c.neg):
-        return again(c.neg, again(c.mul, a.operands[0], b))
+        return c.neg(c.mul(a.operands[0], b))
     if is_rule(b, c.neg):
-        return again(c.neg, again(c.mul, a, b.operands[0]))
+        return c.neg(c.mul(a, b.operands[0]))
     return None
 
 
@@ -152,8 +144,8 @@ def _coefficients(a: Any, b: Any) -> Any:
     """3 * (2 * x) = 6 * x, and x * (2 * y) = 2 * (x * y)."""
     (m, p), (n, q) = coefficient(a), coefficient(b)
     if foldable(a):
-        return None if q is b else again(c.mul, number_of(a) * n, q)  # type: ignore[operator]
-    return None if p is a and q is b else again(c.mul, m * n, again(c.mul, p, q))
+        return None if q is b else c.mul(number_of(a) * n, q)  # type: ignore[operator]
+    return None if p is a and q is b else c.mul(m * n, c.mul(p, q))
 
 
 def _fractions(a: Any, b: Any) -> Any:
@@ -162,7 +154,7 @@ def _fractions(a: Any, b: Any) -> Any:
         if is_rule(other, c.div):
             numerator, denominator = other.operands
             if number_of(numerator) == 1.0 or foldable(one):
-                return again(c.div, again(c.mul, one, numerator), denominator)
+                return c.div(c.mul(one, numerator), denominator)
     return None
 
 
@@ -173,10 +165,10 @@ def div(a: Any, b: Any) -> Any:
     if number_of(b) == 1.0:
         return a
     if is_rule(a, c.neg):
-        return again(c.neg, again(c.div, a.operands[0], b))
+        return c.neg(c.div(a.operands[0], b))
     number, rest = coefficient(a)
     if number < 0.0:
-        return again(c.neg, again(c.div, again(c.mul, -number, rest), b))
+        return c.neg(c.div(c.mul(-number, rest), b))
     return None
 
 
@@ -195,7 +187,7 @@ def pow_slope(a: Any, b: Any) -> Any:
     number = number_of(b)
     if number is None or not ieee.less_one_is_exact(number):
         return None
-    return 0.0 if number == 0.0 else again(c.mul, number, again(c.pow, a, number - 1.0))
+    return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
 
 
 @law
@@ -216,11 +208,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if is_rule(condition, c.where):  # where(where(c, 1, 0), a, b)
         inner, *branches = condition.operands
         if branches == [1.0, 0.0]:
-            return again(c.where, inner, a, b)
+            return c.where(inner, a, b)
         if branches == [0.0, 1.0]:
-            return again(c.where, inner, b, a)
+            return c.where(inner, b, a)
     if is_rule(a, c.where) and a.operands[0] is condition:
-        return again(c.where, condition, a.operands[1], b)
+        return c.where(condition, a.operands[1], b)
     if is_rule(b, c.where) and b.operands[0] is condition:
-        return again(c.where, condition, a, b.operands[2])
+        return c.where(condition, a, b.operands[2])
     return None

@@ -9,10 +9,9 @@ depend on become rows. Constants of formulas stay plain floats.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..core import catalogue
 from ..core.number import number
 from ..core.origin import learners_frame
 from ..core.progress import many
@@ -43,21 +42,6 @@ class Expression(Arithmetic):
     def apply(self, rule: Rule, *operands: Any) -> Any:
         checked = [x if type(x) in (Expression, float) else number(x, f"'{rule.name}'") for x in operands]
         return self.owner.apply(rule, tuple(checked))
-
-
-def infix(rule: Rule, reflected: bool = False) -> Callable[[Expression, Any], Any]:
-    """The infix method of a rule; operands that are expressions or floats skip the checks of `Arithmetic`."""
-
-    def applied(self: Expression, other: Any) -> Any:
-        pair = (other, self) if reflected else (self, other)
-        return self.owner.apply(rule, pair) if type(other) in (Expression, float) else rule(*pair)
-
-    return applied
-
-
-for _name, _rule in (("add", catalogue.add), ("sub", catalogue.sub), ("mul", catalogue.mul)):
-    setattr(Expression, f"__{_name}__", infix(_rule))
-    setattr(Expression, f"__r{_name}__", infix(_rule, reflected=True))
 
 
 class Expressions:
