@@ -42,7 +42,6 @@ Value = Any
 
 HALF_ROOT = math.sqrt(2.0 / math.pi)
 COMPOSITIONS: dict[str, Callable[..., Value]] = {}
-OTHERS: dict[str, dict[str, list[type]]] = {}
 
 
 def define_composition(function: Callable[..., Value]) -> Callable[..., Value]:
@@ -50,7 +49,7 @@ def define_composition(function: Callable[..., Value]) -> Callable[..., Value]:
     # Types that an argument may have besides a number, by its default: None, or a string.
     kinds = [[] if isinstance(default, float) else [type(default)] for default in function.__defaults__ or ()]
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    OTHERS[function.__name__] = dict(zip(reversed(names), reversed(kinds)))
+    other_kinds = dict(zip(reversed(names), reversed(kinds)))
 
     function = explains(function)
 
@@ -59,9 +58,9 @@ def define_composition(function: Callable[..., Value]) -> Callable[..., Value]:
         for operand in operands:
             if isinstance(operand, Arithmetic) and hasattr(operand, "compose"):  # a tensor makes one node of it
                 return operand.compose(function.__name__, *operands, name=name, **named)
-        who, others = f"'{function.__name__}'", OTHERS[function.__name__]
-        checked_operands = [_checked(x, others.get(key, ()), who) for key, x in zip(chain(names, repeat("")), operands)]
-        properties = {key: _checked(x, others.get(key, ()), f"{who}, {key}") for key, x in named.items()}
+        who, keys = f"'{function.__name__}'", chain(names, repeat(""))
+        checked_operands = [_checked(x, other_kinds.get(key, ()), who) for key, x in zip(keys, operands)]
+        properties = {key: _checked(x, other_kinds.get(key, ()), f"{who}, {key}") for key, x in named.items()}
         if name is not None:
             return call_and_name(partial(function, **properties), checked_operands, name, function.__name__)
         return function(*checked_operands, **properties)
