@@ -22,7 +22,6 @@ from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import PLACEHOLDER, Tables
 from ..engines.compiled.choose import PATIENCE, SOON, choose, has_samples
-from ..engines.compiled.plan import Runnable
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import NotCompilable
@@ -177,9 +176,8 @@ class DirectBackend(ReferenceBackend):
 class CompiledBackend(ReferenceBackend):
     """Answers by code of the plan's own, or in level runs: see engines/compiled/choose.py.
 
-    Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the Runnable;
-    idle: the Runnable for the next call, None during a call and after an interrupted one. picks: where the outputs'
-    values lie, then each output's slopes.
+    Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the Runnable.
+    picks: where the outputs' values lie, then each output's slopes.
     """
 
     def __init__(self, asked: Query) -> None:
@@ -195,7 +193,6 @@ class CompiledBackend(ReferenceBackend):
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         self.asked: list[Sample] = [*self.lowering.values, *(slope for row in self.lowering.slopes for slope in row)]
         self.tape, self._later = choose(self.ir, [sample.row for sample in self.asked], engine=engine)
-        self.idle: Runnable | None = self.tape
         self._coming: BackgroundTask | None = None
         self.patience = PATIENCE if self._later is not None else 0
         fed = [row in self.batched for row in self.wrt]
@@ -207,9 +204,7 @@ class CompiledBackend(ReferenceBackend):
         return self
 
     def stages(self) -> list[PassResult]:
-        """What each pass made, with its plan, which is made again where it was too large to be kept."""
-        if self.weights is None and all(stage.ir is not None for stage in self.lowering.stages):
-            return self.lowering.stages
+        """What each pass makes, with its plan: the passes run again, for nobody else needs these plans."""
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
 
@@ -217,8 +212,7 @@ class CompiledBackend(ReferenceBackend):
         with self.tables.lock:
             if self.patience > 0:
                 self._wait()
-            code, self.idle = self.idle, None
-            code = code or self.tape.twin()  # after a call that was cut off
+            code = self.tape
             feed(code, inputs)
             source = self.tables.values if self.weights is None else self.weights.array
             with memoryview(source) as view:  # the array stays where it is while there is a view of it
@@ -226,7 +220,6 @@ class CompiledBackend(ReferenceBackend):
             values, *slopes = [pick.reader(code)() for pick in self.picks]
             # The code looks at whole lines; of what is asked for all may be finite.
             finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
-            self.idle = code
         return (as_list(values), slopes, finite) if finite or inputs.batches else self.replay_query(inputs)
 
     def _wait(self) -> None:
@@ -241,31 +234,30 @@ class CompiledBackend(ReferenceBackend):
                 return
             self._coming = None
             with suppress(NotCompilable):  # then level runs go on
-                self.tape = self.idle = coming.result()
+                self.tape = coming.result()
         self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)
 
 
-def is_borne(asked: Query, rows: int) -> bool:
-    """Whether a plan of so many rows is small enough for the passes, in time and memory."""
-    return rows + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS
-
-
 def by_direct(asked: Query) -> DirectBackend | None:
     """A backend that runs on the tables; None where the passes can be borne, unless it is asked for by name."""
     tables, named = asked.tables, asked.engine == "direct"
-    if not named and is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
+    kinds, degrees = np.array(tables.operators), np.array(tables.in_degrees)
+    if not named and is_borne(asked, kinds, degrees):
         return None
     order = direct.sorted_for(tables, list(dict.fromkeys(asked.rows)))
     if order is None:
         return None
     rows = np.array(order.rows)
-    kinds, degrees = np.array(tables.operators)[rows], np.array(tables.in_degrees)[rows]
+    return DirectBackend(asked, rows) if named or not is_borne(asked, kinds[rows], degrees[rows]) else None
+
+
+def is_borne(asked: Query, kinds: Any, degrees: Any) -> bool:
+    """Whether a plan of rows of these kinds and degrees is small enough for the passes, in time and memory."""
     wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
-    too_small = is_borne(asked, len(rows)) and wide <= {"add"}
-    return None if too_small and not named else DirectBackend(asked, rows)
+    return len(kinds) + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS and wide <= {"add"}
 
 
 def backend_for(asked: Query) -> Backend:

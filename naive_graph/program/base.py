@@ -153,9 +153,9 @@ class ProgramBase(Suggesting):
 
     def _short_way(self, answers: Backend, fed: Inputs, inputs: Sequence[Any]) -> FastCall:
         """The fast path for calls of this form, which came twice, if they can have one."""
-        slots, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(input_) is float for input_ in inputs)
-        arrays = all(getattr(input_, "ndim", 0) for input_ in inputs)
-        if plain or (arrays and len(fed.batches) in (0, len(inputs))):
+        plain = all(type(input_) is float or getattr(input_, "ndim", 0) for input_ in inputs)
+        if plain and len(fed.batches) in (0, len(inputs)):
+            slots = self._inputs[: len(inputs)]
             return fast_path(answers, self._kept, fed.samples, self._single, slots, inputs)
         return never
 

@@ -11,7 +11,6 @@ NaN, takes the slow path, which reports what is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -65,35 +64,26 @@ def fast_path(
     """Build the fast path for calls like the one just answered: a function from inputs to (values, slopes) or None.
 
     kept: the weights, in an array or in the graph, which are read in place. single: whether to return one output
-    instead of a list. inputs, given: the slots and values of the call: all floats, or all arrays, and then either all
-    batches, or all of one sample.
+    instead of a list. inputs, given: the slots and values of the call: all batches, or floats and arrays of one sample.
     """
-    if not isinstance(answers, CompiledBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
+    if not isinstance(answers, CompiledBackend) or not _can_be_fed(answers, inputs):
         return never
-    code, source = answers.idle, kept.source()
+    code, source = answers.tape, kept.source()
     with memoryview(source) as view:
         code.set_source(view)
-    fit: Any = _no_inputs
-    if inputs and type(given[0]) is float:
-        fit = _floats(code, inputs)
-    elif inputs:
-        fit = _batches(code, samples, inputs, given) if answers.batched else _arrays(code, inputs)
+    fit = _batches(code, samples, inputs, given) if answers.batched else _one_sample(code, inputs)
     values, slopes = _copies(answers, code, single)
     nonfinite, call, packed = code.out.item, code.call, code.packed
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
-        if answers.idle is not code or kept.source() is not source:
+        if answers.tape is not code or kept.source() is not source:
             return None
-        answers.idle = None  # who comes after a Ctrl-C takes a twin
-        answer = None
-        fed = fit(inputs)
-        if fed is not None:
-            call(packed)
-            if nonfinite(-1) == 0.0:  # the last place, where all is finite that is handed out
-                answer = values(), slopes()
-        answers.idle = code
-        return answer
+        _fed = fit(inputs)
+        if _fed is None:
+            return None
+        call(packed)
+        return (values(), slopes()) if nonfinite(-1) == 0.0 else None  # 0.0: all is finite that is handed out
 
     return again if answers.stays else _count_runs(answers, again)
 
@@ -119,31 +109,8 @@ def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
 Fit = Callable[..., Any]  # passes inputs to the code; returns what must be kept alive for the run, None if unfit
 
 
-def _no_inputs(inputs: Any) -> Any:
-    return None if inputs else ()
-
-
-def _floats(code: Any, inputs: Sequence[InputSlot]) -> Fit:
-    """A function that copies the floats of a call to where they are read; None if they are not as many floats."""
-    room, offset, count = memoryview(code.scalars), 8 * code.fed_at.start, len(inputs)
-    given_at = {slot.rows[0]: index for index, slot in enumerate(inputs)}
-    order = [given_at[row] for row in code.fed_rows]
-    pack, as_given = Struct(f"{len(order)}d").pack_into, order == [*range(count)]
-
-    def fit(given: tuple[Any, ...]) -> Any:
-        if len(given) != count:
-            return None
-        for value in given:
-            if type(value) is not float:
-                return None
-        pack(room, offset, *(given if as_given else [given[index] for index in order]))
-        return given
-
-    return fit
-
-
-def _arrays(code: Any, inputs: Sequence[InputSlot]) -> Fit:
-    """A function that copies the arrays of a call, of one sample, to where they are read; None if they do not fit.
+def _one_sample(code: Any, inputs: Sequence[InputSlot]) -> Fit:
+    """A function that copies the floats and arrays of a call to where they are read; None if they do not fit.
 
     Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
     """
@@ -153,10 +120,13 @@ def _arrays(code: Any, inputs: Sequence[InputSlot]) -> Fit:
     def fit(given: tuple[Any, ...]) -> Any:
         if len(given) != len(order):
             return None
-        for array, (shape, read, where) in zip(given, order):
-            if type(array) is not plain_array or array.shape != shape or array.dtype not in PLAIN:
+        for value, (shape, read, where) in zip(given, order):
+            if type(value) is float and not shape:
+                scalars[where] = value
+            elif type(value) is plain_array and shape and value.shape == shape and value.dtype in PLAIN:
+                scalars[where] = value.reshape(-1)[read]
+            else:
                 return None
-            scalars[where] = array.reshape(-1)[read]
         return given
 
     return fit

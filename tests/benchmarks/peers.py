@@ -255,12 +255,17 @@ def jax_graph(leaves, steps, batch: int):
 
 
 def jax_descent(steps: int):
-    """The whole loop in one compiled function."""
+    """The whole loop in one compiled function, which keeps the loss of each step, as `minimize` does."""
     jax = _jax()
     if jax is None:
         return None
-    slope = jax.grad(lambda x: jax.numpy.log((x - 7) ** 2 + 10))
-    loop = jax.jit(lambda x: jax.lax.fori_loop(0, steps, lambda _, x: x - 0.01 * slope(x), x))
+    loss_and_slope = jax.value_and_grad(lambda x: jax.numpy.log((x - 7) ** 2 + 10))
+
+    def step(x, _):
+        loss, slope = loss_and_slope(x)
+        return x - 0.01 * slope, loss
+
+    loop = jax.jit(lambda x: jax.lax.scan(step, x, None, length=steps))
     return lambda: jax.block_until_ready(loop(6.0))
 
 

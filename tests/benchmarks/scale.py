@@ -264,14 +264,14 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     worked = time.process_time() - since
     answers = next(iter(program._backends.values()))
     step = fastest(lambda: program(*given))
-    tape: Any = answers.tape  # type: ignore[attr-defined]
-    stages = answers.lowering.stages  # type: ignore[attr-defined]
+    machine = answers.machine  # None for the direct engine, which plans nothing
+    stages = machine.lowering.stages if machine is not None else []
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
         "whole": peak(), "worked": worked,
-        "tables": column_bytes(program._tables), "code": column_bytes(tape),
+        "tables": column_bytes(program._tables), "code": column_bytes(machine.tape) if machine is not None else 0,
         "stages": sum(column_bytes(stage.ir) for stage in stages if stage.ir is not None),
-        "rows": len(tape.ir),
+        "rows": len(machine.ir) if machine is not None else size,
     }  # fmt: skip
 
 

@@ -9,19 +9,14 @@ from naive_graph.engines.llvm.machine import addresses
 
 
 def check_same(function, *arguments):
-    """The function, compiled quickly or optimised, gives what the plain one does, and leaves the same in arrays."""
+    """The function, compiled, gives what the plain one does, and leaves the same in arrays."""
     plain = [_copied(each) for each in arguments]
     with np.errstate(all="ignore"):
         expected = function.python(*plain)
-    for call in (_compiled(function, quick=True), _compiled(function, quick=False)):
-        ours = [_copied(each) for each in arguments]
-        assert same(call(*ours), expected)
-        for one, other in zip(flatten_records(ours), flatten_records(plain), strict=True):
-            assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-
-
-def _compiled(function, quick):
-    return lambda *given: function.compiled(quick)(*addresses(given))
+    ours = [_copied(each) for each in arguments]
+    assert same(function.compiled()(*addresses(ours)), expected)
+    for one, other in zip(flatten_records(ours), flatten_records(plain), strict=True):
+        assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def _copied(argument):

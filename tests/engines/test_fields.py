@@ -11,8 +11,7 @@ pytest.importorskip("llvmlite")
 import numpy as np
 
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.python import TranslatedModule
-from naive_graph.engines.llvm.typed import Floats, Longs, NotInSubset
+from naive_graph.engines.llvm.typed import Floats, Longs
 
 
 class Points(NamedTuple):
@@ -65,30 +64,3 @@ def both(xs: Floats, count: int) -> float:
 def test_a_tuple_of_floats_is_an_array_and_its_length():
     for xs in ([3.0], [3.0, 5.0, 4.0]):
         assert both(np.array([*xs, 1e300]), len(xs)) == summed(*xs) + 100.0 * largest_of(tuple(xs))
-
-
-def written_into(of: Points) -> int:
-    of.size = 3
-    return of.size
-
-
-def of_no_such_field(of: Points) -> int:
-    return of.depth
-
-
-def a_record_alone(of: Points) -> int:
-    n = of
-    return n
-
-
-@pytest.mark.parametrize(
-    "function, message",
-    [
-        (written_into, "`of.size` cannot be compiled"),
-        (of_no_such_field, "`of.depth` cannot be compiled"),
-        (a_record_alone, "the name of cannot be compiled"),
-    ],
-)
-def test_of_a_record_only_fields_are_read(function, message):
-    with pytest.raises(NotInSubset, match=message):
-        TranslatedModule().add(function)

@@ -77,12 +77,12 @@ def test_no_function_is_there_a_second_time_with_packed_arguments(told):
 
 def test_a_small_program_compiles_its_own_code_and_the_fixed_kernels(told):
     script = "x = Variable(6.0); Program(((x - 7) ** 2 + 10).log(), [x])(); print(*(names[0] for _, names, *_ in made))"
-    assert sorted(told(script, MANY)) == ["dense0", "stage0"]
+    assert sorted(told(script, MANY)) == ["dense", "stage0"]
 
 
 def test_passes_are_compiled_once_they_have_seen_much(told):
     script = (
         "x = y = Variable(0.5)\nfor k in range(4000): y = tanh(y + x) if k % 7 % 3 else y * x\n"
-        "Program(y, [x], engine='compiled')(); print(*(q for *_, q in made))"
+        "Program(y, [x], engine='compiled')(); print(*(name for _, names, *_ in made for name in names))"
     )
-    assert told(script, MANY).count("True") > 3
+    assert {"sweep", "gather", "unify"} <= {*told(script, MANY)}

@@ -19,7 +19,7 @@ FACTOR, DOWN, HALF = 3, -2, 0.5
 @pytest.fixture(autouse=True, scope="module")
 def compiled_first():
     """So that no example waits for the compiler."""
-    library_of(__name__), library_of(__name__, True)
+    library_of(__name__)
 
 
 # --- loops --------------------------------------------------------------------

@@ -92,7 +92,7 @@ def runs_on(program):
 def idle_of(program):
     """The code that the next call runs."""
     (answers,) = program._backends.values()
-    return answers.idle
+    return answers.tape
 
 
 def test_a_program_moves_after_so_many_runs_and_keeps_its_bits(patience):

@@ -9,7 +9,6 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
-from naive_graph.engines.passes import lowering
 
 SAMPLES = 20
 DATA = [[math.sin(3.0 * k + j) for j in range(3)] for k in range(SAMPLES)]
@@ -169,14 +168,3 @@ def test_a_stage_prints_as_a_table():
 
 def test_the_reference_engine_has_no_stages():
     assert Program(Variable(2.0) * 2.0, engine="reference").stages() == {}
-
-
-def test_a_plan_that_was_too_large_to_be_kept_is_made_again_when_somebody_looks(monkeypatch):
-    layers = weights()
-    kept = Program(unrolled(layers)[0], wrt=flattened(layers)).stages()
-    monkeypatch.setattr(lowering, "MOST_KEPT", 0)
-    program = Program(unrolled(layers)[0], wrt=flattened(layers))
-    assert "samples" in program.explain()
-    assert {name: len(flat) for name, flat in program.stages().items()} == {
-        name: len(each) for name, each in kept.items()
-    }

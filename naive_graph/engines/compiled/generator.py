@@ -23,12 +23,12 @@ import numpy as np
 
 from ...core.rules import BY_NUMBER
 from ..llvm.emit import Emitted, compiling
-from ..llvm.functions import Module, together
+from ..llvm.functions import Module, link_modules
 from ..llvm.listing import Straight
+from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import DOT, IR, LARGEST, MUL, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.reverse_symbolic import Count
 from ..passes.stages import Section, sections
-from ..passes.tiles import ONE, DenseTile
 from .kernels import PLACE
 from .operators import largest_of
 from .schedule import Outer, Step, operands_of, steps_of
@@ -38,8 +38,7 @@ BLOCK = 64  # samples of a block: they are computed together
 TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
 WIDE = 12  # a scalar dot or product of more terms calls a kernel: straight-line code would be long
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
-DECLARED = """declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
+DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"
 
 
@@ -52,7 +51,7 @@ class Code(Straight):
         array, index = value.place
         if array == "base" or self.module.width == 1:
             return self.line(
-                f"load {self.module.real}, ptr {self.line(self._address(array, index)).name}, align 8"
+                f"load {self.module.float_type}, ptr {self.line(self._address(array, index)).name}, align 8"
             ).name
         number = self.line(f"load double, ptr {self.line(self._address(array, index)).name}, align 8").name
         first = self.line(f"insertelement {VECTOR} poison, double {number}, i64 0").name
@@ -67,7 +66,7 @@ class Code(Straight):
 
     def dot(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
         """Emit a sum of products, added from the left."""
-        real, total = self.module.real, None
+        real, total = self.module.float_type, None
         for x, y in pairs:
             term = x if y is None else self.line(f"fmul {real} {self.operand(x)}, {self.operand(y)}")
             total = term if total is None else self.line(f"fadd {real} {self.operand(total)}, {self.operand(term)}")
@@ -126,16 +125,12 @@ class Generator:
         self.tables: dict[tuple[int, ...], str] = {}
         self.constants = ir.constants
         self.size = 0
-        self.rank: dict[int, int] = {}
-        for index, row in enumerate(self.wanted):
-            self.rank.setdefault(row, index)
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
         self.numbers: dict[float, int] = {}
-        self.loads: list[tuple[int, int]] = []  # (slot, index into `values`) to copy before the first section
-        self.moves: list[tuple[int, int]] = []  # (slot, other slot) to copy, of fed leaves
-        self.gathers: dict[int, dict[str, list[tuple[int, int, Any]]]] = {}  # by group: array -> (row, lane, index)
-        self.copies = 0
+        # Leaves' values that the first stage copies: (slot, index into `values`), and (slot, slot of a fed leaf).
+        self.loads: list[tuple[int, int]] = []
+        self.moves: list[tuple[int, int]] = []
         self.stages: list[tuple[FunctionWriter, bool]] = []  # functions that `run` calls; whether once for each half
         self._place_leaves()
         self._place_groups(wanted)
@@ -178,12 +173,9 @@ class Generator:
             if self.groups[row]:
                 places = self.group[self.groups[row]].lines
                 places.setdefault(row, len(places))
-        self.steps = {(p.stage, p.group): steps_of(ir, p, self.rank) for p in self.sections if p.group}
-        # sums over samples lie in the order of the results; the lines of an outer product stay contiguous
-        lines = [
-            line for steps in self.steps.values() for step in steps if isinstance(step, Outer) for line in step.results
-        ]
-        for line in sorted(lines, key=lambda line: self.rank.get(line[0], 1 << 30)):
+        self.steps = {(p.stage, p.group): steps_of(ir, p) for p in self.sections if p.group}
+        outers = [step for steps in self.steps.values() for step in steps if isinstance(step, Outer)]
+        for line in (line for product in outers for line in product.results):  # each is contiguous
             for row in line:
                 self._slot(row)
         self.accumulated: dict[tuple[int, int], list[int]] = {}
@@ -217,7 +209,7 @@ class Generator:
     def _read_by(self, step: Step) -> list[int]:
         if isinstance(step, list):
             return [operand for row in step for operand in self.ir.of(row)]
-        scalars = [*step.bias, *(w for line in step.weights for w in line)] if isinstance(step, DenseTile) else []
+        scalars = [*step.bias, *(w for line in step.weights for w in line)] if isinstance(step, DenseLayer) else []
         return [*operands_of(step)[1], *scalars]
 
     def _slot(self, row: int) -> int:
@@ -239,15 +231,15 @@ class Generator:
     def _write(self) -> None:
         self.pointers = ["values", "scalars", "out", "nonfinite", "kernels", "others", "all", "halves"]
         for number in self.group:
-            names = ("lanes", "lines", "fed", "terms", "real", "width", "middle")
+            names = ("lanes", "lines", "fed", "terms", "real", "width", "middle", "size")
             self.pointers += [f"{name}{number}" for name in names]
-        main = self._begin_stage()
-        main.do("{loads}")
+        first = self._begin_stage()
         for row in self.ir.leaves().tolist():
             source = self.ir.sources.get(row)
             if isinstance(source, Count) and self.groups[row] == 0:
-                count = main.let(f"sitofp i64 %real{source.group} to double")
-                main.store(count, "%scalars", self._slot(row))
+                count = first.let(f"sitofp i64 %real{source.group} to double")
+                first.store(count, "%scalars", self._slot(row))
+        self._begin_stage()
         begun: set[int] = set()
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
@@ -257,13 +249,18 @@ class Generator:
             else:
                 self._scalars(part)
         self._hand_out()
+        self.main = first
+        self._copy("%values", "%scalars", self.loads)
+        self._copy("%scalars", "%scalars", self.moves)
+        for number in self.group:
+            self._gather(number)
 
     def _begin_stage(self, halves: bool = False) -> FunctionWriter:
         """Begin the next stage function, `main`. halves: whether it is called once for each half of the samples."""
         main = self.main = FunctionWriter(f"define void @stage{len(self.stages)}(ptr %packed, i64 %half)")
         self.stages.append((main, halves))
         for index, name in enumerate(self.pointers):
-            kind = "i64" if name.startswith(("real", "width", "middle", "all", "halves")) else "ptr"
+            kind = "i64" if name.startswith(("real", "width", "middle", "size", "all", "halves")) else "ptr"
             main.do(f"%{name} = load {kind}, ptr {main.at('%packed', index, 'i64')}")
         return main
 
@@ -316,10 +313,8 @@ class Generator:
         if self.kinds[row] == MUL:
             call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(slots)}, i64 {len(slots)})"
             return Emitted(code, code.written(f"call double {call}"))
-        loose = bool(self.ir.loose[row])
-        slots += [self._number(0.0)] * (-len(slots) % (2 * LANES)) if loose else []
         arguments = f"ptr {self.table(slots[::2])}, ptr {self.table(slots[1::2])}, i64 {len(slots) // 2}"
-        return Emitted(code, code.written(f"call double {code.kernel(f'dot{int(loose)}')}(ptr %scalars, {arguments})"))
+        return Emitted(code, code.written(f"call double {code.kernel('dot')}(ptr %scalars, {arguments})"))
 
     def _number(self, value: float) -> int:
         if value not in self.numbers:
@@ -348,7 +343,7 @@ class Generator:
         number, section = part.group, (part.stage, part.group)
         group, steps = self.group[number], self.steps[part.stage, part.group]
         leaves = [row for row in self.ir.leaves().tolist() if self.groups[row] == number]
-        constant_rows = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseTile)) else []
+        constant_rows = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseLayer)) else []
         for row in (*leaves, *constant_rows):
             if row not in group.slots:
                 group.take(row)
@@ -357,8 +352,6 @@ class Generator:
         accumulators = self._room(registers)
         group.totals = max(group.totals, len(totals))
         calls = self._steps(group, steps, section, accumulators, totals)
-        if first:
-            self._gather(number, leaves)
         main = self._begin_stage(halves=True)
         second = main.let("icmp eq i64 %half, 1")
         start = main.let(f"select i1 {second}, i64 %middle{number}, i64 0")
@@ -374,7 +367,7 @@ class Generator:
             less = main.let(f"icmp slt i64 {left}, {group.block}")
             count = main.let(f"select i1 {less}, i64 {left}, i64 {group.block}")
             lane = i if group.stay else own_block
-            base = main.at(f"%lanes{number}", main.let(f"mul i64 {lane}, {{size{number}}}"))
+            base = main.at(f"%lanes{number}", main.let(f"mul i64 {lane}, %size{number}"))
             terms = main.at(f"%terms{number}", main.let(f"mul i64 {i}, {len(totals)}"))
             done = main.let(f"sub i64 {i}, {start}")
             if first and group.fed:
@@ -437,30 +430,30 @@ class Generator:
                     group.take(row)
             if isinstance(step, list):
                 calls.append(self._region(step, group, (*section, index), accumulators, totals))
-            elif isinstance(step, DenseTile):
+            elif isinstance(step, DenseLayer):
                 calls.append(self._layer(step, group))
             else:
                 calls += self._outer(step, group)
             group.free += [group.slots[row] for row in dying[index] if row in group.slots]
         return calls
 
-    def _gather(self, number: int, leaves: list[int]) -> None:
+    def _gather(self, number: int) -> None:
         """Emit copies of the values that hidden samples read to their lines; padding lanes repeat the last sample."""
-        by_array: dict[str, list[tuple[int, int, Any]]] = {"%values": [], "%scalars": []}
-        for row in leaves:
+        group = self.group[number]
+        from_values, from_scalars = [], []
+        for row in group.slots:
             source = self.ir.sources.get(row)
             if isinstance(source, Lanes) and not source.constant:
-                fill = -len(source.sources) % TWO
-                full = [*zip(source.sources, source.numbers), *[(source.sources[-1], source.numbers[-1])] * fill]
-                for lane, (lane_source, _value) in enumerate(full):
+                fill = [source.sources[-1]] * (-len(source.sources) % TWO)
+                for lane, lane_source in enumerate([*source.sources, *fill]):
                     if isinstance(lane_source, FedInput):
-                        by_array["%scalars"].append((row, lane, self.fed_slot[lane_source.row]))
+                        from_scalars.append((group.place(row, lane), self.fed_slot[lane_source.row]))
                     elif lane_source is not None:
-                        by_array["%values"].append((row, lane, lane_source))
-        self.gathers[number] = by_array
-        self.main.do(f"{{gather{number}}}")
+                        from_values.append((group.place(row, lane), lane_source))
+        self._copy("%values", f"%lanes{number}", from_values)
+        self._copy("%scalars", f"%lanes{number}", from_scalars)
 
-    def _layer(self, tile: DenseTile, group: Group) -> tuple[str, str]:
+    def _layer(self, tile: DenseLayer, group: Group) -> tuple[str, str]:
         """A call of the dense kernel; weights that are not at a constant stride in `values` are first packed."""
         sources = [[self.ir.sources.get(w) for w in line] for line in tile.weights]
         array, step = "%values", 1
@@ -480,7 +473,7 @@ class Generator:
         ws = self.table(begins[j] for j in fill)
         pointers = f"ptr {array}, ptr {ws}, ptr %scalars, i64 {bias}, ptr {xs}, ptr {ys}"
         sizes = f"i64 {outputs}, i64 {len(tile.inputs)}, i64 {step}"
-        return f"dense{int(tile.fused)}", f"{pointers}, {sizes}, ptr {{base}}, i64 {{count}}"
+        return "dense", f"{pointers}, {sizes}, ptr {{base}}, i64 {{count}}"
 
     def _pack(self, room: int, rows: Sequence[int]) -> None:
         """Copy some scalars to contiguous slots from `room` on, where a kernel reads them."""
@@ -596,55 +589,30 @@ class Generator:
 
     def _hand_out(self) -> None:
         """Emit copies of the wanted scalars to `out`, and the check that sets `nonfinite` to 0.0 if all are finite."""
-        main, count = self.main, len(self.wanted)
-        from_scalars: list[tuple[int, int]] = []
-        from_values: list[tuple[int, int]] = []
-        position = 0
-        while position < count:
-            row = self.wanted[position]
+        from_scalars, from_values = [], []
+        for position, row in enumerate(self.wanted):
             source = self.ir.sources.get(row)
             if row in self.constants:
-                main.store(self.alone.literal(self.constants[row]), "%out", position)
+                self.main.store(self.alone.literal(self.constants[row]), "%out", position)
             elif isinstance(source, int):
                 from_values.append((position, source))
             else:
-                first, end = self._slot(row), position + 1
-                while end < count and self.slots.get(self.wanted[end], -9) == first + end - position:
-                    end += 1
-                if end - position >= LANES:
-                    ends = f"ptr {main.at('%out', position)}, ptr {main.at('%scalars', first)}"
-                    main.do(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {8 * (end - position)}, i1 false)")
-                else:
-                    from_scalars += [(k, self.slots[self.wanted[k]]) for k in range(position, end)]
-                position = end - 1
-            position += 1
+                from_scalars.append((position, self._slot(row)))
         self._copy("%scalars", "%out", from_scalars)
         self._copy("%values", "%out", from_values)
         self._copy("%out", "%scalars", [(self._slot(leaf), k) for k, leaf in enumerate(self.carried, 1)])
-        main.do(self._call("check", "ptr %out, i64 %all, ptr %nonfinite"))
+        self.main.do(self._call("check", "ptr %out, i64 %all, ptr %nonfinite"))
 
     def __str__(self) -> str:
-        main = "".join(str(stage) for stage, _ in self.stages)
-        for number, group in self.group.items():
-            main = main.replace(f"{{size{number}}}", str(group.size))
-            calls = ""
-            for array, copies in self.gathers.get(number, {}).items():
-                calls += self._emit_copies(
-                    array, f"%lanes{number}", [(group.place(row, lane), origin) for row, lane, origin in copies]
-                )
-            main = main.replace(f"{{gather{number}}}", calls)
-        loads = self._emit_copies("%values", "%scalars", self.loads) + self._emit_copies(
-            "%scalars", "%scalars", self.moves
-        )
-        main = main.replace("{loads}", loads)
         tables = []
         for numbers, name in self.tables.items():
             entries = ", ".join(f"i32 {entry}" for entry in numbers or [0])
             tables.append(f"{name} = internal constant [{max(1, len(numbers))} x i32] [{entries}]")
-        functions = together(self.alone, self.many)
+        functions = link_modules(self.alone, self.many)
         definitions = functions.replace('"', "")
-        declared = [line for line in DECLARED.splitlines() if line.partition("(")[0] not in definitions]
-        return "\n".join([*declared, *tables, functions, *self.parts, main, self._run(), REPEAT])
+        declared = [] if DECLARED.partition("(")[0] in definitions else [DECLARED]
+        stages = [str(stage) for stage, _ in self.stages]
+        return "\n".join([*declared, *tables, functions, *self.parts, *stages, self._run(), REPEAT])
 
     def _run(self) -> str:
         """The function that calls all stages."""
@@ -657,19 +625,6 @@ class Generator:
 
             run.loop(0, halves if in_halves else 1, 1, [], stage)
         return str(run)
-
-    def _emit_copies(self, source: str, to: str, pairs: Sequence[tuple[int, int]]) -> str:
-        """As `_copy`, as text, for copies that are known only after everything else has been generated."""
-        if not pairs:
-            return ""
-        table = self.table(slot for pair in pairs for slot in pair)
-        self.copies += 1
-        address, kernel = f"%at.{self.copies}", f"%copy.{self.copies}"
-        return (
-            f"{address} = getelementptr ptr, ptr %kernels, i64 {PLACE['copy']}\n  "
-            f"{kernel} = load ptr, ptr {address}\n  "
-            f"call void {kernel}(ptr {source}, ptr {to}, ptr {table}, i64 {len(pairs)})\n  "
-        )
 
 
 def _repeat() -> str:

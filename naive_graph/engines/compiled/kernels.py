@@ -1,17 +1,17 @@
 """Fixed kernels in LLVM IR that the code of every plan calls. They are compiled once and cached on disk.
 
-    dense0, dense1   a dense layer over a block of samples, in the written order or with fused multiply-adds
-    outer            outer products summed over the samples: every left times every right
-    fold             sum the lanes of vectors
-    dot0, dot1       a long sum of products of scalars, over tables of slots; `product`: a long product
-    dots0, dots1     many short sums of products
-    feed, export     copy samples from the caller's arrays to the block's lines, and back
-    join, total      add the sums of two halves of the samples; add the terms of all samples in their order
-    copy, clear      copy numbers by a table; zero the lanes beyond the last sample
-    check            0 if all numbers are finite, else NaN
+    dense          a dense layer over a block of samples
+    outer          outer products summed over the samples: every left times every right
+    fold           sum the lanes of vectors
+    dot, product   a long sum of products of scalars, over tables of slots; a long product
+    dots           many sums of products
+    feed, export   copy samples from the caller's arrays to the block's lines, and back
+    join, total    add the sums of two halves of the samples; add the terms of all samples in their order
+    copy, clear    copy numbers by a table; zero the lanes beyond the last sample
+    check          0 if all numbers are finite, else NaN
 
-Suffix 0: as written. Suffix 1: with fused multiply-adds; dot1 and dots1 also add up eight partial sums, then these in
-pairs. The order of a kernel's additions is fixed, so results have the same bits wherever a plan runs.
+Sums are made in the written order, from the left. Only `outer` and `fold`, which add up samples, have an order of their
+own. It is fixed, so results have the same bits wherever a plan runs.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ..llvm.machine import sources
 from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
 
-def dense_kernel(fused: bool) -> str:
+def dense_kernel() -> str:
     """y[j] = bias[j] + sum over k of w[j][k] * x[k], in register tiles of four outputs and sixteen samples.
 
     begin: the slot of the first bias in `scalars`. wtab: where the weights of each output begin; their stride is
     `step`. xtab, ytab: offsets of the lines of inputs and outputs. outputs: a multiple of 4.
     """
     f = FunctionWriter(
-        f"define void @dense{int(fused)}(ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, "
+        "define void @dense(ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, "
         "i64 %outputs, i64 %inputs, i64 %step, ptr %base, i64 %count)"
     )
     tall, wide = 4, 2
@@ -41,26 +41,21 @@ def dense_kernel(fused: bool) -> str:
 
     def outputs(j: str, _: list[str]) -> None:
         places = [f.let(f"add i64 {j}, {n}") for n in range(tall)]
-        rows = [f.at("%w", f.entry_of("%wtab", output)) for output in places]
+        rows = [f.at("%w", f.load_index("%wtab", output)) for output in places]
         biases = [f.splat(f.load(bias, output)) for output in places]
-        ys = [f.at("%base", f.entry_of("%ytab", output)) for output in places]
+        ys = [f.at("%base", f.load_index("%ytab", output)) for output in places]
 
         def samples(i: str, _: list[str]) -> None:
             def terms(k: str, sums: list[str]) -> list[str]:
-                line = f.at("%base", f.entry_of("%xtab", k))
+                line = f.at("%base", f.load_index("%xtab", k))
                 x = [f.load(line, f.let(f"add i64 {i}, {LANES * r}"), VECTOR) for r in range(wide)]
                 off = f.let(f"mul i64 {k}, %step")
                 made = []
                 for n in range(tall):
                     w = f.splat(f.load(rows[n], off))
                     for r in range(wide):
-                        old = sums[n * wide + r]
-                        if fused:
-                            made.append(
-                                f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {w}, {VECTOR} {x[r]}, {VECTOR} {old})")
-                            )
-                        else:
-                            made.append(f.let(f"fadd {VECTOR} {old}, {f.let(f'fmul {VECTOR} {w}, {x[r]}')}"))
+                        product = f.let(f"fmul {VECTOR} {w}, {x[r]}")
+                        made.append(f.let(f"fadd {VECTOR} {sums[n * wide + r]}, {product}"))
                 return made
 
             begun = [(VECTOR, biases[n // wide]) for n in range(tall * wide)]
@@ -91,7 +86,7 @@ def outer_kernel() -> str:
             def pairs(p: str, sums: list[str]) -> list[str]:
                 def line(table: str, row: str, n: int) -> str:
                     offset = f.let(f"mul i64 {f.let(f'add i64 {row}, {n}')}, %pairs")
-                    return f.at("%base", f.entry_of(table, f.let(f"add i64 {offset}, {p}")))
+                    return f.at("%base", f.load_index(table, f.let(f"add i64 {offset}, {p}")))
 
                 left, right = [line("%ltab", j, n) for n in range(2)], [line("%rtab", k, n) for n in range(LANES)]
 
@@ -114,7 +109,7 @@ def outer_kernel() -> str:
                 total = f.let(
                     f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {accumulator}' for accumulator in sums[n::2])})"
                 )
-                address = f.at("%sums", f.let(f"add i64 {k}, {f.entry_of('%to', f.let(f'add i64 {j}, {n}'))}"))
+                address = f.at("%sums", f.let(f"add i64 {k}, {f.load_index('%to', f.let(f'add i64 {j}, {n}'))}"))
                 old = f.load(address, 0, VECTOR)
                 begun = f.let(f"select i1 {fresh}, {VECTOR} zeroinitializer, {VECTOR} {old}")
                 new = f.let(
@@ -167,7 +162,7 @@ def clear_kernel() -> str:
     end = f.let(f"and i64 {f.let(f'add i64 %count, {LANES - 1}')}, -{LANES}")
 
     def lines(k: str, _: list[str]) -> None:
-        line = f.at("%base", f.entry_of("%table", k))
+        line = f.at("%base", f.load_index("%table", k))
         f.loop("%count", end, 1, [], lambda i, _: f.store("0.0", line, i))
 
     f.loop(0, "%many", 1, [], lines)
@@ -180,8 +175,8 @@ def copy_kernel() -> str:
 
     def one(k: str, _: list[str]) -> None:
         offset = f.let(f"mul i64 {k}, 2")
-        source = f.entry_of("%table", f.let(f"add i64 {offset}, 1"))
-        f.store(f.load("%from", source), "%to", f.entry_of("%table", offset))
+        source = f.load_index("%table", f.let(f"add i64 {offset}, 1"))
+        f.store(f.load("%from", source), "%to", f.load_index("%table", offset))
 
     f.loop(0, "%many", 1, [], one)
     return str(f)
@@ -194,7 +189,7 @@ def export_kernel() -> str:
     )
 
     def line(k: str, _: list[str]) -> None:
-        source = f.at("%base", f.entry_of("%table", k))
+        source = f.at("%base", f.load_index("%table", k))
         to = f.at("%lines", f.let(f"add i64 %first, {f.let(f'mul i64 {k}, %width')}"))
         f.loop(0, "%count", LANES, [], lambda i, _: f.store(f.load(source, i, VECTOR), to, i, VECTOR))
 
@@ -212,7 +207,7 @@ def feed_kernel() -> str:
     last = f.let("sub i64 %count, 1")
 
     def leaf(k: str, _: list[str]) -> None:
-        line, entry = f.at("%base", f.entry_of("%table", k)), f.at("%fed", f.let(f"mul i64 {k}, 2"), "i64")
+        line, entry = f.at("%base", f.load_index("%table", k)), f.at("%fed", f.let(f"mul i64 {k}, 2"), "i64")
         begin, apart = f.let(f"load ptr, ptr {entry}"), f.let(f"load i64, ptr {f.at(entry, 1, 'i64')}")
         mine = f.at(begin, f.let(f"mul i64 %first, {apart}"), "i8")
 
@@ -233,7 +228,7 @@ def join_kernel() -> str:
     f = FunctionWriter("define void @join(ptr %others, ptr %to, ptr %table, i64 %many)")
 
     def one(k: str, _: list[str]) -> None:
-        slot = f.entry_of("%table", k)
+        slot = f.load_index("%table", k)
         f.store(f.let(f"fadd double {f.load('%to', slot)}, {f.load('%others', slot)}"), "%to", slot)
 
     f.loop(0, "%many", 1, [], one)
@@ -257,28 +252,16 @@ def total_kernel() -> str:
     return str(f)
 
 
-def dot_kernel(loose: bool) -> str:
-    """The sum of x * y over two tables of slots: in the written order, or (loose) as eight fused partial sums."""
-    f = FunctionWriter(f"define double @dot{int(loose)}(ptr %scalars, ptr %xs, ptr %ys, i64 %many)")
-
-    def factors(k: str) -> list[str]:
-        return [f.load("%scalars", f.entry_of(table, k)) for table in ("%xs", "%ys")]
+def dot_kernel() -> str:
+    """The sum of x * y over two tables of slots."""
+    f = FunctionWriter("define double @dot(ptr %scalars, ptr %xs, ptr %ys, i64 %many)")
 
     def term(k: str, sums: list[str]) -> list[str]:
-        x, y = factors(k)
+        x, y = (f.load("%scalars", f.load_index(table, k)) for table in ("%xs", "%ys"))
         return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
 
-    def eight(k: str, sums: list[str]) -> list[str]:
-        pairs = [factors(f.let(f"add i64 {k}, {n}")) for n in range(LANES)]
-        xs, ys = (f.packed([pair[side] for pair in pairs]) for side in (0, 1))
-        return [f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {xs}, {VECTOR} {ys}, {VECTOR} {sums[0]})")]
-
-    if not loose:
-        (total,) = f.loop(0, "%many", 1, [("double", "0x8000000000000000")], term)
-        return f.returning("double", total)
-    (sums,) = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")], eight)
-    parts = [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]
-    return f.returning("double", in_pairs(f, "double", parts))
+    (total,) = f.loop(0, "%many", 1, [("double", "0x8000000000000000")], term)
+    return f.returning("double", total)
 
 
 def product_kernel() -> str:
@@ -286,7 +269,7 @@ def product_kernel() -> str:
     f = FunctionWriter("define double @product(ptr %scalars, ptr %xs, i64 %many)")
 
     def factor(k: str, products: list[str]) -> list[str]:
-        return [f.let(f"fmul double {products[0]}, {f.load('%scalars', f.entry_of('%xs', k))}")]
+        return [f.let(f"fmul double {products[0]}, {f.load('%scalars', f.load_index('%xs', k))}")]
 
     (product,) = f.loop(0, "%many", 1, [("double", "1.0")], factor)
     return f.returning("double", product)
@@ -299,29 +282,25 @@ def in_pairs(f: FunctionWriter, kind: str, parts: list[str]) -> str:
     return parts[0]
 
 
-def dots_kernel(loose: bool) -> str:
-    """Many dots with the same number of terms, each with the bits of `dot0` or `dot1`.
+def dots_kernel() -> str:
+    """Many dots with the same number of terms, each with the bits of `dot`.
 
     index: from `base` on, the number of factors of a dot, then for each factor the slots for all dots. to: the slot of
     the first sum.
     """
-    f = FunctionWriter(f"define void @dots{int(loose)}(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %many)")
-    factors, first = f.entry_of("%index", "%base"), f.at("%index", f.let("add i64 %base, 1"), "i32")
+    f = FunctionWriter("define void @dots(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %many)")
+    factors, first = f.load_index("%index", "%base"), f.at("%index", f.let("add i64 %base, 1"), "i32")
 
     def dot(i: str, _: list[str]) -> None:
         def term(k: str, sums: list[str]) -> list[str]:
             offset = f.let(f"add i64 {i}, {f.let(f'mul i64 {k}, %many')}")
             x, y = (
-                f.load("%scalars", f.entry_of(first, index)) for index in (offset, f.let(f"add i64 {offset}, %many"))
+                f.load("%scalars", f.load_index(first, index)) for index in (offset, f.let(f"add i64 {offset}, %many"))
             )
-            if not loose:
-                return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
-            made = f.let(f"call double @llvm.fma.f64(double {x}, double {y}, double {sums[0]})")
-            return [*sums[1:], made]  # each term to the next of eight sums
+            return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
 
-        start = "0x0000000000000000" if loose else "0x8000000000000000"
-        sums = f.loop(0, factors, 2, [("double", start)] * (LANES if loose else 1), term)
-        f.store(in_pairs(f, "double", sums), "%scalars", f.let(f"add i64 %to, {i}"))
+        (total,) = f.loop(0, factors, 2, [("double", "0x8000000000000000")], term)
+        f.store(total, "%scalars", f.let(f"add i64 %to, {i}"))
 
     f.loop(0, "%many", 1, [], dot)
     return str(f)
@@ -343,17 +322,13 @@ def check_kernel() -> str:
 
 
 KERNELS = {
-    "dense0": lambda: dense_kernel(False), "dense1": lambda: dense_kernel(True), "outer": outer_kernel,
-    "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel, "feed": feed_kernel, "export": export_kernel,
-    "join": join_kernel, "total": total_kernel,
-    "dot0": lambda: dot_kernel(False), "dot1": lambda: dot_kernel(True),
-    "product": product_kernel,
-    "dots0": lambda: dots_kernel(False), "dots1": lambda: dots_kernel(True), "check": check_kernel,
+    "dense": dense_kernel, "outer": outer_kernel, "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel,
+    "feed": feed_kernel, "export": export_kernel, "join": join_kernel, "total": total_kernel, "dot": dot_kernel,
+    "product": product_kernel, "dots": dots_kernel, "check": check_kernel,
 }  # fmt: skip
 PLACE = {name: index for index, name in enumerate(KERNELS)}
 DECLARED = f"""
 declare {VECTOR} @llvm.fma.v8f64({VECTOR}, {VECTOR}, {VECTOR})
-declare double @llvm.fma.f64(double, double, double)
 """
 
 

@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER, Rule
 from ..llvm import tracing
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import compiling
-from ..llvm.functions import Module, together
+from ..llvm.functions import Module, link_modules
 from ..llvm.machine import sources
 from ..passes.ir import LARGEST, name_of
 from .writer import LANES, VECTOR, FunctionWriter
@@ -54,7 +54,7 @@ def text(shape: Shape) -> str:
     single = Module(1, module.declared, fast=True)
     with compiling(BY_NUMBER[shape.kind : shape.kind + 1]):
         eight, one = (each.define("value", _value(shape), shape.arity) for each in (module, single))
-    return "\n".join([DECLARED, together(module, single), _one(shape.arity, one), _run(shape.arity, eight)])
+    return "\n".join([DECLARED, link_modules(module, single), _one(shape.arity, one), _run(shape.arity, eight)])
 
 
 def largest_of() -> Callable[..., Any]:
@@ -83,7 +83,7 @@ def _emit_call(value: str, kind: str, xs: list[str]) -> str:
 def _one(arity: int, value: str) -> str:
     """The kernel `one`, for one row. A loop would be slower: LLVM would load all constants before it."""
     f = FunctionWriter(f"define void @one({PARAMETERS})")
-    xs = [f.load("%scalars", f.entry_of("%index", place)) for place in _operand_places(f, arity, "%base")]
+    xs = [f.load("%scalars", f.load_index("%index", place)) for place in _operand_places(f, arity, "%base")]
     f.store(f.let(_emit_call(value, "double", xs)), "%scalars", "%target")
     return str(f)
 

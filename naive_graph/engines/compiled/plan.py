@@ -1,7 +1,7 @@
 """The runtime of a compiled plan: its machine code with its memory, as a Program runs it.
 
-One call at a time uses the memory. After a call that Ctrl-C interrupted, the next one
-takes a twin: the same code with new memory.
+One call at a time uses the memory. A call that Ctrl-C interrupted leaves it fit for the next one,
+which feeds everything again.
 
 Large batches run in two halves, in parallel if there are two cores. Whether they do depends
 on the plan and on the number of samples, never on the cores, so results are reproducible to
@@ -14,18 +14,17 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
 from functools import cache as once
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from ...core.imports import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, weight
+from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import IR, NONE, FedInput, Lanes
 from ..passes.stages import Section
-from ..passes.tiles import ONE, DenseTile
 from . import kernels
 from .generator import Generator
 from .schedule import Outer
@@ -37,7 +36,7 @@ HALVED = 10_000_000  # multiply-adds from which a run is halved: some 0.5 ms, te
 
 
 class Runnable:
-    """The interface of `CompiledPlan` and `LevelRuns` to a Program: set leaves, run, read results, make a twin.
+    """The interface of `CompiledPlan` and `LevelRuns` to a Program: set leaves, run, read results.
 
     out: the wanted scalars, one after the other; `out[-1]` is 0.0 if all results are finite.
     """
@@ -65,16 +64,6 @@ class Runnable:
     def held(self, row: int) -> float:
         """The value of such a leaf."""
         return float(self.scalars[self.place(row)])
-
-    def begin(self) -> None:
-        """Allocate fresh memory."""
-        raise NotImplementedError
-
-    def twin(self) -> Self:
-        """The same code with memory of its own."""
-        twin = copy(self)
-        twin.begin()
-        return twin
 
     def set_source(self, source: Any) -> None:
         """Set the array of leaf values: see `address`."""
@@ -127,7 +116,7 @@ class CompiledPlan(Runnable):
         made = self.generator = Generator(ir, wanted, carried)
         text = str(made)
         self.lines = text.count("\n")
-        self.library = compiled(text, quick=weight(text, False) > MOST)
+        self.library = compiled(text, quick=weight(text) > MOST)
         self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
         self._stages = [
@@ -139,17 +128,14 @@ class CompiledPlan(Runnable):
         self.exported = {number: group.lines for number, group in made.group.items()}
         self.many = len(made.wanted)
         self.reach = 1 + max(find_loaded_places(ir), default=-1)
-        self.begin()
-
-    def begin(self) -> None:
-        self.scalars = allocate_aligned(self.generator.size + 64 * LANES)
-        for slot, number in self.generator.initial:
+        self.scalars = allocate_aligned(made.size + 64 * LANES)
+        for slot, number in made.initial:
             self.scalars[slot] = number
-        self.set_samples(self.ir.samples)
+        self.set_samples(ir.samples)
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Allocate memory for so many samples of each group; inputs must be fed again afterwards."""
-        made, self.samples = self.generator, list(samples)
+        made = self.generator
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
         middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
         self.halves = multiply_adds(self.ir, samples) >= HALVED and all(
@@ -170,12 +156,13 @@ class CompiledPlan(Runnable):
             self.feeds[number] = np.zeros((len(group.fed), 2), np.int64)
             self.lanes[number] = self._lanes(number, width if group.stay else group.block * (1 + self.halves))
             packed += [self.lanes[number], self.out[first:], self.feeds[number], np.empty(group.totals * width)]
-            packed += [count, width, middles[number] if self.halves else count]
+            packed += [count, width, middles[number] if self.halves else count, group.size]
         self.kept = packed
         numbers = [argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in packed]
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data
         self.call = self._run_halves if self.halves else self._run
+        self.samples = list(samples)  # last: who comes after a Ctrl-C allocates anew
 
     def _run_halves(self, packed: int) -> None:
         """Run all stages; the second half of the samples in a thread, unless it starts too late to help."""
@@ -251,7 +238,7 @@ class CompiledPlan(Runnable):
 
     def _samples(self, part: Section) -> str:
         steps, group = self.generator.steps[part.stage, part.group], self.generator.group[part.group]
-        layers = [f"{len(step.inputs)} -> {len(step.outputs)}" for step in steps if isinstance(step, DenseTile)]
+        layers = [f"{len(step.inputs)} -> {len(step.outputs)}" for step in steps if isinstance(step, DenseLayer)]
         grids = [f"{len(step.lefts)} x {len(step.rights)}" for step in steps if isinstance(step, Outer)]
         size = group.size * group.block * 8 / 1024
         return (

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..passes.dense_layers import ONE, find_dense_layers
 from ..passes.ir import IR, REDUCE
 from ..passes.stages import Section
-from ..passes.tiles import ONE, dense_tiles
 
 LONGEST = 1_000  # rows of a region: LLVM's compile time grows with the square of its length
 DENSE_LEAST, OUTER_LEAST = 32, 24  # least weights of a layer, least results of an outer product: below, no kernel call
@@ -22,8 +22,8 @@ class Outer(NamedTuple):
     results: list[list[int]]
 
 
-def outers(ir: IR, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]:
-    """Find outer products among a section's sums over samples. rank: row -> its position among the results."""
+def outers(ir: IR, rows: Sequence[int]) -> list[Outer]:
+    """Find outer products among a section's sums over samples."""
     by_left: dict[tuple[int, ...], dict[tuple[int, ...], int]] = defaultdict(dict)
     for row in rows:
         operands = ir.of(row)
@@ -35,18 +35,17 @@ def outers(ir: IR, rows: Sequence[int], rank: dict[int, int]) -> list[Outer]:
     products = []
     for columns, lefts in grids.items():
         if len(lefts) * len(columns) >= OUTER_LEAST and len(columns) > 2:
-            order = sorted(columns, key=lambda right: rank.get(by_left[lefts[0]][right], 0))
-            products.append(Outer(lefts, order, [[by_left[left][right] for right in order] for left in lefts]))
+            products.append(Outer(lefts, [*columns], [[by_left[left][right] for right in columns] for left in lefts]))
     return products
 
 
-Step = Any  # a DenseTile, an Outer, or a list of rows: a region
+Step = Any  # a DenseLayer, an Outer, or a list of rows: a region
 
 
-def steps_of(ir: IR, section: Section, rank: dict[int, int]) -> list[Step]:
+def steps_of(ir: IR, section: Section) -> list[Step]:
     """A section of samples as layers, outer products and regions of straight-line code, in topological order."""
-    dense = [tile for tile in dense_tiles(ir, section) if len(tile.outputs) * len(tile.inputs) >= DENSE_LEAST]
-    outer = outers(ir, section.rows.tolist(), rank)
+    dense = [tile for tile in find_dense_layers(ir, section) if len(tile.outputs) * len(tile.inputs) >= DENSE_LEAST]
+    outer = outers(ir, section.rows.tolist())
     first = {min(layer.outputs): layer for layer in dense}
     last = {max(row for line in product.results for row in line): product for product in outer}
     taken = {row for layer in dense for row in layer.outputs} | {

@@ -65,7 +65,7 @@ class FunctionWriter:
     def load(self, pointer: str, index: Any = 0, kind: str = "double", align: int = 8) -> str:
         return self.let(f"load {kind}, ptr {self.at(pointer, index)}, align {align}")
 
-    def entry_of(self, table: str, index: Any) -> str:
+    def load_index(self, table: str, index: Any) -> str:
         """Load an entry of an i32 table, as an i64."""
         entry = self.let(f"load i32, ptr {self.at(table, index, 'i32')}")
         return self.let(f"sext i32 {entry} to i64")

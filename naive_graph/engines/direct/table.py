@@ -18,7 +18,7 @@ from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import NotCompilable, compiling
-from ..llvm.functions import Module, together
+from ..llvm.functions import Module, link_modules
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
 from ..llvm.tracing import in_registers
@@ -99,7 +99,7 @@ def text(rules: Sequence[Rule]) -> str:
     for rule in (rule for rule in rules if rule.arity is None):
         add_loops(loops, rule)
     texts = [str(translate_rule(module, rule)) for rule in rules if rule.arity is not None]
-    return "\n".join([together(module), str(loops), *texts])
+    return "\n".join([link_modules(module), str(loops), *texts])
 
 
 def add_loops(program: TranslatedModule, rule: Rule) -> None:

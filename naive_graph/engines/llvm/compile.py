@@ -147,7 +147,7 @@ def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> b
     """Compile the text to an object file (machine code that is not linked yet)."""
     llvm = llvmlite()
     check(ir_text, MOST_QUICK if quick else MOST)
-    optimised = optimised and can_be_optimised(ir_text)
+    optimised = optimised and weight(ir_text) <= MOST_OPTIMISED
     module = _parse_module(ir_text)
     if optimised:
         # Loops over registers are written out already: to unroll them, and to look for more, took LLVM twice as long,
@@ -271,61 +271,23 @@ def place(column: Any) -> int:
 # --- how long it will take -----------------------------------------------------
 
 # Nothing interrupts LLVM, and a Ctrl-C waits for its end. Without its optimiser it takes some 15 us for an instruction,
-# and as much for a few operands of a call. The optimiser writes functions out where they are called, so there a
-# function counts once for each call that leads to it.
+# and as much for a few operands of a call. The optimiser takes some ten times as long.
 MOST, MOST_QUICK = 50_000, 400_000  # instructions: some 0.7 s; and some 3 s, which are waited for in a thread
-MOST_OPTIMISED, MOST_WRITTEN_OUT = 6_000, 250_000  # some 0.7 s each
-HEAD = re.compile(r'^define ([^@]*)@"?([^"(]+)"?\(', re.MULTILINE)
-CALL = re.compile(r'call [^@\n]*@"?([^"(\n]+)"?\(([^\n]*)\)')
+MOST_OPTIMISED = 8_000  # some 0.7 s
+CALL = re.compile(r"call [^@\n]*@[^(\n]+\(([^\n]*)\)")
 OPERAND = 4  # an operand of a call is as much work as so many instructions
-
-
-def can_be_optimised(text: str) -> bool:
-    """Whether LLVM's optimiser is done with the text within a second."""
-    return weight(text, False) <= MOST_OPTIMISED and weight(text, True) <= MOST_WRITTEN_OUT
 
 
 def check(text: str, most: int = MOST) -> None:
     """Raise NotCompilable where even without its optimiser LLVM would take too long."""
-    instructions = weight(text, False)
+    instructions = weight(text)
     if instructions > most:
         raise NotCompilable(
             f"Code of some {instructions:,} instructions keeps LLVM for too long; {most:,} is the most."
         )
 
 
-def weight(text: str, optimised: bool) -> int:
-    """An estimate of compile time: the instructions of all functions, or, if optimised, after inlining all calls."""
-    heads = list(HEAD.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    sizes: dict[str, int] = {}
-    called: dict[str, list[str]] = {}
-    for head, end in zip(heads, ends):
-        body = text[head.start() : end]
-        calls = CALL.findall(body)
-        called[head[2]] = [name for name, _ in calls]
-        sizes[head[2]] = (
-            body.rstrip().count("\n") + 1 + OPERAND * sum(arguments.count(",") + 1 for _, arguments in calls)
-        )
-    if not optimised:
-        return sum(sizes.values())
-    grown: dict[str, int] = {}
-    for name in _callees_first(called):
-        grown[name] = sizes[name] + sum(grown.get(callee, 0) for callee in called[name])
-    return sum(grown[head[2]] for head in heads if "internal" not in head[1])
-
-
-def _callees_first(called: dict[str, list[str]]) -> list[str]:
-    """All functions in topological order, callees first; in a cycle some callees come later."""
-    order: dict[str, None] = {}
-    begun: set[str] = set()
-    waiting = [(name, False) for name in called]
-    while waiting:
-        name, done = waiting.pop()
-        if done:
-            order[name] = None
-        elif name in called and name not in begun:
-            begun.add(name)
-            waiting.append((name, True))
-            waiting.extend((callee, False) for callee in called[name])
-    return list(order)
+def weight(text: str) -> int:
+    """How long LLVM will take, in instructions: the text's lines, and more for the operands of calls."""
+    calls: list[str] = CALL.findall(text)
+    return text.count("\n") + OPERAND * sum(operands.count(",") + 1 for operands in calls)

@@ -75,7 +75,7 @@ class Emitted(Arithmetic):
 
 
 class Truth(Arithmetic):
-    """The result of a comparison (i1). In an `if`, the traced code branches; `where` emits a select instead."""
+    """The result of a comparison (i1). In an `if`, both ways are traced, and one result is selected."""
 
     __slots__ = ("name", "writer")
 
@@ -87,7 +87,7 @@ class Truth(Arithmetic):
         return _emit_select(self.writer, *operands) if rule.selects and operands[0] is self else NotImplemented
 
     def __bool__(self) -> bool:
-        return self.writer.fork(self.name)
+        return self.writer.branch(self.name)
 
     def __float__(self) -> float:
         return 1.0 if self else 0.0
@@ -120,7 +120,7 @@ class InstructionWriter:
         self.lines.append(f"%v{len(self.lines)} = {instruction}")
         return self.lines[-1].partition(" ")[0]
 
-    def fork(self, condition: str) -> bool:
+    def branch(self, condition: str) -> bool:
         """The truth value to trace with, where Python code branches on a comparison."""
         raise NotImplementedError
 
@@ -140,15 +140,17 @@ class InstructionWriter:
         return self.call(rule.name, tracing.in_registers(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
-        return self.line(f"{name} {self.module.real} {self.operand(left)}, {self.operand(right)}")
+        return self.line(f"{name} {self.module.float_type} {self.operand(left)}, {self.operand(right)}")
 
     def compare(self, how: str, left: Value, right: Value) -> Truth:
-        return Truth(self, self.line(f"fcmp {how} {self.module.real} {self.operand(left)}, {self.operand(right)}").name)
+        return Truth(
+            self, self.line(f"fcmp {how} {self.module.float_type} {self.operand(left)}, {self.operand(right)}").name
+        )
 
     def select(self, truth: str, a: Value, b: Value) -> Emitted:
         """a where it holds, else b."""
-        real, one, other = self.module.real, self.operand(a), self.operand(b)
-        return self.line(f"select {self.module.truth} {truth}, {real} {one}, {real} {other}")
+        real, one, other = self.module.float_type, self.operand(a), self.operand(b)
+        return self.line(f"select {self.module.bool_type} {truth}, {real} {one}, {real} {other}")
 
     def call(self, name: str, function: Callable[..., Any], operands: Sequence[Value]) -> Emitted:
         """Call a function of the module, written when it is first called."""
@@ -157,15 +159,15 @@ class InstructionWriter:
     def outside(self, name: str, operands: Sequence[Value]) -> Emitted:
         """Call a function of the C library, or one that LLVM knows."""
         if self.module.fast and not name.startswith("llvm."):
-            return self._call(self.module.many(name, len(operands)), operands)
+            return self._call(self.module.math_function(name, len(operands)), operands)
         name = name.replace(".f64", self.module.suffix)
-        kinds = ", ".join([self.module.real] * len(operands))
-        self.module.declared[name] = f'declare {self.module.real} @"{name}"({kinds})'
+        kinds = ", ".join([self.module.float_type] * len(operands))
+        self.module.declared[name] = f'declare {self.module.float_type} @"{name}"({kinds})'
         return self._call(name, operands)
 
     def _call(self, name: str, operands: Sequence[Value]) -> Emitted:
-        inside = ", ".join(f"{self.module.real} {self.operand(operand)}" for operand in operands)
-        return self.line(f'call {self.module.real} @"{name}"({inside})')
+        inside = ", ".join(f"{self.module.float_type} {self.operand(operand)}" for operand in operands)
+        return self.line(f'call {self.module.float_type} @"{name}"({inside})')
 
 
 def literal(value: float) -> str:
@@ -202,7 +204,7 @@ def _product(writer: InstructionWriter, left: Value, right: Value) -> Value:
 
 
 def _emit_negation(writer: InstructionWriter, x: Value) -> Value:
-    return writer.line(f"fneg {writer.module.real} {writer.operand(x)}") if isinstance(x, Emitted) else -x
+    return writer.line(f"fneg {writer.module.float_type} {writer.operand(x)}") if isinstance(x, Emitted) else -x
 
 
 def _emit_select(writer: InstructionWriter, condition: Value, a: Value, b: Value) -> Value:

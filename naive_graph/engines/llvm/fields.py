@@ -28,8 +28,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .typed import NotInSubset
-
 TUPLE, COUNT = "tuple[float, ...]", "count"
 
 
@@ -38,8 +36,6 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of the function, with records flattened. It is cached: callers must not change it."""
     code = function.__code__
     file = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    if code.co_firstlineno not in _functions(file):
-        raise NotInSubset(f"{function.__name__}: its source is not there, and nothing else can be compiled.")
     return spelled_out(_functions(file)[code.co_firstlineno], function.__globals__)
 
 
@@ -85,7 +81,7 @@ def spelled_out(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.Function
     tree.args.args = [
         part for argument in tree.args.args for part in _parts(argument, records.get(argument.arg), tuples)
     ]
-    spelled: ast.FunctionDef = _Fields(tree.name, records, tuples, names).visit(tree)
+    spelled: ast.FunctionDef = _Fields(records, tuples, names).visit(tree)
     return spelled
 
 
@@ -122,18 +118,12 @@ def _word(kind: Any) -> str:
 class _Fields(ast.NodeTransformer):
     """Replaces field accesses by names such as "record.field", which no Python variable can have."""
 
-    def __init__(
-        self, function: str, records: Mapping[str, Any], tuples: Collection[str], names: Mapping[str, Any]
-    ) -> None:
-        self.function, self.records, self.tuples, self.names = function, records, tuples, names
+    def __init__(self, records: Mapping[str, Any], tuples: Collection[str], names: Mapping[str, Any]) -> None:
+        self.records, self.tuples, self.names = records, tuples, names
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if not isinstance(node.value, ast.Name) or node.value.id not in self.records:
             return self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or node.attr not in self.records[node.value.id]._fields:
-            raise NotInSubset(
-                f"{self.function}: `{ast.unparse(node)}` cannot be compiled. Of a record its fields can be read."
-            )
         return ast.copy_location(ast.Name(_one(node.value.id, node.attr), node.ctx), node)
 
     def visit_For(self, node: ast.For) -> ast.AST:

@@ -21,7 +21,7 @@ class Straight(InstructionWriter):
         self.name, self.parameters = name, parameters
         self._from = 0  # the first instruction whose result may be reused
 
-    def fork(self, condition: str) -> bool:
+    def branch(self, condition: str) -> bool:
         raise TypeError("it asks `if` about operands; write where(condition, a, b)")
 
     def breathe(self) -> None:
@@ -35,7 +35,7 @@ class Straight(InstructionWriter):
         if not isinstance(value, Emitted) or value.place is None:
             return super().operand(value)
         address = self.line(self._address(*value.place)).name
-        return self.line(f"load {self.module.real}, ptr {address}, align 8").name
+        return self.line(f"load {self.module.float_type}, ptr {address}, align 8").name
 
     def leaf(self, array: str, index: int) -> Emitted:
         """An element of an array as a value, loaded when it is used."""
@@ -44,7 +44,7 @@ class Straight(InstructionWriter):
     def store(self, array: str, index: int, value: Value) -> None:
         """Emit the store of a value to an array."""
         name, address = self.operand(value), self.written(self._address(array, index))
-        self.lines.append(f"store {self.module.real} {name}, ptr {address}, align 8")
+        self.lines.append(f"store {self.module.float_type} {name}, ptr {address}, align 8")
 
     def _address(self, array: str, index: int) -> str:
         """The instruction that computes the address of an element."""

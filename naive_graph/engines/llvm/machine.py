@@ -2,9 +2,7 @@
 
 `function.python` is the plain Python function, which gives the same numbers, slowly. The first calls run it: a small
 plan has gone through all passes before anything is compiled. Once the arguments of a function have held MANY numbers,
-all decorated functions of its file are compiled together, and cached on disk. They are compiled without LLVM's
-optimiser, as they run once per plan: it took twenty times as long, and gained a tenth. Code that runs often calls
-`library_of` instead.
+all decorated functions of its file are compiled together, and cached on disk.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ KERNELS = {
     )
 }
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
-MANY = 60_000  # numbers in arrays before compiling: some 5 ms of Python; to compile a file takes 20 ms, to load it 4
+MANY = 60_000  # numbers in arrays before compiling: some 5 ms of Python; to load a file's code takes 4
 _OF_FILE: dict[str, list[Machine]] = {}
 
 
@@ -67,13 +65,13 @@ class Machine:
             self.seen += sum(argument.size for argument in flatten_records(arguments) if hasattr(argument, "ctypes"))
             if self.seen <= MANY:
                 return self.python(*map(_view_as_python, arguments))
-            self._call = self.compiled(quick=True)
+            self._call = self.compiled()
         return self._call(*addresses(arguments))
 
-    def compiled(self, quick: bool) -> Callable[..., Any]:
+    def compiled(self) -> Callable[..., Any]:
         """The compiled function, which takes `addresses`."""
         types = [C_TYPES[SCALARS[word]] if word in SCALARS else ctypes.c_void_p for word in words(self.python)]
-        library = library_of(self.python.__module__, quick)
+        library = library_of(self.python.__module__)
         return library.function(self.python.__name__, types[-1], types[:-1])
 
 
@@ -104,12 +102,12 @@ def machine(function: Callable[..., Any]) -> Machine:
 
 
 @once
-def library_of(module: str, quick: bool = False, packed: bool = False) -> Library:
+def library_of(module: str, packed: bool = False) -> Library:
     """The compiled @machine functions of one module. packed: export only the NAME.packed variants."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # other files are not in the digest
     key = f"{sources()} {module} {packed}" if ours else None
     functions = [function.python for function in _OF_FILE[module]]
-    return compiled(lambda: _text(functions, packed), key=key, optimised=not quick, quick=quick)
+    return compiled(lambda: _text(functions, packed), key=key, optimised=True)
 
 
 def _text(functions: Sequence[Callable[..., Any]], packed: bool = False) -> str:

@@ -46,7 +46,7 @@ def exp(x: Emitted) -> Any:
     near_one = fma(r * r, polynomial(r, EXP), r) + 1.0
     halves = whole(last, "sub", ROUND_BITS)
     first = whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
-    second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
+    second = x.writer.line(f"sub {x.writer.module.int_type} {halves.name}, {first.name}")
     return near_one * _power_of_two(first) * _power_of_two(second)
 
 
@@ -110,10 +110,10 @@ def _wave(x: Emitted, quarter: int) -> Any:
     sine = fma(z * r, polynomial(z, SIN), r)
     cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
     writer, turns = x.writer, whole(last, "add", quarter)
-    odd = writer.line(f"trunc {writer.module.whole} {turns.name} to {writer.module.truth}")
+    odd = writer.line(f"trunc {writer.module.int_type} {turns.name} to {writer.module.bool_type}")
     sign = whole(whole(turns, "and", 2), "shl", 62)
     value = bits(select(odd, cosine, sine))
-    return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
+    return number(writer.line(f"xor {writer.module.int_type} {value.name}, {sign.name}"))
 
 
 def _power_of_two(n: Emitted) -> Any:
@@ -148,14 +148,14 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 
 def bits(x: Emitted) -> Emitted:
-    return x.writer.line(f"bitcast {x.writer.module.real} {x.name} to {x.writer.module.whole}")
+    return x.writer.line(f"bitcast {x.writer.module.float_type} {x.name} to {x.writer.module.int_type}")
 
 
 def number(whole: Emitted) -> Any:
-    return whole.writer.line(f"bitcast {whole.writer.module.whole} {whole.name} to {whole.writer.module.real}")
+    return whole.writer.line(f"bitcast {whole.writer.module.int_type} {whole.name} to {whole.writer.module.float_type}")
 
 
 def whole(x: Emitted, operation: str, value: int) -> Emitted:
     """Emit an integer operation on the bits of x with a constant."""
     module = x.writer.module
-    return x.writer.line(f"{operation} {module.whole} {x.name}, {module.integer(value)}")
+    return x.writer.line(f"{operation} {module.int_type} {x.name}, {module.integer(value)}")

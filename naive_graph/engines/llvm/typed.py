@@ -16,7 +16,6 @@ Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
 ELEMENTS = {"Floats": "double", "list[float]": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
 SCALARS = {"float": "double", "int": "i64", "None": "void"}  # Python annotation -> LLVM type
-WORDS = {"double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
 
 class Typed(NamedTuple):
@@ -35,10 +34,6 @@ class Callee(NamedTuple):
     text: str = ""
 
 
-class NotInSubset(Exception):
-    """The function uses something that does not compile."""
-
-
 def by_address(*given: Any) -> Any:
     """Placeholder for a call through a table of addresses: call_x(table, index, *arguments of the kernel)."""
     raise NotImplementedError("Only machine code can call a kernel by its address.")
@@ -48,10 +43,7 @@ call_run = call_rule = call_partials = by_address  # their types are in `machine
 
 
 def result_type(tree: ast.FunctionDef) -> str:
-    word = ast.unparse(tree.returns) if tree.returns is not None else "None"
-    if word not in SCALARS:
-        raise NotInSubset(f"{tree.name}: the result {word} cannot be compiled. It is an int, a float or None.")
-    return SCALARS[word]
+    return SCALARS[ast.unparse(tree.returns) if tree.returns is not None else "None"]
 
 
 class FunctionText:
@@ -59,17 +51,9 @@ class FunctionText:
 
     def __init__(self, tree: ast.FunctionDef) -> None:
         self.tree = tree
-        self.at: ast.stmt = tree  # the statement that is being translated
         self.lines: list[str] = []
         self.slots: list[str] = []  # stack slots (alloca) of the variables; LLVM turns them into registers
         self.serial = 0
-
-    def refused(self, what: str) -> NotInSubset:
-        """The error for a construct that does not compile, with its statement."""
-        line = ast.unparse(self.at).split("\n")[0]
-        return NotInSubset(
-            f"{self.tree.name}: {what} cannot be compiled, in `{line}`. See naive_graph/engines/llvm/python.py."
-        )
 
     def name(self, stem: str) -> str:
         self.serial += 1
@@ -99,14 +83,9 @@ class FunctionText:
             ("i1", "i64"): "zext i1 {} to i64",
             ("i1", "double"): "uitofp i1 {} to double",
             ("i64", "double"): "sitofp i64 {} to double",
-        }.get((value.type, wanted))
-        if how is None:
-            actual, due = (WORDS.get(kind, kind) for kind in (value.type, wanted))
-            raise self.refused(f"{actual} where {due} is due")
+        }[value.type, wanted]
         return Typed(self.emit(how.format(value.text)), wanted)
 
     def widest(self, *values: Typed) -> str:
-        kinds, widest_first = {value.type for value in values}, ("double", "i64", "i1")
-        if not kinds <= set(widest_first):
-            raise self.refused("a value that is not a number")
-        return next(kind for kind in widest_first if kind in kinds)
+        kinds = [value.type for value in values]
+        return next(kind for kind in ("double", "i64", "i1") if kind in kinds)

@@ -14,7 +14,7 @@ A plan is a list of operations (rows) stored as columns; passes transform it. Re
 For who runs what is left, in `compiled/`:
 
     stages              what varies with the sample, and what does not
-    tiles               dots that share operands: layers
+    dense_layers        dots over the same inputs
 
 Why there is a sweep here besides core/sweep.py's stands at the top of `reverse_symbolic`.
 """

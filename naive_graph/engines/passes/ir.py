@@ -71,8 +71,7 @@ class IR:
     operands[starts[i]:starts[i + 1]]. groups: int32; 0 for a scalar row, else the number of the group of samples
     for which the row has a value each. constants: row -> the number that a Constant holds. sources: row -> where
     another leaf's value comes from: an index into the tables' values, a FedInput, Lanes, ... samples: how many samples
-    each group has. loose: uint8; whether multiply-adds of a row may be fused (rounded once), as in rows that serve
-    derivatives only; by default none may.
+    each group has.
     """
 
     kinds: Array
@@ -82,11 +81,6 @@ class IR:
     constants: dict[int, float] = field(default_factory=dict)
     sources: dict[int, Any] = field(default_factory=dict)
     samples: list[int] = field(default_factory=lambda: [1])
-    loose: Array = None
-
-    def __post_init__(self) -> None:
-        if self.loose is None or len(self.loose) != len(self.kinds):
-            self.loose = np.zeros(len(self.kinds), np.uint8)
 
     def __len__(self) -> int:
         return len(self.kinds)

@@ -17,7 +17,6 @@ share    equal rows became one, unused rows went
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -32,8 +31,7 @@ from ..llvm.machine import machine
 from .build_ir import build_ir
 from .cse import MOST_COMPARED, share
 from .dots import dots
-from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, mark_rows, replace_rows
-from .repeats import descend
+from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, replace_rows
 from .reverse_symbolic import Count, adjoint
 from .roll_samples import lanes
 from .softmax import softmax
@@ -41,7 +39,6 @@ from .strength_reduction import powers
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number
-MOST_KEPT = 100_000  # rows of a plan that is kept for inspection; a larger one is computed again on request
 
 
 class Wanted(NamedTuple):
@@ -147,7 +144,7 @@ PASSES = (
 class PassResult(NamedTuple):
     """What a pass made, and how long it took, in seconds.
 
-    ir: the plan, or None if it was too large to be kept. results: the rows of the outputs, then any derivatives.
+    ir: the plan, or None unless it was to be kept. results: the rows of the outputs, then any derivatives.
     size, dots: the number of rows, and of DOT rows. samples: how many samples each group has.
     """
 
@@ -164,7 +161,7 @@ class Lowering:
     """Run all passes: the plan `ir` computes some outputs, and their derivatives with respect to some leaves.
 
     outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a number for each of many samples.
-    find: whether to look for samples hidden in the graph. keep: whether to keep every pass's plan, however large.
+    find: whether to look for samples hidden in the graph. keep: whether to keep every pass's plan.
     places: Variable -> its index in an array that is read instead of the tables; other Variables are then fed.
     Afterwards `values[k]` is the row (and lane) of output k, and `slopes[k][i]` that of its derivative with respect
     to wrt[i].
@@ -182,7 +179,7 @@ class Lowering:
         places: Mapping[int, int] | None = None,
     ) -> None:
         self.stages: list[PassResult] = []
-        self._most_kept = sys.maxsize if keep else MOST_KEPT
+        self._keep = keep
         self._since = perf_counter()
         ir, chosen = build_ir(tables, [*outputs, *wrt])
         position = np.full(max(int(chosen.max()), *outputs, *wrt, *batched) + 2, NONE, np.int32)
@@ -204,16 +201,14 @@ class Lowering:
                 ir, wanted = stage.run(ir, wanted)
                 if ir is not before or not stage.quiet:
                     self._note(stage.name, ir, wanted)
-        live = mark_rows(len(ir), [output.row for output in wanted.outputs])
-        descend(len(ir) - 1, ir.columns, live)
-        ir.loose = 1 - live
         self.ir, self.values, self.slopes = ir, wanted.outputs, wanted.slopes
 
     def _note(self, name: str, ir: IR, wanted: Wanted) -> None:
         now = perf_counter()
-        kept_ir = ir if len(ir) <= self._most_kept else None
         results, dots = [result.row for result in wanted.results], int((ir.kinds == DOT).sum())
-        self.stages.append(PassResult(name, kept_ir, now - self._since, results, len(ir), dots, list(ir.samples)))
+        self.stages.append(
+            PassResult(name, ir if self._keep else None, now - self._since, results, len(ir), dots, list(ir.samples))
+        )
         self._since = perf_counter()
 
 

@@ -88,6 +88,14 @@ def find_owners(ir: IR, uses: Array, guess: Array) -> Array | None:
     return sample if follow(len(ir), ir.columns, uses, sample) else None
 
 
+def outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
+    """The sums over samples that are not partial sums of another one."""
+    parts = np.zeros(len(ir), np.uint8)
+    mark_partial_sums(len(ir), ir.columns, uses, sample, parts)
+    tops: list[int] = np.flatnonzero((sample == SUM) & (parts == 0)).tolist()
+    return tops
+
+
 def _is_common(ir: IR, hashes: Array) -> Array:
     """Whether each operand (edge) is shared: many rows with the same hash use the same row in the same position."""
     degrees = np.diff(ir.starts)
@@ -223,6 +231,16 @@ def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
                 if is_part(row, edge, of, uses):
                     sample[of.operands[edge]] = SUM
     return 1
+
+
+@machine
+def mark_partial_sums(rows: int, of: PlanColumns, uses: Ints, sample: Ints, parts: Bytes) -> None:
+    """Mark the sums over samples that are partial sums of another one."""
+    for row in range(rows):
+        if sample[row] == SUM:
+            for edge in range(of.starts[row], of.starts[row + 1]):
+                if of.operands[edge] >= 0 and sample[of.operands[edge]] == SUM and is_part(row, edge, of, uses):
+                    parts[of.operands[edge]] = 1
 
 
 def is_part(row: int, at: int, of: PlanColumns, uses: Ints) -> int:

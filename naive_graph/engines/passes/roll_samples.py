@@ -45,7 +45,7 @@ import numpy as np
 from ...core.tables import CONSTANT
 from .cse import eliminate_dead_code
 from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, replace_rows
-from .repeats import FEWEST, SUM, candidate_partitions, find_owners, is_compared, is_part, uses_of
+from .repeats import FEWEST, SUM, candidate_partitions, find_owners, is_compared, outermost_sums, uses_of
 
 MOST_GROUPS = 16
 MOST_CHOICES = 64  # alternatives of all selections together, unless a sample has more rows than that
@@ -124,27 +124,22 @@ def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | N
         sample = find_owners(ir, uses, guess)
         if sample is None or (sample[seen.alone] >= 0).any():
             return None
-        roots = [root for row in _outermost_sums(ir, uses, sample) if (root := _collect_terms(ir, uses, sample, row))]
-        if not roots:
+        roots: list[Root] = []
+        shapes = _shapes(ir, sample)
+        if (shapes == shapes[:1]).all():  # to collect the terms takes longer, so it comes last
+            roots = [_collect_terms(ir, uses, sample, row) for row in outermost_sums(ir, uses, sample)]
+            if not roots:
+                return None
+            shapes = _shapes(ir, sample, roots)
+        kinds, kind, count = np.unique(shapes, return_inverse=True, return_counts=True)
+        if count.max(initial=0) < FEWEST:
             return None
-        kinds, kind, count = np.unique(_shapes(ir, sample, roots), return_inverse=True, return_counts=True)
-        if len(kinds) == 1 or count.max() < FEWEST:
-            break
+        if len(kinds) == 1 and roots:
+            found = AlignedSamples(ir, sample, roots, seen)
+            return found if found.fits() else None
         like = kind == count.argmax()
         number = np.where(like, np.cumsum(like) - 1, NONE)
         guess = np.where(sample >= 0, number[sample], NONE).astype(np.int32)
-    found = AlignedSamples(ir, sample, roots, seen)
-    return found if count.max() >= FEWEST and found.fits() else None
-
-
-def _outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
-    """The sums over samples that are not partial sums of another one."""
-    at = np.flatnonzero((ir.operands >= 0) & (sample[ir.operands] == SUM))
-    by = np.searchsorted(ir.starts, at, side="right") - 1
-    edges = zip(at.tolist(), by.tolist(), strict=True)
-    parts = [ir.operands[x] for x, row in edges if sample[row] == SUM and is_part(row, x, ir.columns, uses)]
-    tops: list[int] = np.setdiff1d(np.flatnonzero(sample == SUM), parts).tolist()
-    return tops
 
 
 def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
@@ -164,7 +159,7 @@ def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
     return Root(top, pairs, owners.max(0), ordered)
 
 
-def _shapes(ir: IR, sample: Array, roots: Iterable[Root]) -> Array:
+def _shapes(ir: IR, sample: Array, roots: Iterable[Root] = ()) -> Array:
     """A hash for each sample: the kinds and arities of its rows in order, and its number of terms in each root sum."""
     rows, starts = _in_order(sample)
     position = (np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))).astype(np.uint64)

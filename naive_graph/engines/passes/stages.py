@@ -74,7 +74,7 @@ def sections(ir: IR, wanted: Iterable[int] = ()) -> list[Section]:
 def stage_rows(rows: int, of: PlanColumns, stages: Ints) -> None:
     """Number the stage of each row: even for scalars, odd for lanes; a sum over lanes has the stage after theirs."""
     for row in range(rows):
-        collects = of.kinds[row] == TOTAL or of.kinds[row] == REDUCE
+        collects = 1 if of.kinds[row] == TOTAL or of.kinds[row] == REDUCE else 0
         stage = 1 if of.groups[row] > 0 else 0
         for edge in range(of.starts[row], of.starts[row + 1]):
             operand = of.operands[edge]

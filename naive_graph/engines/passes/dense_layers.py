@@ -14,7 +14,7 @@
    7 dot 2*4 + 3*5  (group 1)
    8 mul 6 7  (group 1)
    9 total 8
->>> (layer,) = dense_tiles(ir, sections(ir)[0])
+>>> (layer,) = find_dense_layers(ir, sections(ir)[0])
 >>> layer.outputs, layer.inputs, layer.weights
 ([6, 7], [4, 5], [[0, 1], [2, 3]])
 
@@ -33,42 +33,40 @@ from .stages import Section
 ONE = -2  # an input that is 1 for every sample
 
 
-class DenseTile(NamedTuple):
+class DenseLayer(NamedTuple):
     """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample.
 
-    bias: NONE where there is none. An input may be ONE. fused: whether nobody minds the last bit.
+    bias: NONE where there is none. An input may be ONE.
     """
 
     outputs: list[int]
     inputs: list[int]
     weights: list[list[int]]
     bias: list[int]
-    fused: bool
 
 
-def dense_tiles(ir: IR, section: Section) -> list[DenseTile]:
+def find_dense_layers(ir: IR, section: Section) -> list[DenseLayer]:
     """The layers of a section of samples."""
     alike = defaultdict(list)
     for row in section.rows.tolist():
         if ir.kinds[row] == DOT:
-            read = _layer_row(ir, row)
+            read = _parse_dot(ir, row)
             if read is not None:
                 inputs, weights, bias = read
-                alike[inputs, bias >= 0, bool(ir.loose[row])].append((row, weights, bias))
+                alike[inputs, bias >= 0].append((row, weights, bias))
     return [
-        DenseTile(
+        DenseLayer(
             [row for row, *_ in rows],
             list(inputs),
             [weights for _, weights, _ in rows],
             [bias for *_, bias in rows],
-            loose,
         )
-        for (inputs, _, loose), rows in alike.items()
+        for (inputs, _), rows in alike.items()
         if len(rows) >= 2
     ]
 
 
-def _layer_row(ir: IR, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
+def _parse_dot(ir: IR, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
     """The inputs, weights and bias of a dot that is one output of a layer; None if it is not.
 
     Where the bias comes first the sum begins with it; a scalar that is added

@@ -9,9 +9,9 @@ from unrolled import network
 
 from naive_graph import Graph
 from naive_graph.engines.compiled.schedule import DENSE_LEAST, Outer, operands_of, steps_of
+from naive_graph.engines.passes.dense_layers import DenseLayer, find_dense_layers
 from naive_graph.engines.passes.ir import NONE
 from naive_graph.engines.passes.stages import sections
-from naive_graph.engines.passes.tiles import DenseTile, dense_tiles
 
 
 def rows_of(step):
@@ -24,7 +24,7 @@ def needs_of(ir, step):
 
 def fits(ir, step):
     """Whether a tile says of its rows what the plan says."""
-    if isinstance(step, DenseTile):
+    if isinstance(step, DenseLayer):
         return all(
             sorted(terms(ir, row)) == sorted([*([(bias,)] if bias != NONE else []), *map(pair, ws, step.inputs)])
             for row, ws, bias in zip(step.outputs, step.weights, step.bias, strict=True)
@@ -55,7 +55,7 @@ def tiled(ir):
         if part.group == 0:
             done |= set(part.rows.tolist())
             continue
-        steps = steps_of(ir, part, {})
+        steps = steps_of(ir, part)
         assert sorted(row for step in steps for row in rows_of(step)) == part.rows.tolist()
         for step in steps:
             assert needs_of(ir, step) <= done and fits(ir, step)
@@ -80,7 +80,7 @@ def test_a_networks_layers_are_tiles(samples, inputs, hidden, seed):
         loss = network(samples, inputs, hidden, seed=seed)
         steps = tiled(lowered([loss.total], loss.weights).ir)
         if hidden > 1 and hidden * inputs >= DENSE_LEAST:
-            assert any(isinstance(step, DenseTile) and len(step.outputs) == hidden for step in steps)
+            assert any(isinstance(step, DenseLayer) and len(step.outputs) == hidden for step in steps)
             assert any(isinstance(step, Outer) and hidden in (len(step.lefts), len(step.rights)) for step in steps)
 
 
@@ -106,7 +106,7 @@ def test_an_input_that_is_weighted_twice_is_two_inputs():
         3 dot 0 + 0*1 + 0*1 (group 1)
         4 dot 0 + 1*0 + 1*0 (group 1)
     """)
-    (layer,) = dense_tiles(ir, sections(ir)[0])
+    (layer,) = find_dense_layers(ir, sections(ir)[0])
     assert layer.outputs == [3, 4] and layer.inputs == [1, 1] and fits(ir, layer)
 
 
