@@ -72,7 +72,7 @@ def fast_path(
     with memoryview(source) as view:
         code.set_source(view)
     fit = _batches(code, samples, inputs, given) if answers.batched else _one_sample(code, inputs)
-    values, slopes = _copies(answers, code, single)
+    read_values, *slope_readers = [pick.reader(code) for pick in answers.picks]
     nonfinite, call, packed = code.out.item, code.call, code.packed
 
     def again(inputs: tuple[Any, ...]) -> Found | None:
@@ -83,7 +83,10 @@ def fast_path(
         if _fed is None:
             return None
         call(packed)
-        return (values(), slopes()) if nonfinite(-1) == 0.0 else None  # 0.0: all is finite that is handed out
+        if nonfinite(-1) != 0.0:  # something that is handed out is not finite
+            return None
+        values, slopes = as_list(read_values()), [read() for read in slope_readers]
+        return (values[0], slopes[0] if slopes else []) if single else (values, slopes)
 
     return again if answers.stays else _count_runs(answers, again)
 
@@ -161,19 +164,3 @@ def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], arrays: Seque
         return held
 
     return fit
-
-
-def _copies(answers: CompiledBackend, code: Any, single: bool) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Two functions that copy values, and gradients, out of memory."""
-    copies = [pick.reader(code) for pick in answers.picks[1:]]
-    one = copies[0] if copies else list
-    return _values(answers.picks[0], code, single), one if single else lambda: [copy() for copy in copies]
-
-
-def _values(pick: Any, code: Any, single: bool) -> Callable[[], Any]:
-    """A function that copies the outputs' values: floats, or arrays with one for each sample."""
-    if single:
-        view = pick.memory(code)[pick.where]
-        return view[0].copy if view.ndim > 1 else view.item  # type: ignore[no-any-return]
-    read = pick.reader(code)
-    return lambda: as_list(read())

@@ -123,7 +123,7 @@ def test_the_loop_goes_on_while_the_code_is_made_and_moves_when_it_is_there(pati
 def test_bits_stay_when_a_program_moves(recipe):
     """Of small graphs as well, which have code of their own at once otherwise."""
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        patch.setattr(choose, "is_small", choose.has_samples)
+        patch.setattr(choose, "FEW_OPERANDS", -1)
         patch.setattr(backends, "PATIENCE", 3)
         patch.setattr(backends, "SOON", 1)
         Graph.on_invalid = "ignore"

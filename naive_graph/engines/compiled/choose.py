@@ -26,11 +26,6 @@ def has_samples(ir: IR) -> bool:
     return len(ir.samples) > 1
 
 
-def is_small(ir: IR) -> bool:
-    """Whether the plan is compiled before its first call."""
-    return has_samples(ir) or len(ir.operands) <= FEW_OPERANDS
-
-
 def choose(
     ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
 ) -> tuple[Runnable, Callable[[], Runnable] | None]:
@@ -38,7 +33,7 @@ def choose(
 
     engine: "runs" or "compiled" if the user named one. See `CompiledPlan` for the other parameters.
     """
-    if engine == "compiled" or has_samples(ir) or (engine is None and is_small(ir)):
+    if engine == "compiled" or has_samples(ir) or (engine is None and len(ir.operands) <= FEW_OPERANDS):
         return CompiledPlan(ir, wanted, carried), None
     runs = LevelRuns(ir, wanted, carried)
     if engine == "runs" or len(ir.operands) > MOST_OPERANDS:

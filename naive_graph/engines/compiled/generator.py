@@ -26,7 +26,7 @@ from ..llvm.emit import Emitted, compiling
 from ..llvm.functions import Module, link_modules
 from ..llvm.listing import Straight
 from ..passes.dense_layers import ONE, DenseLayer
-from ..passes.ir import DOT, IR, LARGEST, MUL, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
+from ..passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.reverse_symbolic import Count
 from ..passes.stages import Section, sections
 from .kernels import PLACE
@@ -36,7 +36,7 @@ from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
 BLOCK = 64  # samples of a block: they are computed together
 TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
-WIDE = 12  # a scalar dot or product of more terms calls a kernel: straight-line code would be long
+WIDE = 12  # a scalar dot of more terms calls a kernel: straight-line code would be long
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
 DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"
@@ -304,15 +304,11 @@ class Generator:
             self.moves.append((slot, self.slots[row]))
 
     def _is_wide(self, row: int) -> bool:
-        long = 2 * WIDE if self.kinds[row] == DOT else WIDE
-        return self.kinds[row] in (DOT, MUL) and self.groups[row] == 0 and len(self.ir.of(row)) > long
+        return self.kinds[row] == DOT and self.groups[row] == 0 and len(self.ir.of(row)) > 2 * WIDE
 
     def _wide(self, code: Code, row: int) -> Any:
-        """Emit a long scalar dot, or product, as a kernel call over tables of slots."""
+        """Emit a long scalar dot as a kernel call over tables of slots."""
         slots = [self._held(operand) for operand in self.ir.of(row)]
-        if self.kinds[row] == MUL:
-            call = f"{code.kernel('product')}(ptr %scalars, ptr {self.table(slots)}, i64 {len(slots)})"
-            return Emitted(code, code.written(f"call double {call}"))
         arguments = f"ptr {self.table(slots[::2])}, ptr {self.table(slots[1::2])}, i64 {len(slots) // 2}"
         return Emitted(code, code.written(f"call double {code.kernel('dot')}(ptr %scalars, {arguments})"))
 

@@ -3,7 +3,7 @@
     dense          a dense layer over a block of samples
     outer          outer products summed over the samples: every left times every right
     fold           sum the lanes of vectors
-    dot, product   a long sum of products of scalars, over tables of slots; a long product
+    dot            a long sum of products of scalars, over tables of slots
     dots           many sums of products
     feed, export   copy samples from the caller's arrays to the block's lines, and back
     join, total    add the sums of two halves of the samples; add the terms of all samples in their order
@@ -264,17 +264,6 @@ def dot_kernel() -> str:
     return f.returning("double", total)
 
 
-def product_kernel() -> str:
-    """The product of the scalars in a table of slots, in its order."""
-    f = FunctionWriter("define double @product(ptr %scalars, ptr %xs, i64 %many)")
-
-    def factor(k: str, products: list[str]) -> list[str]:
-        return [f.let(f"fmul double {products[0]}, {f.load('%scalars', f.load_index('%xs', k))}")]
-
-    (product,) = f.loop(0, "%many", 1, [("double", "1.0")], factor)
-    return f.returning("double", product)
-
-
 def in_pairs(f: FunctionWriter, kind: str, parts: list[str]) -> str:
     """Emit the sum of some registers by pairwise summation (a binary tree)."""
     while len(parts) > 1:
@@ -324,7 +313,7 @@ def check_kernel() -> str:
 KERNELS = {
     "dense": dense_kernel, "outer": outer_kernel, "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel,
     "feed": feed_kernel, "export": export_kernel, "join": join_kernel, "total": total_kernel, "dot": dot_kernel,
-    "product": product_kernel, "dots": dots_kernel, "check": check_kernel,
+    "dots": dots_kernel, "check": check_kernel,
 }  # fmt: skip
 PLACE = {name: index for index, name in enumerate(KERNELS)}
 DECLARED = f"""
