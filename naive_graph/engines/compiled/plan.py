@@ -135,7 +135,7 @@ class CompiledPlan(Runnable):
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Allocate memory for so many samples of each group; inputs must be fed again afterwards."""
-        made = self.generator
+        made, self.samples = self.generator, [0] * len(samples)  # after a Ctrl-C in here all is allocated anew
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
         middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
         self.halves = multiply_adds(self.ir, samples) >= HALVED and all(
@@ -162,7 +162,7 @@ class CompiledPlan(Runnable):
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data
         self.call = self._run_halves if self.halves else self._run
-        self.samples = list(samples)  # last: who comes after a Ctrl-C allocates anew
+        self.samples = list(samples)
 
     def _run_halves(self, packed: int) -> None:
         """Run all stages; the second half of the samples in a thread, unless it starts too late to help."""
