@@ -156,7 +156,7 @@ def d24(f, df, x, rate, steps):
     for _ in range(steps):
         x -= rate * df(x)
         values.append(f(x))
-    return np.array(values)
+    return np.array([values])
 
 
 @wrong("descend", "wrong_shape")
