@@ -66,8 +66,12 @@ class TensorProgramBase(ProgramBase):
         fed = [each for each in leaves if each.leaf_type == LeafType.INPUT and each.nodes is None]
         self._unnamed = [self._slot(each) for each in fed if each not in named]
         slots = {slot.leaf: slot.rows for slot in (*self._inputs, *self._unnamed)}
-        choices = [node.direct for node in ancestors(results) if node.direct and node.direct.check]
-        self._checks = [(slots[choice.sources[0]], choice.check) for choice in choices if choice.sources[0] in slots]
+        choices = [node.direct for node in ancestors(results) if node.direct]
+        self._checks = [
+            (slots[choice.sources[0]], choice.check)
+            for choice in choices
+            if choice.check and choice.sources[0] in slots
+        ]
 
     def _slot(self, input: Any) -> InputSlot:
         if not isinstance(input, TensorNode):

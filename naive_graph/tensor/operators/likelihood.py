@@ -82,7 +82,7 @@ def _at_run_time(
     chosen: TensorNode = LinearNode(
         "mul", target_ids, (*target_ids[:axis], of_class, *target_ids[axis:]), (*target_ids, of_class), x, hot
     )
-    counts = (
+    counts: TensorNode | None = (
         None if weight is None else LinearNode("mul", target_ids, (*target_ids, of_class), (of_class,), hot, weight)
     )
     if ignore_index is not None:
