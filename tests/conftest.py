@@ -90,7 +90,6 @@ THOROUGH = {
     "test_marks_by_hand_stand_beside_those_by_running",
     "test_moons_are_told_apart_on_arrays",
     "test_mypy_takes_the_readme_every_solution_and_what_a_user_may_rely_on",
-    "test_nine_of_ten_wrong_answers_have_a_name",
     "test_nothing_serious_keeps_anybody_from_using_it",
     "test_nothing_that_lies_about_is_an_answer",
     "test_objects_and_arrays_are_as_many_after_many_samples_as_after_few",
