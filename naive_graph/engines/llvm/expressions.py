@@ -86,6 +86,8 @@ class ExpressionTranslator(FunctionText):
         value = self.expression(node.operand)
         if value.type != "double":
             value = self.cast(value, "i64")
+        if isinstance(node.op, ast.UAdd):
+            return value
         if isinstance(node.op, ast.Invert):
             return Typed(self.emit(f"xor i64 {value.text}, -1"), "i64")
         if value.type != "i64":
@@ -103,6 +105,10 @@ class ExpressionTranslator(FunctionText):
             f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {left.text}, {right.text}"
         )
         return Typed(test, "i1")
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Typed:
+        """A question as a value; of numbers Python would give one of them."""
+        return self.of_IfExp(ast.IfExp(node, ast.Constant(1), ast.Constant(0)))
 
     def of_IfExp(self, node: ast.IfExp) -> Typed:
         yes, no, end = self.name("yes"), self.name("no"), self.name("end")
