@@ -17,7 +17,7 @@ MISTAKES = {
     "history.to_csv(None)": (lambda: History().to_csv(None), r"named by a path .* None"),
     "picture.save(None)": (lambda: ng.draw(Variable(1.0)).save(None), r"named by a path .* None"),
     "steps.save(7)": (lambda: ng.step(Variable(1.0) * 2.0).save(7), r"named by a path .* 7"),
-    "comparison.animate(None)": (lambda: ng.views.compare(f="ravine", steps=1).animate(None), r"animate\(save="),
+    "comparison.animate(None)": (lambda: ng.views.compare(f="ravine", steps=1).animate(None), "named by a path"),
     "read with a number for a name": (lambda: read("x", {1: 2.0}), r"given to a name, a text, not to 1. Write {'x'"),
     "read x#c": (lambda: read("x#c", {"x": 1.0}), r"'#' has no meaning in a graph \(character 2\)"),
     "log_softmax of a scalar": (

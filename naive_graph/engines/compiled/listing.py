@@ -12,7 +12,7 @@
 >>> found.place.tolist()  # the product went into the dot
 [0, 1, -1, 2, 3]
 >>> [(each.name, each.first, each.rows) for each in found.instructions]
-[('dot', 4, 1), ('sin', 5, 1)]
+[('dot', 3, 1), ('sin', 4, 1)]
 """
 
 from __future__ import annotations
