@@ -1,40 +1,40 @@
-"""Exercises that know the mistake, and what the lessons bring along.
+"""Exercises that diagnose mistakes, data for the lessons, and tools to grade a class.
 
-cases             what an answer is asked: every small graph, random ones, nasty ones
-run_answer        runs an answer, whatever it does, so that nothing else changes
-exercise          an exercise: a right solution, and the misconceptions, each a small change of it
-misconceptions    which mistake an answer makes, by what it does
+cases             test cases: every small graph, random graphs, edge cases
+run_answer        runs an answer in isolation, with limits
+exercise          an exercise: solution, test cases, and misconceptions as patches of the solution
+misconceptions    diagnoses a wrong answer by its outcomes
 exercises         the exercises themselves
 judging           the verdict: right or not, the smallest failing case, the mistake
 solutions         the solutions as text, and what a learner begins with
 notebook          check, hint, solution, working, progress, predict; what a learner has done, in one file
-tiny              tiny.py, the engine of a learner's own: begin it, check it, go on with it
+tiny              tiny.py, the learner's own engine: create it, check it, load it
 sentences         small sentences to learn from
 trees             networks that read them
 lessons           where the lessons are, with and without what their cells showed
-language          lessons and messages in other languages, of catalogues
+language          translations of lessons and messages (gettext catalogues)
 digits            pictures of digits, and a network from somewhere else that reads them
 
 For a class:
 
 program_slice     the part of a program that a name needs
 answers           the answers in a notebook
-sandbox_child     the sandbox from inside: limits, and the learner's code
-system_calls      what an answer may not ask of Linux
-sandbox           the sandbox from outside: what goes in, what is believed
+sandbox_child     the sandbox, child side: limits, and the learner's code
+system_calls      the seccomp filter of system calls that an answer may not make
+sandbox           the sandbox, parent side: starts it, sends input, validates replies
 handout           a lesson as notebooks for a class
 course            the course file
 custom_exercises  exercises of the lecturer's own
 mutation          small changes of a program: mutants of solutions, and slips of learners
-near_misses       which slip makes an answer wrong, and how wrong values stand to right ones
-checking          whether the cases of an exercise tell its mistakes apart
+near_misses       the one-line change that makes an answer right; relations of wrong to right values
+checking          whether an exercise's cases detect its misconceptions, and mutants
 manual_marks      marks that a person gives
-handed_in         what lies in a student's folder, and why some of it is not graded
+handed_in         reads a student's folder: what is graded, what is not, and why
 collecting        a ZIP of all submissions, put where they are graded
 grading           a folder of notebooks, graded
 mark_tables       the marks as tables, for Moodle and Canvas
 gradescope        a lesson as Gradescope grades it
-pages             what is told of it, to each student and to the teacher
+pages             HTML reports for each student and for the teacher
 """
 
 from ..core.lazy_exports import lazy_exports

@@ -1,4 +1,4 @@
-"""The answers in a notebook: the cells that check one, and what an answer is made of."""
+"""Extract a student's answer from a notebook: find the check("...", answer) cells and run the code it needs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any, NamedTuple, NoReturn
 from .program_slice import bound, slice_statements
 from .run_answer import AnswerWatch, Stopped, format_error, learners_line
 
-CELLS = 10, 10**12, False  # times the seconds of a call, any number of lines, and what they call is their own affair
+CELLS = 10, 10**12, False  # limits: 10 times a call's seconds, no limit of lines, all functions allowed
 MOST_NAMES = 3  # of one answer
 MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
 
 
 class Trouble(NamedTuple):
-    """Why there is no answer to ask: "missing", "unfinished" or "does_not_run", and a sentence."""
+    """Why there is no answer to test: "missing", "unfinished" or "does_not_run", and a sentence."""
 
     name: str
     sentence: str
 
 
 def parse_cell(cell: str) -> ast.Module:
-    """A cell as Python reads it, without the lines that are for IPython. Raises SyntaxError."""
+    """Parse a cell, with IPython magics replaced by `pass`. Raises SyntaxError."""
     try:
         return ast.parse(cell)
     except SyntaxError as error:
@@ -39,7 +39,7 @@ def parse_cell(cell: str) -> ast.Module:
 
 
 def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
-    """What a cell checks: the name or number of an exercise, and the answer.
+    """Yield the check(...) calls in a cell: the exercise's name or number, and the answer's expression.
 
     >>> [(name, ast.unparse(answer)) for name, answer in checks('check("kahn", my_kahn)')]
     [('kahn', 'my_kahn')]
@@ -69,13 +69,13 @@ def calls(cell: str, name: str) -> Iterator[Any]:
 
 
 def expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
-    """What may be the answer: what is asked for; then what the notebook's own checks name, the last one first."""
+    """Candidate expressions for the answer: the expected one, then those of the notebook's checks, last one first."""
     answers = [ast.unparse(answer) for cell in cells for name, answer in checks(cell) if name in known_as]
     return list(dict.fromkeys([expression, *reversed(answers)]))[:MOST_NAMES]
 
 
 def evaluate_answer(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
-    """Run what the answer needs of a notebook's cells, down to the last that checks it. Trouble, or the answer.
+    """Run the statements that the answer depends on, up to the last cell that checks it. Returns (problem, answer).
 
     As in a notebook, what raises does not keep the rest from running.
     """
@@ -111,7 +111,7 @@ def _run(cells: list[str], index: int, statement: ast.stmt, scope: dict[str, Any
 
 
 class NotThere:
-    """What an import binds that failed: who uses it is told why it is not there."""
+    """Stands for a name whose import failed: any use raises ImportError with the reason."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -128,7 +128,7 @@ class NotThere:
 
 
 def _trouble(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> Trouble:
-    """Why there is no answer: what was raised first, where, or that nothing is there."""
+    """Why there is no answer: not written, not defined, or the first exception with its place."""
     if any(isinstance(exception, NotImplementedError) for exception in raised):
         return Trouble("unfinished", "It is not written yet: it raises NotImplementedError.")
     if not raised and isinstance(error, NameError) and error.name in wanted:
@@ -153,6 +153,6 @@ def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, in
 
 
 def _code(cell: str, statements: list[ast.stmt], file: str) -> Any:
-    """Code that knows its lines, for messages."""
+    """Compile statements of a cell, with its source in linecache for tracebacks."""
     linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
     return compile(ast.Module(statements, []), file, "exec")

@@ -1,7 +1,7 @@
-"""What answers are asked: every small graph first, then random ones, then the nasty ones; or plain numbers.
+"""Test cases of exercises: all small graphs, random graphs, edge cases (cycles, long chains), or plain arguments.
 
-A graph is written down as a Recipe. An answer gets it as nodes of the library;
-solutions and mistakes get it as Twins, which know the same and are quicker.
+A graph is described by a GraphRecipe. The learner's answer gets it as nodes of the
+library; solutions and their mutants get plain stand-ins with the same attributes, which are faster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGE = 999  # nodes; a graph of more is a chain
 
 
 class Twin:
-    """A node without the library: its operands, its consumers, its value, and its partials by position."""
+    """A lightweight stand-in for a library node: operands (`last`), consumers (`next`), value, partials by position."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.name = ""
@@ -34,7 +34,7 @@ class Twin:
 
 
 class GraphRecipe(NamedTuple):
-    """The values of the leaves; then for each operator its name and the places of its operands."""
+    """A graph as data: the leaves' values; for each operator its name and its operands' indices (leaves come first)."""
 
     leaves: tuple[float, ...]
     operators: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -47,7 +47,7 @@ class GraphRecipe(NamedTuple):
         return self.operators[place - len(self.leaves)][1] if place >= len(self.leaves) else ()
 
     def reached(self, start: int) -> set[int]:
-        """The places that a node depends on, its own included."""
+        """The indices of a node and of all nodes that it depends on."""
         reachable, waiting = {start}, [start]
         for index in waiting:
             new = set(self.operands(index)) - reachable
@@ -56,7 +56,7 @@ class GraphRecipe(NamedTuple):
         return reachable
 
     def in_order(self) -> list[int]:
-        """The places, operands first; without those that are on a cycle or behind one."""
+        """The indices in topological order (Kahn's algorithm), without nodes on a cycle or behind one."""
         waits = [len(self.operands(place)) for place in range(self.size)]
         consumers: list[list[int]] = [[] for _ in waits]
         for index in range(self.size):
@@ -86,7 +86,7 @@ class GraphRecipe(NamedTuple):
         return GraphRecipe(self.leaves, tuple(operators[mixed.index(number)] for number in range(count))), new
 
     def text(self) -> str:
-        """The graph in words: a = 3.0, b = a * a."""
+        """The graph as text: a = 3.0, b = a * a."""
         parts = [f"{name_by_index(i)} = {value!r}" for i, value in enumerate(self.leaves)]
         for index, (name, operands) in enumerate(self.operators[:LONGEST_TEXT], len(parts)):
             names = [name_by_index(i) for i in operands]
@@ -131,7 +131,7 @@ class GraphRecipe(NamedTuple):
 
 
 def name_by_index(place: int) -> str:
-    """The name of a node by its place: a, b, c ..., n26."""
+    """The name of a node by its index: a, b, c ..., n26."""
     return "abcdefghijklmnopqrstuvwxyz"[place] if place < 26 else f"n{place}"
 
 
@@ -148,7 +148,7 @@ def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float
 
 
 class ExerciseCall(NamedTuple):
-    """The arguments of a call, the nodes among them in the order of the recipe, and what `partials` was called with."""
+    """The arguments of one call; the nodes among them, in recipe order; the nodes that `partials` was called with."""
 
     arguments: tuple[Any, ...]
     nodes: list[Any]
@@ -156,7 +156,7 @@ class ExerciseCall(NamedTuple):
 
 
 class ExerciseCase(NamedTuple):
-    """A question in words, a function that asks it anew (True: over the library's nodes), and what is special in it."""
+    """One test case: a text, a function that makes fresh arguments (True: library nodes), and its special features."""
 
     text: str
     ask: Callable[[bool], ExerciseCall]
@@ -202,13 +202,13 @@ _FRESH: ContextVar[str] = ContextVar("fresh", default="")
 
 
 def chance_of(seed: int | str) -> random.Random:
-    """Chance by a seed: the same every time; inside a block of `fresh_cases` another one."""
+    """A random generator from a seed, always the same; inside `fresh_cases()` a different one."""
     return random.Random(f"{_FRESH.get()} {seed}" if _FRESH.get() else seed)
 
 
 @contextmanager
 def fresh_cases() -> Iterator[None]:
-    """A block in which exercises draw other cases than those that everybody is asked."""
+    """A block in which exercises generate other random cases than the standard ones."""
     before = _FRESH.set("fresh")
     try:
         yield
@@ -217,7 +217,7 @@ def fresh_cases() -> Iterator[None]:
 
 
 def drawn(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[Any]:
-    """What cases yields: first what everybody is asked, then what chance makes of a seed besides.
+    """The distinct cases: first the standard ones, then those from this seed's random numbers.
 
     >>> [len(drawn(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
     [2, 3]
@@ -230,7 +230,7 @@ def _cut(text: str) -> str:
 
 
 class Formula:
-    """A function that shows itself as its text."""
+    """A callable made from a text such as "x * x"; its repr is that text."""
 
     def __init__(self, text: str, names: str = "x") -> None:
         # Its file is this one: what it raises is no line of the learner's.
@@ -315,7 +315,7 @@ def chain(length: int) -> GraphRecipe:
 
 
 def many_roads() -> list[GraphRecipe]:
-    """Twenty levels of x = x * x, and thirty diamonds: few nodes, and more roads than anybody drives."""
+    """Few nodes with exponentially many paths: 20 levels of x = x * x, and 30 diamonds in a row."""
     diamonds: list[tuple[str, tuple[int, ...]]] = []
     for top in range(0, 90, 3):
         diamonds += [("sin", (top,)), ("sin", (top,)), ("add", (top + 1, top + 2))]
@@ -323,7 +323,7 @@ def many_roads() -> list[GraphRecipe]:
 
 
 def names_of(seed: int, size: int) -> str:
-    """How the nodes of a graph are called: in larger ones now and then all alike, or not at all."""
+    """How nodes are named: distinctly (""), all the same ("alike") or not ("none"), to catch lookups by name."""
     return ("", "alike", "none")[seed % 3] if 4 < size < LARGE else ""
 
 
@@ -331,7 +331,7 @@ ROADS = "roads lead through"  # a feature says how many
 
 
 def roads_told(recipe: GraphRecipe) -> set[str]:
-    """How many roads lead from the results to the leaves, if they are many."""
+    """A feature with the number of paths from results to leaves, if there are very many."""
     roads = [1] * len(recipe.leaves) + [0] * len(recipe.operators)
     for index in recipe.in_order()[len(recipe.leaves) :]:
         roads[index] = sum(roads[operand] for operand in recipe.operands(index))
@@ -347,7 +347,7 @@ CYCLES = (
 
 
 def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
-    """What is special about a graph, as the end of the sentence: it is wrong when ..."""
+    """A graph's special features, each worded to end the sentence "it is wrong when ..."."""
     places = range(recipe.size)
     operands = [recipe.operands(index) for index in places]
     users = [{index for index in places if i in operands[index]} for i in places] if recipe.size < 100 else []
@@ -370,6 +370,6 @@ def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
 
 
 def targets(recipe: GraphRecipe) -> Sequence[int]:
-    """The places that are asked for as y: the last, one in the middle, and in the smallest graphs all."""
+    """The indices to use as y: the last, one in the middle, and in the smallest graphs all."""
     last = recipe.size - 1
     return range(last, -1, -1) if len(recipe.operators) < 2 else sorted({last, last // 2 + 1}, reverse=True)

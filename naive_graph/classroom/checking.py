@@ -1,4 +1,4 @@
-"""Whether the cases of an exercise tell its mistakes apart, for who writes one."""
+"""For authors of exercises: check that the test cases detect each misconception and kill mutants of the solution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .solutions import solution_text
 
 
 def check_cases(exercise: Exercise) -> None:
-    """Raise LessonError if the cases cannot be asked, are others when made anew, or the solution fails in one."""
+    """Raise LessonError if cases do not fit the solution's signature, are not reproducible, or the solution fails."""
     name = exercise.name
     try:
         texts = [[case.text for case in variant.cases] for variant in (exercise, replace(exercise))]
@@ -50,7 +50,7 @@ def _passes(exercise: Exercise, outcomes: Asked) -> bool:
 
 
 def untold_mistakes(exercise: Exercise) -> Iterator[str]:
-    """Which mistakes no case shows, and which the cases cannot tell from one another."""
+    """Yield a message for each misconception that passes all cases, and each pair that no case distinguishes."""
     done: dict[str, Asked] = {}
     for key in exercise.misconceptions:
         done[key] = ask(exercise, exercise.answer_with((key,)))
@@ -64,7 +64,7 @@ def untold_mistakes(exercise: Exercise) -> Iterator[str]:
 
 
 def untold_mutants(exercise: Exercise) -> tuple[list[str], int]:
-    """The lines of the solution as they were changed to no effect in any case, and how many changes were tried."""
+    """The changed lines of mutants that pass all cases, and the number of mutants tried (mutation testing)."""
     passed, count = [], 0
     for line, text in mutants(solution_text(exercise)):
         try:

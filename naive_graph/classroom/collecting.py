@@ -1,4 +1,4 @@
-"""All submissions in one ZIP, as Moodle and Canvas give them, put where they are graded.
+"""Collect submissions: unpack a ZIP from Moodle or Canvas into submitted/STUDENT/LESSON, where grading finds them.
 
 Of a path in the ZIP only names are used, so none leads elsewhere. All is made
 beside its place and moved at the end: what fails leaves the folder as it was.
@@ -36,7 +36,7 @@ MOST_LETTERS, MOST_ENTRIES, MOST_IN_ALL = 1000, 100_000, 1 << 32
 
 
 class Submission(NamedTuple):
-    """A file in the ZIP that is graded. came: by its clock. late: as Canvas says it, else None. order: newest last."""
+    """A submitted file in the ZIP. submitted_at: its time stamp. late: Canvas's mark, else None. order: newest last."""
 
     student: str
     system: str
@@ -49,7 +49,7 @@ class Submission(NamedTuple):
 
 
 def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable[[str], Any]) -> bool:
-    """Put everybody's newest notebook where it is graded; whether all could be taken. After an error nothing changed.
+    """Copy each student's newest files to submitted/; True if all could be taken. After an error nothing has changed.
 
     wished: the lesson, by the beginning of its name; if empty, the files' names say it. renew: take it also where
     another lies. Raises LessonError.
@@ -119,7 +119,7 @@ def _collect_archive(
 
 
 def submissions(archive: ZipFile) -> tuple[list[Submission], list[Submission]]:
-    """What is graded of a ZIP, each by who handed it in, and the rest. Those of one name are told apart by numbers."""
+    """The files of a ZIP that can be graded, and the others. Students of one name get their numbers appended."""
     entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
         raise LessonError(f"{archive.filename} has {len(entries):,} entries, and at most {MOST_ENTRIES:,} are read.")
@@ -155,7 +155,7 @@ def _read(entry: ZipInfo, position: int) -> Iterator[Submission]:
 
 
 def _name(entry: ZipInfo) -> str:
-    """The path as letters: some tools write UTF-8, and do not say so."""
+    """The entry's path, normalised; decoded as UTF-8 even where the ZIP does not flag it."""
     name = entry.filename
     if not entry.flag_bits & 0x800:
         with suppress(UnicodeError):
@@ -164,7 +164,7 @@ def _name(entry: ZipInfo) -> str:
 
 
 def _clean_name(who: str) -> str:
-    """A name that is a folder's on every system, and stays in its folder."""
+    """Make a student's name safe as a folder name on every system."""
     name = re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", who).strip(" .")[:55] or "_"  # 255 bytes with a number
     return f"_{name}" if RESERVED.fullmatch(name) else name
 
@@ -181,7 +181,7 @@ def _came(entry: ZipInfo) -> datetime | None:
 
 
 def wished_lesson(course: Course, wished: str) -> str:
-    """The lesson whose name begins so, or that has this number; empty if none is wished. Raises LessonError."""
+    """The lesson with this number or name prefix; "" for an empty text. Raises LessonError if it is not unique."""
     wished = wished.zfill(2) if wished.isdecimal() else wished  # 2 is lesson 02
     begun = [lesson for lesson in course.lessons if wished and lesson.startswith(wished)]
     names = [wished] if wished in begun else begun
@@ -193,7 +193,7 @@ def wished_lesson(course: Course, wished: str) -> str:
 def _newest(
     course: Course, candidates: Iterable[Submission], wished: str
 ) -> dict[tuple[str, str], dict[str, Submission]]:
-    """Of each student and lesson what came last, by the name of the file that it becomes."""
+    """The newest submission of each student and lesson, by target file name."""
     newest: dict[tuple[str, str], dict[str, Submission]] = defaultdict(dict)
     for submission in sorted(candidates, key=lambda entry: entry.order):
         if lesson := wished or _lesson(course, submission.file):
@@ -216,7 +216,7 @@ def _lesson(course: Course, file: str) -> str:
 
 
 def _stamp(course: Course, lesson: str, submission: Submission) -> str:
-    """The time for nbgrader's file. Canvas stamps its ZIP when it is downloaded, and says late by a word alone."""
+    """The text of nbgrader's timestamp file. Canvas's ZIP has no submission times, only the word late."""
     due = course.lessons[lesson].due
     came = (
         submission.came if submission.late is None else due and (due + timedelta(seconds=1) if submission.late else due)
@@ -228,7 +228,7 @@ def _stamp(course: Course, lesson: str, submission: Submission) -> str:
 
 
 def _make(made: Path, existing: Path, files: dict[str, bytes]) -> None:
-    """A student's folder as it is to be: what else lies there stays."""
+    """Build the new version of a student's folder: a copy of the old one with these files replaced."""
     if existing.is_dir():
         shutil.copytree(existing, made, symlinks=True)
     made.mkdir(parents=True, exist_ok=True)
@@ -239,13 +239,13 @@ def _make(made: Path, existing: Path, files: dict[str, bytes]) -> None:
 
 
 def _same(files: dict[str, bytes], folder: Path) -> bool:
-    """Whether what would be written lies there."""
+    """Whether the folder has exactly these files' contents already."""
     paths = {name: folder / name for name in files}
     return {name: file.read_bytes() if file.is_file() else b"" for name, file in paths.items()} == files
 
 
 def _move(moves: list[tuple[Path, Path]], old: Path) -> None:
-    """All of it or nothing: what stood there goes beside, and comes back where something fails."""
+    """Move all folders into place, or none: old ones are set aside, and restored if a move fails."""
     done: list[tuple[Path, Path]] = []
     try:
         for made, target in moves:

@@ -1,4 +1,4 @@
-"""The course file: which lessons are set, what each exercise is worth, when it is due. The teacher edits it."""
+"""Read and write course.toml, which a teacher edits: the lessons set, points of exercises, due dates, limits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Lesson(NamedTuple):
         return self.extensions.get(student, self.due)
 
     def exercises(self, seed: str) -> list[str]:
-        """The exercises that are set to somebody with this seed."""
+        """The exercises that are set to the student with this seed: variants are chosen by it."""
         chosen = []
         for group in self.variants:
             drawn = sha256(f"{seed} {' '.join(group)}".encode(errors="surrogateescape")).hexdigest()
@@ -68,7 +68,7 @@ class Lesson(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A folder with a course file, and what that says."""
+    """A course: its folder, and the contents of its course.toml."""
 
     folder: Path
     lessons: dict[str, Lesson]
@@ -78,12 +78,12 @@ class Course(NamedTuple):
     language: str = ""
 
     def seed_of(self, student: str) -> str:
-        """What chance is made of for a student; nobody can guess it who has not the course file."""
+        """A student's secret random seed, derived from the seed in the course file."""
         text = f"{self.seed} {student}".encode(errors="surrogateescape")
         return sha256(text).hexdigest()
 
     def exercise(self, name: str, student: str) -> Exercise:
-        """An exercise as a student is asked it: with cases of their own, if they are random."""
+        """An exercise for a student: with the student's own cases, if they are random."""
         if part := graded_part(name):
             return part
         custom_files = {file.stem: file for file in on_the_shelves()}
@@ -106,7 +106,7 @@ def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False
 
 
 def read_course(folder: Path) -> Course:
-    """What the course file in a folder says. Raises LessonError, which names the file, the entry and the way out."""
+    """Parse the course file in a folder. Raises LessonError with file, entry and remedy."""
     file = folder / FILE
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -146,7 +146,7 @@ def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
 
 
 def _of_today(entry: str) -> str:
-    """An entry of points; a prediction by its number of today."""
+    """An entry of `points`, with a prediction's number updated to the current numbering."""
     return PREDICT + current_number(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
 
 

@@ -1,6 +1,6 @@
-"""A lecturer's own exercises: a Python file each, and beside it a toml file with what is said.
+"""Load a lecturer's own exercises: each a Python file, and a TOML file with rule, hints and misconceptions.
 
-    exercises/mean.py     def mean(numbers), the solution, and def cases(chance), what it is asked
+    exercises/mean.py     def mean(numbers), the solution, and def cases(chance), its test cases
     exercises/mean.toml   [mean]: its rule, hints, and misconceptions, each with a sentence and a change of the solution
 
 `cases` may take a random.Random: then every student has cases of their own besides those of everybody.
@@ -25,7 +25,7 @@ from .cases import ExerciseCase, drawn
 from .exercise import Exercise, apply_changes, misconceptions, source
 from .program_slice import slice_statements
 
-# Where exercises lie: beside a notebook, or in the course of a teacher's notebook. `open_course` puts one before them.
+# Search path for exercises: beside a notebook, or in the course above it. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]
 NAMED = "mistakes.toml"  # what lecturers call mistakes that had no name: [slope.3f2a91c0], name and sentence
 TOLD = {"number": str, "rule": str, "hints": list, "parts": list, "misconceptions": dict, "private": bool}
@@ -38,12 +38,12 @@ def open_course(folder: Path) -> None:
 
 
 def is_judged_later(name: str) -> bool:
-    """Whether of an exercise there is no more than its name: it is private."""
+    """Whether an exercise is private here: only its TOML file is present, so it can be judged by the teacher alone."""
     return any(file.stem == name and not file.exists() for file in on_the_shelves())
 
 
 def learners_files(exercise: Exercise, marked: bool) -> dict[str, str]:
-    """The files of an exercise as learners get them; of a private one, and in an assessed course, its name alone."""
+    """The files of an exercise that learners get; only a TOML stub with its name if it is private or graded."""
     file = Path(inspect.getsourcefile(exercise.solve) or "")
     files = [file, file.with_suffix(".toml")]
     if marked or exercise.told["private"]:
@@ -52,7 +52,7 @@ def learners_files(exercise: Exercise, marked: bool) -> dict[str, str]:
 
 
 def on_the_shelves() -> list[Path]:
-    """The files of all exercises that somebody added; the first of a name counts."""
+    """The Python files of all custom exercises on the search path; the first of a name counts."""
     exercise_files: dict[str, Path] = {}
     for shelf in SHELVES:
         for file in sorted(set(shelf.glob("*.toml")) - {shelf / NAMED}):
@@ -61,13 +61,13 @@ def on_the_shelves() -> list[Path]:
 
 
 def named_by_a_lecturer(exercise: str, does: str) -> tuple[str, str] | None:
-    """The name and the sentence that a lecturer gave to what an answer does."""
+    """The name and sentence that a lecturer gave to a mistake, by its fingerprint; None if it has none."""
     candidates = [_read_names(shelf / NAMED).get(exercise, {}).get(does) for shelf in SHELVES]
     return next((candidate for candidate in candidates if candidate), None)
 
 
 def _read_names(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
-    """By exercise and fingerprint a name and a sentence. Raises LessonError for a file that says something else."""
+    """Read mistakes.toml: (name, sentence) by exercise and fingerprint. Raises LessonError if malformed."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         return {
@@ -147,7 +147,7 @@ def _complaint(complaint: Callable[..., Any]) -> Callable[[ExerciseCase, Any], s
 
 
 def _asking(file: Path, written: str) -> str:
-    """What asks, without the solution: that must not lie where answers run."""
+    """The source of `cases` and what it needs, without the solution, which must not be present where answers run."""
     statements = slice_statements(ast.parse(written).body, {"cases"})
     if any(getattr(statement, "name", "") == file.stem for statement in statements):
         raise LessonError(
@@ -158,7 +158,7 @@ def _asking(file: Path, written: str) -> str:
 
 
 def _sentences(file: Path, solve: Callable[..., Any], table: dict[str, Any]) -> dict[str, Any]:
-    """What is said in the exercise; number, hints, parts and misconceptions may be missing."""
+    """Check and complete the TOML table of an exercise: number, hints, parts and misconceptions are optional."""
     sentences, name = file.with_suffix(".toml"), file.stem
     entries = table.get(name)
     if not isinstance(entries, dict) or "rule" not in entries:

@@ -1,4 +1,4 @@
-"""Small pictures of digits, and a network that somebody else trained on others of them.
+"""Load 8 x 8 images of handwritten digits, and find the ONNX network that was trained on others of them.
 
 The pictures: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits,
 UCI Machine Learning Repository, 1998. The network was trained with PyTorch.
@@ -16,7 +16,7 @@ FILE = Path(__file__).with_name("digits.txt")
 
 
 def pictures() -> tuple[Any, Any]:
-    """400 pictures that the network never saw, an array 400 x 1 x 8 x 8 of ink from 0 to 1, and the digit of each.
+    """400 test images, an array of shape (400, 1, 8, 8) with values from 0 to 1, and the digit of each.
 
     >>> ink, digits = pictures()
     >>> ink.shape, digits[:5].tolist()

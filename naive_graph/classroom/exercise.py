@@ -34,18 +34,18 @@ CARELESS_ERRORS = {  # compared by their kind; any two others are one mistake
     *("UnknownNameError", "ArityError"),  # the package's own of these kinds
 }
 TEXTS = Path(__file__).parent / "exercises"
-LARGEST = sys.float_info.max  # inf is not near -inf
+LARGEST = sys.float_info.max  # keeps the tolerance finite for infinities
 TOLERANCE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
 
 
 @cache
 def texts() -> dict[str, Any]:
-    """What is said in each exercise, by its name."""
+    """The TOML tables of all exercises, by name: rule, hints, misconceptions."""
     return tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in sorted(TEXTS.glob("*.toml"))))
 
 
 class TextChange(NamedTuple):
-    """In place of the solution's text from begin to end stands another one."""
+    """A patch: replace program[begin:end] by text."""
 
     begin: int
     end: int
@@ -56,7 +56,7 @@ class TextChange(NamedTuple):
 
 
 class Misconception(NamedTuple):
-    """What somebody does who thinks otherwise: its name, a sentence to them, and how they change the solution."""
+    """A common mistake: its name, a sentence for the learner, and the patches that turn the solution into it."""
 
     name: str
     sentence: str
@@ -64,7 +64,7 @@ class Misconception(NamedTuple):
 
 
 def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconception]:
-    """Those of a toml file, by their keys. `name:variant` has the sentence of `name`, if it has none of its own.
+    """Parse misconceptions of a TOML table. `name:variant` has the sentence of `name`, unless it has its own.
 
     Raises ValueError if a change does not fit the program.
     """
@@ -77,7 +77,7 @@ def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconceptio
 
 
 def _changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
-    """Where a misconception changes the program. Of what stands there, what stays the same is not touched."""
+    """The patches of a misconception, reduced to the letters that differ, so that several can be combined."""
     if "function" in entry:
         return [TextChange(0, len(program), entry["function"])]
     olds, news = ([side] if isinstance(side, str) else side for side in (entry["old"], entry["new"]))
@@ -94,19 +94,19 @@ def _changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
 
 
 def _common_prefix(one: str, other: str) -> int:
-    """With how many letters both begin."""
+    """The length of the common prefix."""
     return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
 def apply_changes(program: str, changes: list[TextChange]) -> str:
-    """The program with all these changes, which do not touch."""
+    """Apply non-overlapping patches to a program."""
     for change in sorted(changes, reverse=True):
         program = program[: change.begin] + change.text + program[change.end :]
     return program
 
 
 def source(thing: Any) -> str:
-    """A function or a class as it is written, without its docstring."""
+    """The source of a function or class, without its docstring."""
     text = dedent(getsource(thing))
     first = ast.parse(text).body[0].body[0]  # type: ignore[attr-defined]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
@@ -177,12 +177,12 @@ class Exercise:
 
     @cached_property
     def fresh(self) -> Exercise | None:
-        """The same with cases that nobody was asked, by which a guess is tried; None where chance makes none."""
+        """The exercise with new random cases, to test a diagnosis; None if its cases are not random."""
         others = build_fresh_cases(self._make)
         return replace(self, make_cases=lambda: others, is_fresh=True) if others else None
 
     def at(self, places: list[int]) -> Exercise:
-        """The same with the cases at these places alone."""
+        """The exercise restricted to these cases."""
         chosen = [self.cases[place] for place in places]
         return replace(self, make_cases=lambda: chosen, places=places)
 
@@ -195,7 +195,7 @@ class Exercise:
 
     @cached_property
     def _feature_tests(self) -> dict[str, Callable[..., Any]]:
-        """The features. A file of ours writes an expression of the arguments, which are None if they are left out."""
+        """A predicate of the arguments for each feature; those in TOML files are compiled from expressions."""
         solve: Any = self.solve
         positional = [
             parameter
@@ -213,22 +213,22 @@ class Exercise:
         return [run_unwatched(self, self.answer_with(), case) for case in self.cases]
 
     def answer_with(self, mistakes: Mistakes = ()) -> Any:
-        """The answer of somebody who makes these mistakes."""
+        """The solution as a function, or its mutant with these mistakes."""
         return self.exec_source(self.source_with(mistakes)) if mistakes else self.solve
 
     def source_with(self, mistakes: Mistakes) -> str:
-        """The solution as somebody writes it who makes these mistakes."""
+        """The solution's source with these mistakes applied."""
         return apply_changes(self.program, [change for key in mistakes for change in self.misconceptions[key].changes])
 
     def exec_source(self, program: str) -> Any:
-        """The answer that a program is, with what the solution's file imports."""
+        """Execute a program in the namespace of the solution's file, and return its function."""
         names = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
         scope = {"math": math, **names}
         exec(_compiled(program, f"<{self.name}>"), scope)
         return scope[self.name]
 
     def outcome_with(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
-        """What that answer does in one case, and whether it is right there. Each is computed once."""
+        """The outcome of a mutant in one case, and whether it is right; cached."""
         outcomes = self._outcome_cache.setdefault(mistakes, {})
         if place not in outcomes:
             outcome = run_unwatched(self, self.answer_with(mistakes), self.cases[place])
@@ -240,7 +240,7 @@ class Exercise:
         return {}
 
     def mistakes(self, count: int) -> Iterable[Mistakes]:
-        """Every way to make so many mistakes at once, in places of the solution that do not touch."""
+        """Yield every combination of `count` misconceptions whose patches do not overlap and whose sentences differ."""
         for keys in combinations(self.misconceptions, count):
             if all(self._are_apart(*pair) for pair in combinations(keys, 2)):
                 yield keys
@@ -261,7 +261,7 @@ class Exercise:
         return done and self.accepts(place, given.value)
 
     def same_mistake(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
-        """Whether two outcomes show the same mistake. Whoever raises agrees with whoever raises, blunders aside."""
+        """Whether two outcomes show the same mistake. Two exceptions count as the same, unless one is in BLUNDERS."""
         if one.kind != "gave" or other.kind != "gave":
             kinds = [outcome.error.partition(":")[0] for outcome in (one, other)]
             return one.kind == other.kind and (kinds[0] == kinds[1] or not CARELESS_ERRORS & set(kinds))
@@ -273,17 +273,17 @@ class Exercise:
 
 @lru_cache(10_000)
 def _compiled(program: str, file: str) -> CodeType:
-    """A program as code: each is asked many cases, and is run anew for each."""
+    """Compile a program; cached, since each is run again for many cases."""
     return compile(program, file, "exec")
 
 
 def _as_set(value: Any) -> Any:
-    """What a list holds, in whatever order and however often."""
+    """A list as a set of reprs, ignoring order and repetition."""
     return set(map(repr, value)) if isinstance(value, list) else value
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values, as `plain` tells them, are equal but for rounding."""
+    """Whether two values, as converted by run_answer, are equal up to rounding."""
     if isinstance(one, float) and isinstance(other, float):
         if one == other or (math.isnan(one) and math.isnan(other)):
             return True

@@ -1,4 +1,4 @@
-"""A lesson as an autograder for Gradescope: a ZIP to upload; there a container takes the place of our walls.
+"""Export a lesson as a Gradescope autograder (a ZIP to upload), and grade inside Gradescope's container.
 
 Source: https://gradescope-autograders.readthedocs.io/en/latest/specs/
 """
@@ -33,7 +33,7 @@ END
 
 
 def autograder(course: Course, lesson: str) -> bytes:
-    """The ZIP: setup.sh, run_autograder, and of the course what grades this lesson."""
+    """The ZIP: setup.sh, run_autograder, and the course files that this lesson needs."""
     made = BytesIO()
     with ZipFile(made, "w") as archive:
         for name, text in ("setup.sh", SETUP), ("run_autograder", RUN.replace("LESSON", lesson)):
@@ -48,7 +48,7 @@ def autograder(course: Course, lesson: str) -> bytes:
 
 
 def grade_submission(folder: str, lesson: str, submission: str, output: str) -> None:
-    """Grade one submission without walls, and write what Gradescope reads: every part's score and message."""
+    """Grade one submission without our sandbox, and write Gradescope's results.json: score and message of each part."""
     course = read_course(Path(folder))
     course = course._replace(
         lessons={lesson: course.lessons[lesson]._replace(due=None, extensions={})},  # lateness is Gradescope's affair

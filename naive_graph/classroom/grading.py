@@ -1,7 +1,7 @@
-"""Grading a folder of notebooks: each behind walls, each result written whole as soon as it is known.
+"""Grade a folder of submitted notebooks in a sandbox, in parallel; each result is cached on disk as soon as known.
 
-A result is kept with the fingerprint of all that it depends on. So grading that
-was stopped goes on where it was, and who hands in again is graded again.
+A result is cached under a hash of everything it depends on. So grading that was
+interrupted resumes, and a new submission is graded again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ READING = Lock()  # what a notebook may unfold to is large: one at a time
 
 
 class Result(NamedTuple):
-    """What somebody got for a lesson. answers: what `_answer` tells of each. late: if that is known."""
+    """A student's result for a lesson. answers: a dict for each exercise. late: None if unknown."""
 
     student: str
     lesson: str
@@ -72,7 +72,7 @@ class Result(NamedTuple):
 
 
 def check_walls(limits: sandbox.Limits) -> None:
-    """Raise LessonError unless an answer that is known to be right passes here: else everybody would get 0."""
+    """Raise LessonError unless a known right answer passes in the sandbox: else everybody would get 0."""
     if not limits.enclosed:
         sandbox.grade([], [], limits, [])  # there are no walls: whether anything can be started
         return
@@ -88,7 +88,7 @@ def check_walls(limits: sandbox.Limits) -> None:
 
 
 def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
-    """The results of everybody, or of one student, for every lesson that gives points. tell: is given lines."""
+    """Grade everybody, or one student, in every lesson that gives points. print_line: called with each message."""
     set_lessons = [
         candidate for candidate in (set_lesson(course, lesson) for lesson in course.lessons.values()) if candidate.worth
     ]
@@ -131,7 +131,7 @@ def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
 def _parts(
     course: Course, students: list[str], set_lessons: list[SetLesson], who: str, lesson: str
 ) -> dict[str, float] | None:
-    """The points of each part that a student is set in a lesson, of by_hand.csv's names. None for nobody's name."""
+    """The points of each part that a student is set in a lesson; None if by_hand.csv's name is no student's."""
     student = next((candidate for candidate in students if cell_name(candidate) == who), None)
     if student is None:
         return None
@@ -148,7 +148,7 @@ def _parts(
 
 
 def untimed(results: list[Result]) -> list[str]:
-    """Of each lesson whose time ended whose answers bear no time, and how to give them one."""
+    """A message for each lesson with a due date and submissions without a timestamp."""
     who: dict[str, list[str]] = {}
     for result in results:
         if result.untimed:
@@ -161,7 +161,7 @@ def untimed(results: list[Result]) -> list[str]:
 
 
 def not_graded(course: Course, results: list[Result]) -> list[str]:
-    """What was handed in and is not graded, each with the reason."""
+    """A message for each submitted file that is not graded, with the reason."""
     lines = []
     for student in dict.fromkeys(result.student for result in results):
         beside = list_misplaced(course.folder / "submitted" / student, course.lessons)
@@ -172,7 +172,7 @@ def not_graded(course: Course, results: list[Result]) -> list[str]:
 
 
 def waiting_marks(results: list[Result]) -> list[str]:
-    """How many answers wait for a person, of each part."""
+    """A message for each part with answers that still need a manual mark."""
     waiting: dict[str, list[str]] = {}
     for result in results:
         for answer in result.answers:
@@ -186,7 +186,7 @@ def waiting_marks(results: list[Result]) -> list[str]:
 
 
 def unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
-    """Extensions of students who have no folder: a misspelt name would take points from somebody."""
+    """Messages about extensions for students without a folder: a misspelt name would cost somebody points."""
     folders = set(students)
     return [
         f"{lesson.name}: an extension for {student!r}, who has no folder in submitted"
@@ -197,12 +197,12 @@ def unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
 
 
 def is_broken(answer: dict[str, Any]) -> bool:
-    """Whether an answer ended Python, or the walls broke: nobody can tell which, so that is not kept."""
+    """Whether the sandbox process died, by the answer or by a fault of ours: such a result is not cached."""
     return any(name == sandbox.BROKEN for name, _ in answer["mistakes"])
 
 
 class SetLesson(NamedTuple):
-    """What is asked in a lesson: of each exercise the expression that the teacher's notebook checks; cells by hand."""
+    """What to grade in a lesson: each exercise's expression in the teacher's notebook, and cells marked by hand."""
 
     lesson: Lesson
     expressions: dict[str, str]
@@ -226,7 +226,7 @@ def predictions_asked(cells: Iterable[str]) -> set[str]:
 
 
 def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
-    """What the teacher's notebook of a lesson asks. Raises LessonError where it does not ask what gives points."""
+    """Read the teacher's notebook of a lesson. Raises LessonError if an exercise with points is missing there."""
     source = course.source(lesson.name)
     try:
         notebook = json.loads(source.read_text(encoding="utf-8"))
@@ -251,7 +251,7 @@ def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
 
 
 def _judge_lesson(course: Course, student: str, task: SetLesson) -> Callable[[], Result]:
-    """What finishes the result: with what is kept, if it is of this very notebook, or with new verdicts."""
+    """Judge a student's lesson, from the cache if nothing changed; returns a function that makes the Result."""
     lesson = task.lesson
     folder = course.folder / "submitted" / student / lesson.name
     due = lesson.due_for(student)
@@ -320,7 +320,7 @@ def _read_notebook(handed_in: HandedIn) -> tuple[dict[str, Any], str]:
 def _verdicts(
     course: Course, notebook: dict[str, Any], why: str, questions: list[tuple[Exercise, str]], task: SetLesson
 ) -> tuple[list[Verdict], list[str]]:
-    """Of a notebook the verdicts and the shapes of the answers; why: it is not graded."""
+    """Judge a notebook: verdicts, and structure hashes of the answers. why: the reason if it cannot be graded."""
     if why or not notebook["cells"]:
         message = f"Not graded: {why}." if why else "Not handed in."
         return [Verdict(False, message)] * (len(questions) + len(task.lesson.predictions)), []
@@ -331,7 +331,7 @@ def _verdicts(
 
 
 def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -> list[Verdict]:
-    """Of the learner's own engine, tiny.py beside the notebook, the verdicts on these parts."""
+    """Judge these parts of the student's tiny.py, the engine that is submitted beside the notebook."""
     if not handed_in or not parts:
         return [Verdict(False, "Not handed in.")] * len(parts)
     try:
@@ -360,7 +360,7 @@ def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
 
 
 def _shape(cells: list[str], exercise: Exercise, name: str) -> str:
-    """A fingerprint of the answer beyond names, texts and comments; nothing for a short one, which many write alike."""
+    """A hash of the answer's syntax tree without names and constants, to find copies; "" if it is too short."""
     made: list[ast.stmt] = []
     for cell in cells:
         if len(cell) < MOST_LETTERS:

@@ -1,4 +1,4 @@
-"""What lies in a student's folder: the notebook that is graded, when it came, and what is not graded, and why."""
+"""Read a student's submission folder: the notebook to grade, its time stamp, and ignored files with reasons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXPECTED = {STAMP, "exercises", "notes", "feedback", "__pycache__", "assessed.tx
 class HandedIn(NamedTuple):
     """The notebook and the tiny.py of a lesson, empty where there is none.
 
-    problem: why a notebook that lies there is not read. left_out: files that are not graded, each with the reason.
+    problem: why the notebook is not read. left_out: files that are not graded, each with the reason.
     """
 
     notebook: bytes = b""
@@ -31,19 +31,19 @@ class HandedIn(NamedTuple):
 
 
 def student_folders(place: Path) -> Iterator[str]:
-    """The names of the folders in a folder; of no links, which may lead anywhere."""
+    """The names of the students' folders; symbolic links are skipped, since they may lead anywhere."""
     if not place.is_dir():
         raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
     return (entry.name for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".")
 
 
 def printable_name(student: str) -> str:
-    r"""The name of a folder to be shown: bytes that are no letters here by their numbers, as \xc1."""
+    r"""A folder's name made printable: undecodable bytes are written as \xc1."""
     return os.fsencode(student).decode(sys.getfilesystemencoding(), "backslashreplace")
 
 
 def read_submission(folder: Path, wants_tiny: bool) -> HandedIn:
-    """What somebody handed in for a lesson: the notebook of the lesson's name, or the only one."""
+    """Read what a student handed in for a lesson: the notebook with the lesson's name, or the only one."""
     if not stat.S_ISDIR(_mode(folder)):
         return HandedIn()
     names = [name for name in _visible(folder) if name not in EXPECTED]
@@ -64,7 +64,7 @@ def read_submission(folder: Path, wants_tiny: bool) -> HandedIn:
 
 
 def list_misplaced(place: Path, lessons: Iterable[str]) -> list[str]:
-    """What lies in a student's folder beside the folders of the lessons, with the reason."""
+    """Messages about files in a student's folder that are in no lesson's folder."""
     lesson_names = set(lessons)
     problems = []
     for name in _visible(place):
@@ -75,7 +75,7 @@ def list_misplaced(place: Path, lessons: Iterable[str]) -> list[str]:
 
 
 def days_late(folder: Path, due: datetime | None) -> int | None:
-    """How many days were begun after its time, if nbgrader's timestamp.txt says when it came."""
+    """The number of days late, rounded up; None without a due date or a readable timestamp.txt (nbgrader's)."""
     stamp = folder / STAMP
     try:
         written = "" if _why_unreadable(stamp) else read_bytes(stamp).decode()
@@ -88,7 +88,7 @@ def days_late(folder: Path, due: datetime | None) -> int | None:
 
 
 def read_bytes(file: Path) -> bytes:
-    """The file, as far as a file is read."""
+    """The file's first MOST_BYTES bytes."""
     with file.open("rb") as opened:
         return opened.read(MOST_BYTES)
 

@@ -1,4 +1,4 @@
-"""A lesson as notebooks for a class: the teacher's, with solutions, and the students', with blanks.
+"""Make the notebooks of a graded lesson: the teacher's, with solutions, and the students', with blanks.
 
 The cells carry the metadata of nbgrader (version 3), and the folders have its
 names, so that its commands know them as well:
@@ -23,7 +23,7 @@ from .solutions import ACCEPTED, blank_text, solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TESTS, END_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
-# Nothing of the notebook decides: its cells run in a process of their own, where no solution is.
+# The graded cell: the notebook's cells run again in a separate process that has no solutions.
 JUDGED = """\
 import naive_graph.classroom.sandbox
 
@@ -45,7 +45,7 @@ def cell_texts(notebook: Notebook) -> list[str]:
 
 
 def find_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
-    """What cells check: the cell's place, the exercise, the expression. Of checks of one exercise, the last."""
+    """Yield (cell index, exercise, expression) of the last check of each exercise."""
     latest = {}
     for index, cell in enumerate(cells):
         for name, answer in checks(cell):
@@ -55,7 +55,7 @@ def find_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
 
 
 def teachers(lesson: Notebook, points: dict[str, float]) -> Notebook:
-    """A lesson with its solutions; each exercise that gives points has a cell that is graded."""
+    """The teacher's notebook: a lesson with solutions, and a graded cell for each exercise that gives points."""
     made = without_outputs(lesson)
     code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
     for index, exercise, answer in find_checks(cell_texts(made)):
@@ -73,7 +73,7 @@ def teachers(lesson: Notebook, points: dict[str, float]) -> Notebook:
 
 
 def students(teachers_own: Notebook) -> Notebook:
-    """The same without what is hidden: blanks where the solutions are."""
+    """The students' notebook: solutions replaced by blanks, hidden tests removed."""
     made = copy.deepcopy(teachers_own)
     for cell in made["cells"]:
         text = re.sub(
@@ -104,14 +104,14 @@ def compose_lesson(name: str, exercises: Iterable[str]) -> Notebook:
 
 
 def without(lesson: Notebook, names: set[str]) -> Notebook:
-    """The same without the cells of these exercises: another variant is set."""
+    """Remove the cells of these exercises, of which the student is set another variant."""
     left_out = {f"{part}{name}" for name in names for part in ("", "check-")}
     cells = [cell for cell in lesson["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") not in left_out]
     return {**lesson, "cells": cells}
 
 
 def make_assessed(lesson: Notebook) -> Notebook:
-    """The same without any way to a hint or a solution: no line of code or of text that names one is left."""
+    """Remove all lines of code and text that call hint, solution or working."""
     made = copy.deepcopy(lesson)
     for cell in made["cells"]:
         text = _text(cell)
@@ -133,7 +133,7 @@ def _drop_hints(part: ast.stmt) -> str:
 
 
 def without_outputs(notebook: Notebook) -> Notebook:
-    """A copy with nothing that a run left in it."""
+    """A copy without outputs, execution counts and widget state."""
     made = copy.deepcopy(notebook)
     made.get("metadata", {}).pop("widgets", None)
     for cell in made["cells"]:
@@ -155,7 +155,7 @@ def _build_metadata(name: str, **flags: Any) -> dict[str, Any]:
 
 
 def _maker(cell: Notebook, name: str) -> ast.stmt | None:
-    """The statement of a cell that makes the function or class of that name."""
+    """The statement in a cell that defines this function or class; None if there is none."""
     makers = [
         statement
         for statement in parse_cell(_text(cell)).body
@@ -165,7 +165,7 @@ def _maker(cell: Notebook, name: str) -> ast.stmt | None:
 
 
 def _without_check(cell: Notebook, exercise: Exercise) -> Notebook:
-    """Take the lines that check an exercise out of a cell; whatever else stands there stays."""
+    """Remove the lines that check an exercise from a cell, in place."""
     lines = _text(cell).splitlines()
     for part in reversed(parse_cell(_text(cell)).body):
         names = [name for name, _ in checks(ast.unparse(part))]
@@ -176,7 +176,7 @@ def _without_check(cell: Notebook, exercise: Exercise) -> Notebook:
 
 
 def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
-    """A cell that is graded: it shows what is said of the answer, and fails for nbgrader if that is wrong."""
+    """A graded cell: it shows the verdict to the student, and has a hidden test that fails if the answer is wrong."""
     call = f'check("{exercise.name}", {answer})'
     hidden = JUDGED.format(exercise.name, answer)
     metadata = _build_metadata(f"check-{exercise.name}", grade=True, locked=True, points=points)
@@ -186,7 +186,7 @@ def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
 
 
 def _solve(cell: Notebook, exercise: Exercise, name: str) -> None:
-    """Put the solution in the place of the blank."""
+    """Replace the blank definition in a cell by the solution, in place."""
     cell["metadata"] = {**cell.get("metadata", {}), **_build_metadata(exercise.name, solution=True)}
     blank, lines = _maker(cell, name), _text(cell).splitlines()
     solved = _solution(exercise, name).splitlines()
@@ -195,7 +195,7 @@ def _solve(cell: Notebook, exercise: Exercise, name: str) -> None:
 
 
 def _solution(exercise: Exercise, name: str) -> str:
-    """A solution whose head stays when the rest is hidden: its imports, its first line, and the statement."""
+    """The solution with nbgrader's markers around its body: imports, signature and docstring stay visible."""
     text = solution_text(exercise)
     body = ast.parse(text).body
     imports = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]

@@ -1,4 +1,4 @@
-"""judge: whether an answer is right; if not, the smallest case where it fails, and which mistake that looks like."""
+"""judge: test an answer on all cases; the Verdict has the smallest failing case and the likely misconception."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .run_answer import AnswerOutcome, Asked, ask
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said about an answer. In a notebook it shows itself, with the graph of the smallest failing case.
+    """The result of testing an answer. A notebook displays it, with the graph of the smallest failing case.
 
     >>> from naive_graph.classroom.judging import judge
     >>> verdict = judge("transpose", lambda W: W)
@@ -51,7 +51,7 @@ class Verdict:
         with Graph.scratch():
             self.case.recipe.nodes()
             picture = draw(Graph, grads=False)
-            picture.live_graph = None  # it is what it is; and a page of many results runs one script alone
+            picture.live_graph = None  # a static picture, so that a page of many results needs only one script
             picture.svg  # noqa: B018 - while the graph is there
             return picture
 
@@ -85,7 +85,7 @@ def exercise_named(name: str) -> Exercise:
 
 
 def judge(name: str, answer: Any) -> Verdict:
-    """Ask the answer everything that the exercise of that name or number asks.
+    """Test an answer on all cases of the exercise with this name or number.
 
     >>> judge("slope", lambda f, x, h=1e-5: (f(x + h) - f(x)) / h).mistakes[0].name
     'forward_difference'
@@ -99,7 +99,7 @@ def judge(name: str, answer: Any) -> Verdict:
 
 
 def verdict(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> Verdict:
-    """What is said of what an answer did. again: asks it more, to confirm a guess."""
+    """Make the verdict from an answer's outcomes. again: runs the answer again, to confirm a diagnosis."""
     wrong = wrong_places(exercise, asked)
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
@@ -120,7 +120,7 @@ def wrong_places(exercise: Exercise, asked: Asked) -> list[int]:
 
 
 def _round_value(outcome: Any) -> Any:
-    """An outcome but for the last digits of its numbers, and for the words of an error."""
+    """An outcome with rounded numbers and without error texts, for the fingerprint."""
     if isinstance(outcome, AnswerOutcome):
         return outcome.kind, outcome.error.partition(":")[0], _round_value(outcome.value)
     if isinstance(outcome, (list, tuple)):
@@ -189,7 +189,7 @@ def _right(exercise: Exercise, index: int, outcome: AnswerOutcome) -> str:
 
 
 def _what_is_sure(exercise: Exercise, outcomes: Asked, wrong: list[int]) -> list[str]:
-    """What the failing cases have in common."""
+    """A sentence about the feature that failing cases share and passing ones lack, if there is one."""
     failing = [exercise.cases[index].features for index in wrong]
     passing = [exercise.cases[index].features for index in range(len(outcomes)) if index not in set(wrong)]
     shared = frozenset.intersection(*failing) if passing else frozenset()

@@ -1,4 +1,4 @@
-"""The course in another language: what is said in English is looked up in catalogues, at the place where it leaves.
+"""Translate lessons and messages: English texts are looked up in gettext catalogues (.po) just before display.
 
 A catalogue is a file .po, as gettext's tools and translators know it, in the
 folder of a language beside the lessons: messages.po has what check, hint and
@@ -33,7 +33,7 @@ WORDLESS = re.compile(r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL)
 
 
 def wished_language() -> str:
-    """The language that is wished now, such as zh; empty for English, and for one that there is not."""
+    """The language code in $NAIVE_GRAPH_LANGUAGE, such as zh; "" for English and for unknown languages."""
     wished = os.environ.get("NAIVE_GRAPH_LANGUAGE", "").lower()[:2]
     return wished if wished in languages() else ""
 
@@ -45,21 +45,21 @@ def languages() -> tuple[str, ...]:
 
 
 def check_language(language: str) -> str:
-    """The language, as it was said. Raises LessonError if there is no such one."""
+    """Return the language if it exists; raises LessonError otherwise."""
     if language[:2].lower() not in ("en", *languages()):
         raise LessonError(f"There is no language {language!r}. There are: {', '.join(('en', *languages()))}.")
     return language
 
 
 def told(text: str) -> str:
-    """A message in the language that is wished, as far as its catalogue knows it."""
+    """Translate a message into the current language; parts that the catalogue lacks stay English."""
     wished = os.environ.get("NAIVE_GRAPH_LANGUAGE") and wished_language()
     return messages(wished).message(text) if wished else text
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """A block in which a language is wished; with an empty one, that which is wished already."""
+    """A block in which this language is the current one; "" leaves it as it is."""
     before = os.environ.get("NAIVE_GRAPH_LANGUAGE")
     os.environ.update({"NAIVE_GRAPH_LANGUAGE": language} if language else {})
     try:
@@ -74,7 +74,7 @@ NaiveGraphError.words = staticmethod(told)
 
 @cache
 def messages(language: str) -> Catalogue:
-    """What the exercises say, in a language."""
+    """The catalogue of the package's messages in a language."""
     return Catalogue(read(_file(language, "messages")))
 
 
@@ -83,7 +83,7 @@ def _file(language: str, name: str) -> Path:
 
 
 def read(file: Path) -> dict[str, str]:
-    """Each text of a catalogue with its translation. What has none yet is left out."""
+    """Parse a .po file: {text: translation}, without untranslated entries."""
     entries = ENTRY.findall(file.read_text(encoding="utf-8"))
     texts = {_unquote_lines(key): _unquote_lines(text) for key, text in entries}
     return {key: text for key, text in texts.items() if key and text}
@@ -94,7 +94,7 @@ def _unquote_lines(lines: str) -> str:
 
 
 class Catalogue:
-    """Texts and their translations; some of them have holes."""
+    """Translations of texts, and of templates with {} for changing parts."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
@@ -114,7 +114,7 @@ class Catalogue:
         return line[: len(line) - len(bare)] + self._sentences(bare)
 
     def _sentences(self, text: str) -> str:
-        """A line; where it is not known as a whole, its longest beginning that is, and then the rest."""
+        """Translate a line: as a whole, or else its longest known prefix of sentences, and then the rest."""
         translation = self.known(text)
         if translation is not None:
             return translation
@@ -143,7 +143,7 @@ class Catalogue:
         return bool(re.search(r"[.?!] [A-Z]", part)) and self._sentences(part) == part
 
     def _filled(self, template: str, parts: tuple[str, ...]) -> str:
-        """A translation with the parts of the message put in, which may be messages themselves."""
+        """Fill the parts of a message into its translated template; the parts are translated, too."""
         names = [name or str(position) for position, name in enumerate(HOLE.findall(template))]
         translations = dict(zip(names, map(self._sentences, parts)))
         order = iter(translations.values())
@@ -170,7 +170,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def split_docstring(program: str) -> list[str]:
-    """What the exercise in a cell asks: the paragraphs of its docstring, each in one line."""
+    """The paragraphs of the docstrings in a cell, each as one line."""
     try:
         made = [
             statement for statement in ast.parse(program).body if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
@@ -187,12 +187,12 @@ def has(language: str, lesson: Path) -> bool:
 
 
 def lesson_catalogue(lesson: Path, language: str) -> Catalogue:
-    """The texts of a lesson, and the messages, which stand in it as well."""
+    """A catalogue of a lesson's texts and of the package's messages, which appear in its outputs."""
     return Catalogue({**messages(language).texts, **read(_file(language, lesson.stem))})
 
 
 def in_language(lesson: Path, language: str) -> bytes:
-    """A lesson before anybody runs it, with its texts in a language and its programs as they are; else in English.
+    """A lesson's notebook as bytes, without outputs, texts translated; in English if there is no translation.
 
     Above an exercise stands what it asks.
     """

@@ -1,4 +1,4 @@
-"""Where the lessons are, and how they are before anybody runs them."""
+"""Find the lesson notebooks, strip their outputs, and map old lesson and exercise numbers to current ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lessons_of_the_package() -> list[Path]:
 
 
 def without_outputs(lesson: Path) -> bytes:
-    """The notebook as it is before anybody runs it: what it shows would give the predictions away."""
+    """The notebook's bytes without outputs, which would give away the answers of `predict` cells."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -45,7 +45,7 @@ def without_outputs(lesson: Path) -> bytes:
 
 
 def join_parts(notebooks: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
-    """A lesson as it was before it became two: the cells of both parts."""
+    """The old lesson that was split in two: the cells of both parts in one notebook."""
     parts = [notebooks[part] for part in PARTS[name]]
     return {**parts[0], "cells": [cell for part in parts for cell in part["cells"]]}
 

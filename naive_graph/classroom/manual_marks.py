@@ -1,7 +1,7 @@
-"""Marks that a person gives, in by_hand.csv: of cells that nbgrader calls manually graded, and of others.
+"""Manual marks in by_hand.csv: for nbgrader's manually graded cells, and to override automatic marks.
 
-A line `student, lesson, part, points, of, reason` with points replaces whatever a
-part got by itself. Its reason stands on the student's page.
+A line `student, lesson, part, points, of, reason` with points replaces the part's
+automatic mark. Its reason is shown on the student's page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .handout import Notebook
 FILE = "by_hand.csv"
 HEAD = ("student", "lesson", "part", "points", "of", "reason")
 EARLIER = {"cell": "part", "comment": "reason"}  # what columns were called
-WAITS = "Not marked yet.\n\n"  # before what somebody wrote
+WAITS = "Not marked yet.\n\n"  # prefix of an answer's text until it is marked
 Place = tuple[str, str, str]  # student, lesson, part
 
 
@@ -33,7 +33,7 @@ class ManualMark(NamedTuple):
 
 
 def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
-    """By their grade_id the cells that are marked by hand: their points, and what stands in them."""
+    """The manually graded cells of a notebook: {grade_id: (points, source)}."""
     cells = {}
     for cell in notebook["cells"]:
         metadata = cell.get("metadata", {}).get("nbgrader", {})
@@ -43,7 +43,7 @@ def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
 
 
 def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> list[dict[str, Any]]:
-    """What somebody wrote in each of these cells, as an answer that waits for its mark."""
+    """A student's text in each of these cells, as an answer entry that is not marked yet."""
     wrote = hand_cells(handed_in)
     return [
         {
@@ -58,13 +58,13 @@ def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> li
 def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]) -> dict[Place, ManualMark]:
     """The marks that were given, by student, lesson and part.
 
-    most: of a student and a lesson the points of each part; None for an unknown student.
+    points_of_parts(student, lesson): the points of each part; None for an unknown student.
     Raises LessonError, which names the line and the way to mend it.
     """
     file = folder / FILE
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
-            head = next(opened, "")  # a spreadsheet may part by semicolons; it is written anew from what is read
+            head = next(opened, "")  # spreadsheets may save with semicolons or tabs
             delimiter = max(",;\t", key=head.count)
             names = [
                 EARLIER.get(title.strip(), title.strip()) for title in next(csv.reader([head], delimiter=delimiter))
@@ -135,7 +135,7 @@ def _apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, An
 def marks_rows(
     results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: dict[Place, ManualMark]
 ) -> list[list[Any]]:
-    """The table to be filled in, with all that was filled in. results: student, lesson and answers of each."""
+    """The rows of by_hand.csv, with the marks given so far. results: (student, lesson, answers) of each."""
     rows: dict[Place, list[Any]] = {}
     for student, lesson, answers in results:
         for answer in answers:
@@ -157,6 +157,6 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def cell_name(student: str) -> str:
-    """The name of a student as a spreadsheet does not compute it."""
+    """The student's name, quoted so that a spreadsheet does not take it for a formula."""
     name = printable_name(student)
     return "'" * (name[0] in "=+-@") + name

@@ -1,4 +1,4 @@
-"""The marks as tables: for everybody, for Moodle and for Canvas. Who handed in nothing has an empty cell, and not 0."""
+"""Export marks as CSV: all results, Moodle's and Canvas's formats. A student without submission has an empty cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .grading import Result
 from .manual_marks import cell_name, csv_text
 
 HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
-IDS = "ids.csv"  # in the course: of whom the systems speak by which numbers
+IDS = "ids.csv"  # in the course folder: the students' ids in Moodle and Canvas
 IDS_HEAD = ("student", "lesson", "system", "id")
 Ids = dict[tuple[str, str, str], str]  # (student, lesson, "moodle" or "canvas") -> the number in the ZIP
 
@@ -36,7 +36,7 @@ def points_table(results: Iterable[Result]) -> str:
 
 
 def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
-    """By the name of a file the marks as Moodle and Canvas read them.
+    """The marks in the import formats of Moodle and Canvas: {file name: CSV text}.
 
     moodle-LESSON.csv is Moodle's grading worksheet of one assignment, for the students whose number there is known;
     moodle.csv is for its gradebook, where students are told by their usernames; canvas.csv for Canvas's gradebook.
@@ -78,7 +78,7 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
 
 
 def read_ids(folder: Path) -> Ids:
-    """The numbers that collecting kept. Raises LessonError for a file that says something else."""
+    """Read the LMS ids of students that `collect` saved. Raises LessonError for a malformed file."""
     file = folder / IDS
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:

@@ -1,4 +1,4 @@
-"""Which mistake an answer makes: known by what it does, never by its text."""
+"""Diagnose a wrong answer from its outcomes: compare them with mutants of the solution, never with its text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .exercise import Exercise, Mistakes, same
 from .near_misses import RAISED, SENTENCES, AskAgain, flat, relation, repair
 from .run_answer import AnswerOutcome, Asked, plain
 
-NEARLY_ALL = 0.985
+NEARLY_ALL = 0.985  # share of cases in which a function without `return` gives None
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
 FEW = 8  # cases that agree, for one in which an answer found no end
 ALL_BUT_FEW = 0.97  # of them, where two mistakes are said at once: two explain much by chance
 
 
 class Mistake(NamedTuple):
-    """Its name, a sentence to who made it, and the first case that it explains: None if it explains all that fail."""
+    """A diagnosed mistake: its name, a sentence for the learner, the first case it explains (None: all that fail)."""
 
     name: str
     sentence: str
@@ -27,7 +27,7 @@ class Mistake(NamedTuple):
 
 
 def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> list[Mistake]:
-    """The mistakes that explain a wrong answer; none if nothing does. again: asks it more, to confirm a guess."""
+    """The mistakes that explain a wrong answer, or []. again: runs the answer again, to confirm a diagnosis."""
     if again is not None and _right_alone(exercise, asked, again):
         return [Mistake("keeps_state", f"{AFTER_OTHERS} {KEPT}")]
     fits: list[Mistake] = []
@@ -46,7 +46,7 @@ def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) ->
 
 
 def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | None) -> list[Mistake]:
-    """The misconceptions that fit, each with a case that they explain; none if a case refutes them, asked or fresh."""
+    """The misconceptions that fit, each with a case that shows it; [] if a standard or fresh case refutes them."""
     keys = fitting(exercise, outcomes)
     if not keys or _is_refuted(exercise, outcomes, keys):
         return []
@@ -62,13 +62,13 @@ def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | 
 
 
 def _find_slip(exercise: Exercise, outcomes: Asked, again: AskAgain | None) -> list[Mistake]:
-    """The one small change of the answer that makes it right; none if there is none, or nobody can be asked."""
+    """The slip whose change makes the answer right, as a list; [] if there is none, or the answer cannot run again."""
     kind, line = repair(exercise, outcomes, again) if again is not None else ("", "")
     return [Mistake(kind, SENTENCES[kind].format(line))] if kind else []
 
 
 def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
-    """Whether the answer is right in a case in which nobody is who holds these misconceptions.
+    """Whether the answer is right in a case where the mutant with these misconceptions is wrong.
 
     Where several values are right, another order of steps may hide a mistake: there it says nothing.
     """
@@ -81,7 +81,7 @@ def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
 
 
 def _fit(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
-    """Whether the misconceptions explain fresh cases as they did those that were asked; no case says nothing."""
+    """Whether the misconceptions also explain the outcomes in fresh random cases."""
     gave = [first for first, _ in outcomes]
     wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
     both_right = not any(wrong) and all(exercise.outcome_with(i, keys)[1] for i in range(len(gave)))
@@ -89,7 +89,7 @@ def _fit(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
 
 
 def _right_alone(exercise: Exercise, outcomes: Asked, again: AskAgain) -> bool:
-    """Whether the answer is right in the first cases where it was wrong, if it is asked nothing else before.
+    """Whether the first failing cases pass when each runs alone: then the answer keeps state between calls.
 
     Each is asked twice: who goes through a set may be right once by chance.
     """
@@ -104,7 +104,7 @@ def _right_alone(exercise: Exercise, outcomes: Asked, again: AskAgain) -> bool:
 
 
 def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
-    """The misconceptions, one or two, under which the solution does what the answer does; none if there are none."""
+    """The one or two misconceptions whose mutant agrees best with the answer; () if none agrees enough."""
     gave = [first for first, _ in asked]
     wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
     shares = {(): 0.0} | {mistake: _agreement(exercise, gave, wrong, mistake) for mistake in exercise.mistakes(1)}
@@ -119,7 +119,7 @@ def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
 
 
 def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Mistakes]) -> Mistakes:
-    """The one of pairs that explain as much, if what both its mistakes say is sure; none if it is not.
+    """The best pair of misconceptions, if the outcomes show both of them; () otherwise.
 
     It is not where other mistakes explain as much, or the failing cases do not show
     two: one is to be seen alone, and each is to explain what the other alone does
@@ -140,7 +140,7 @@ def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pair
 def _agreement(
     exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], mistakes: Mistakes, least: float = ENOUGH
 ) -> float:
-    """In which share of the cases where one of the two is wrong they agree; 0 where that is below the least."""
+    """The share of cases, of those where answer or mutant is wrong, in which they agree; 0.0 if below `least`."""
     agree = differ = neither = 0
     for i in sorted(range(len(gave)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
         one, (other, other_right) = gave[i], exercise.outcome_with(i, mistakes)
@@ -239,7 +239,7 @@ def _only_changes(exercise: Exercise, outcomes: Asked) -> Mistake | None:
 
 
 def _takes_too_long(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    """Whether only the work is too much: it drives every road, or walks the whole graph again and again."""
+    """Right but too slow: exponentially many paths are followed, or the whole graph is swept repeatedly."""
     mistake = None
     for i, (first, _) in enumerate(outcomes):
         roads = next((feature for feature in exercise.cases[i].features if ROADS in feature), "")
@@ -287,7 +287,7 @@ def _breaks_off(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
 
 
 def _kind(value: Any) -> str:
-    """What sort of thing a value is."""
+    """The type of a value, in words."""
     if isinstance(value, dict):
         other = "a text" if "text" in value else f"something of type {value.get('kind')}"
         return "a dict" if "pairs" in value else other
@@ -298,7 +298,7 @@ def _kind(value: Any) -> str:
 
 
 def _wrong_shape(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    """Whether one change of shape makes every wrong value right."""
+    """Whether one conversion (array to list, dict to list, ...) makes every wrong value right."""
     wrong = [(i, first) for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
     if any(first.kind != "gave" or first.value is None for _, first in wrong):
         return None
@@ -426,7 +426,7 @@ GENERAL = [
 
 
 def show(value: Any, most: int = 300) -> str:
-    """A value as `plain` tells it, in the words of a learner."""
+    """Format a value, as converted by run_answer, in Python's notation; long ones are cut."""
     text = _format_value(value)
     if len(text) <= most:
         return text

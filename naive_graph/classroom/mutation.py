@@ -1,7 +1,7 @@
-"""Small changes of a program: mutants, which try the cases of an exercise, and slips, as learners make them.
+"""Mutate programs: mutants of a solution, to test an exercise's cases; and slips, typical edits to a learner's code.
 
-A slip is tried on a learner's own source: with which one change does it do what is right? It is tried where
-answers run, in a process of its own or behind walls, and what is right is not known here.
+Slips are applied to the learner's source, to find the one change that makes it right. They run where answers run,
+in a child process or sandbox; only outcomes are reported, since the right values are not known there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .run_answer import AnswerWatch, AskedExercise, Stopped, Tell, run_unwatched
 
-# Of an operator those that may be meant instead. Each change has one that takes it back.
+# For each operator those that it may be confused with; the relation is symmetric.
 OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add, ast.Pow), ast.Pow: (ast.Mult,),
     ast.Div: (ast.Mult, ast.FloorDiv), ast.FloorDiv: (ast.Div,), ast.And: (ast.Or,), ast.Or: (ast.And,),
@@ -33,7 +33,7 @@ LONGEST = 4.0  # seconds of processor time, in which changes are tried
 
 
 def mutants(text: str) -> Iterator[tuple[str, str]]:
-    """(the line that was changed, the changed program) for every slip of an operator, a number, a test or a line."""
+    """Yield (changed line, mutated program) for every slip that changes an operator, a number, a test or a line."""
     tree = ast.parse(text)
     lines = {line.strip() for line in ast.unparse(tree).splitlines()}
     for slip in slips(tree):
@@ -48,9 +48,9 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
 
 
 def send_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) -> None:
-    """Make one small change of an answer after the other, and tell its kind, its line, and what it does in each case.
+    """Run the answer with each slip applied, and send the slip's kind, its line and the outcomes as JSON lines.
 
-    only: the numbers of the changes; empty for all of them. Nothing is told of an answer whose source is not there.
+    numbers: those of the slips to run; empty for all. Nothing is sent for an answer whose source is not available.
     """
     try:
         text = textwrap.dedent(inspect.getsource(answer))
@@ -84,7 +84,7 @@ def send_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) 
 
 
 class Slip(NamedTuple):
-    """A change of a program: its kind, the line, and what stands in a field of a node of the tree instead."""
+    """A change of a program: its kind, its line, and the new value of one field of a node of the tree."""
 
     kind: str
     line: int
@@ -94,7 +94,7 @@ class Slip(NamedTuple):
 
     @contextmanager
     def made(self) -> Iterator[None]:
-        """A block in which the program is changed."""
+        """A context in which the change is applied to the tree; it is undone at the end."""
         before = getattr(self.parent, self.field)
         setattr(self.parent, self.field, self.new)
         try:
@@ -104,7 +104,7 @@ class Slip(NamedTuple):
 
 
 def slips(tree: ast.Module) -> list[Slip]:
-    """Every small change of a program that a learner may have made the other way round."""
+    """Every slip: the reverse of a small change that a learner may have made by mistake."""
     found: list[Slip] = []
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     names |= {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
@@ -123,7 +123,7 @@ def slips(tree: ast.Module) -> list[Slip]:
 
 
 def _slips(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
-    """The slips at a node: a kind, and what stands in the place of how many nodes. rest: what stands behind it."""
+    """Yield the slips at a node: kind, number of nodes replaced, new nodes. following: the nodes after it."""
     if asks:
         tests = ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
         yield from (("condition", 1, [test]) for test in tests)
@@ -173,7 +173,7 @@ def _others(operator: ast.AST) -> tuple[Any, ...]:
 
 
 def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
-    """The slips in an expression: a kind, and what stands there instead."""
+    """Yield the slips in an expression: kind, and the new expression."""
     match node:
         case ast.BinOp(left, op, right):
             yield from (("other_operation", ast.BinOp(left, other(), right)) for other in _others(op))
@@ -232,7 +232,7 @@ def _beside(number: ast.expr) -> list[ast.expr]:
 
 
 def _other_ends(call: ast.Call) -> Iterator[ast.expr]:
-    """range and len that are one more, or one less, or begin at 1."""
+    """Variants of range() and len() that are one more, one less, or begin at 1."""
     *before, last = call.args
     if ast.unparse(call.func) == "len":
         yield from _beside(call)

@@ -1,7 +1,7 @@
-"""The one small change of an answer's own line that makes it right, and how wrong values stand to right ones.
+"""Near misses: find the one-line change that makes an answer right, or a relation of wrong values to right ones.
 
-A guess about a place is made only where the place is: the learner's own line, changed in one thing, does what is right
-in every case. So the guess is true, and says where.
+A place is named only if a small change of that line of the learner's code passes all cases, so the hint is certain.
+Relations are, for instance: wrong by a constant factor, first entry wrong, another order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIRST_TRIED = 4  # wrong cases, in which each change is tried before the rest is
 
 
 class Change(NamedTuple):
-    """A change of an answer: its number, its kind, the line, and what the changed answer does in each case."""
+    """A slip applied to an answer: its number, kind and line, and the outcomes of the changed answer."""
 
     number: int
     kind: str
@@ -34,17 +34,17 @@ class Change(NamedTuple):
 
 
 class AskAgain(Protocol):
-    """Asks an answer more, to confirm a guess, where it was asked before: here, or behind walls."""
+    """Runs an answer again to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
 
     def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
-        """What it does in each: an exercise with other cases, or some. Nothing if that cannot be known."""
+        """The outcomes in each variant of the exercise (other or fewer cases); [] for one that could not run."""
 
     def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
-        """What it does with each small change, or with those of these numbers."""
+        """The outcomes of the answer with each slip applied, or only those with these numbers."""
 
 
 class AskHere(NamedTuple):
-    """Asks an answer that a learner checks."""
+    """Runs the answer of a learner who calls `check`."""
 
     answer: Any
 
@@ -68,7 +68,7 @@ def read_changes(exercise: Exercise, text: str) -> list[Change]:
 
 
 def repair(exercise: Exercise, asked: Asked, again: AskAgain) -> tuple[str, str]:
-    """The kind of the one change that makes the answer right, and the line that it changes; empty if there is none."""
+    """Kind and line of the change that makes the answer right; ("", "") if there is none."""
     wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
     if exercise.text or not wrong:
         return "", ""  # its source is not that of a function, or it is wrong the second time alone
@@ -90,7 +90,7 @@ def _right_changes(exercise: Exercise, again: AskAgain, only: list[int]) -> list
 
 
 def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
-    """How all wrong values stand to the right ones: the name of that, and a sentence; empty if there is no one way."""
+    """Name and sentence of a relation that holds between all wrong values and the right ones; ("", "") if none does."""
     if exercise.text:
         return "", ""  # each question there is another one
     wrong = [(i, first) for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
@@ -114,7 +114,7 @@ Pairs = list[tuple[Any, Any]]  # of a wrong value and the right one
 
 
 def _one_part(exercise: Exercise, pairs: Pairs) -> str:
-    """The part that alone is wrong."""
+    """The name of the only part of the result that is wrong; "" if there are several."""
     count = len(exercise.parts)
     if not all(isinstance(got, list) and len(got) == count for got, _ in pairs):
         return ""
@@ -123,7 +123,7 @@ def _one_part(exercise: Exercise, pairs: Pairs) -> str:
 
 
 def _entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
-    """Whether it is so with which entries of all lists of several are right."""
+    """ "so" if `which` holds for the flags "entry is right" of every list; else ""."""
     lists = all(isinstance(value, list) for pair in pairs for value in pair)
     alike = lists and all(len(got) == len(want) for got, want in pairs)
     rights = [list(map(same, got, want)) for got, want in pairs if len(got) > 1] if alike else []
@@ -144,7 +144,7 @@ def _other_size(exercise: Exercise, pairs: Pairs) -> str:
 
 
 def _count_entries(pairs: Pairs) -> Iterator[tuple[Counter[str], Counter[str]]]:
-    """What stands in each two lists, and how often; nothing, unless all are lists."""
+    """Yield Counters of the entries of each wrong and right list; nothing unless all values are lists."""
     if all(isinstance(value, list) for pair in pairs for value in pair):
         for pair in pairs:
             got, want = (Counter(map(_round_value, flat(value))) for value in pair)
@@ -161,7 +161,7 @@ def _holds(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool])
 
 
 def _flat_pairs(pairs: Pairs) -> list[tuple[float, float]]:
-    """The numbers, each beside the right one; nothing where something else stands, or more, or fewer."""
+    """All (number, right number) pairs; [] if the values do not have the same number of entries, all floats."""
     numbers = [(list(flat(got)), list(flat(want))) for got, want in pairs]
     if any(len(got) != len(want) or not all(isinstance(x, float) for x in got + want) for got, want in numbers):
         return []
@@ -186,7 +186,7 @@ def _compare_pairs(pairs: Pairs, relation: Callable[[float, float], bool]) -> st
 
 
 def _alike(numbers: list[float]) -> str:
-    """The number that all of them are; empty if they differ, or if it is 0."""
+    """The number that all are equal to, as text; "" if they differ or it is 0."""
     if not numbers or not numbers[0] or not all(map(math.isfinite, numbers)):
         return ""
     return f"{numbers[0]:.6g}" if max(numbers) - min(numbers) <= 1e-6 * abs(numbers[0]) else ""

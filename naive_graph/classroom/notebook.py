@@ -1,4 +1,4 @@
-"""What a learner types into a notebook: check, hint, solution, working, progress, predict."""
+"""The learner's functions in a notebook: check, hint, solution, working, progress, predict; progress is saved."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .solutions import solution_text
 
 
 class PlainText(str):
-    """A text that shows itself without quotes."""
+    """A str whose repr has no quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class SaidText(PlainText):
-    """A text of ours, in the reader's language."""
+    """A message of the package, translated into the reader's language."""
 
     def __new__(cls, text: str) -> SaidText:
         return super().__new__(cls, told(text))
@@ -126,7 +126,7 @@ def progress() -> SaidText:
 
 
 def in_order(number: str) -> list[tuple[int, str]]:
-    """What numbers such as 9.1, 14a.2 and 16c.1 are sorted by."""
+    """A sort key for numbers such as 9.1, 14a.2 and 16c.1."""
     return [(len(part.rstrip("abc")), part) for part in number.split(".")]
 
 
@@ -138,7 +138,7 @@ JUDGED_BY = frozenset({"right", "also", "within"})  # a name's other keys are wr
 
 @cache
 def predictions() -> dict[str, dict[str, Any]]:
-    """By number: why, told to who is right; and for each name what is right, and answers to wrong guesses."""
+    """The predictions by number: "why" for right guesses; for each name the right value and replies to wrong ones."""
     return tomllib.loads(Path(__file__).with_name("predictions.toml").read_text(encoding="utf-8"))
 
 
@@ -172,7 +172,7 @@ def judge_guesses(number: str, guesses: dict[str, Any]) -> Verdict:
 
 
 def current_number(number: str) -> str:
-    """The number of today of a prediction: lessons that became two changed some."""
+    """A prediction's current number: splitting lessons changed some."""
     return OLD_PREDICTIONS.get(number, number)
 
 
@@ -219,32 +219,32 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 
 
 def _meets(guess: Any, right: Any, also: Sequence[Any] = (), within: float = 0.0, **_: str) -> bool:
-    """Whether a guess says what is right, or as good as that."""
+    """Whether a guess equals the right value, an accepted alternative, or lies within the tolerance."""
     near = isinstance(guess, (int, float)) and within and abs(guess - right) <= within
     return bool(near or any(_ways(guess) & _ways(value) for value in (right, *also)))
 
 
 def _ways(value: Any) -> set[str]:
-    """The ways to write something: an operator also by its sign, a node by its name or as it prints."""
+    """The accepted spellings of a value: an operator's name or sign; a node's name, str or repr."""
     if isinstance(value, Node):
         return {value.name or repr(value), str(value), repr(value)}
     return {_key(value), SIGNS.get(str(value), _key(value))}
 
 
 def _key(guess: Any) -> str:
-    """How a guess is written down: 2 and 2.0 alike, a text without more quotes."""
+    """Normalise a guess for comparison: 2 equals 2.0, texts lose extra quotes."""
     if isinstance(guess, str):
         return guess.strip(" '\"")
     return f"{guess:g}" if isinstance(guess, (int, float)) and not isinstance(guess, bool) else str(guess)
 
 
 def place() -> Path:
-    """Where the file is: in $NAIVE_GRAPH_DATA, or in the user's folder for data."""
+    """The path of progress.json: in $NAIVE_GRAPH_DATA, or in the user's data folder."""
     return users_folder("data") / "progress.json"
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """For each exercise how often it was tried, whether it was passed, and how many hints were shown."""
+    """Read the saved progress: for each exercise its tries, whether it was passed, and the number of hints shown."""
     try:
         records = json.loads(place().read_text(encoding="utf-8"))
     except (FileNotFoundError, FolderError):
@@ -258,7 +258,7 @@ def read() -> dict[str, dict[str, Any]]:
 
 
 def note(name: str, tried: bool = False, passed: bool = False, hints: int = 0) -> None:
-    """Add to what is known of an exercise. Where nothing can be written it is said, and nothing else happens."""
+    """Update the saved progress of an exercise; warns if the file cannot be written."""
     records = read()
     record = records.setdefault(name, {})
     for fact, more in (("tries", int(tried)), ("hints", hints)):

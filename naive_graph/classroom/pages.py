@@ -1,4 +1,4 @@
-"""The pages of a graded class: one for each student, and one for the teacher."""
+"""Render the HTML reports of a graded class: a page for each student, and an overview for the teacher."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOW = (
 
 
 def student_page(student: str, results: list[Result]) -> str:
-    """What one student got, lesson by lesson: the mistakes by name, and the smallest failing case, drawn."""
+    """A student's page: points of each lesson, mistakes by name, and a drawing of the smallest failing case."""
     who = printable_name(student)
     body = [f"<h1>{escape(who)}</h1>", f"<p>{_points(results)}</p>"]
     for result in results:
@@ -57,7 +57,7 @@ def _section(answer: dict[str, Any]) -> str:
 
 
 def class_page(results: list[Result], not_graded: list[str]) -> str:
-    """What the class has not understood, most frequent first; marks, exercise by exercise, student by student."""
+    """The teacher's page: misconceptions by frequency, similar answers, and marks by exercise and by student."""
     count = len({result.student for result in results})
     body = [f"<h1>{_say('The class')}</h1>", f"<p>{_say(f'{count} students.')} {_points(results)}</p>"]
     ungraded = [
@@ -86,7 +86,7 @@ Mistaken = dict[tuple[str, str, str], list[tuple[str, dict[str, Any], str]]]  # 
 
 
 def _group_mistakes(results: list[Result]) -> Mistaken:
-    """By lesson, exercise and mistake who made it; what has no name is kept apart by what it does."""
+    """Group answers by lesson, exercise and mistake; a mistake without a name is identified by its fingerprint."""
     mistakes: Mistaken = defaultdict(list)
     for result in results:
         for answer in result.answers:
@@ -100,7 +100,7 @@ def _group_mistakes(results: list[Result]) -> Mistaken:
 
 
 def _misconceptions(results: list[Result], chosen: Callable[[str], bool]) -> str:
-    """The mistakes of these names, most frequent first, each with its smallest case."""
+    """Table of the mistakes with these names, most frequent first, each with its smallest failing case."""
     mistakes = _group_mistakes(results)
     rows = []
     for key in sorted((key for key in mistakes if chosen(key[2])), key=lambda key: (-len(mistakes[key]), key)):
@@ -136,7 +136,7 @@ def _describe_mistake(exercise: str, name: str, made: list[tuple[str, dict[str, 
 
 
 def _alike(results: list[Result]) -> str:
-    """Who wrote the same but for names and numbers. It is a list, no verdict: people learn together."""
+    """Table of students whose answers have the same structure, whatever the names and numbers; no accusation."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
     for result in results:
         for answer in (answer for answer in result.answers if answer.get("shape")):
@@ -147,7 +147,7 @@ def _alike(results: list[Result]) -> str:
 
 
 def _marks(results: list[Result]) -> str:
-    """Of each lesson how many handed it in, their mean and median, and how many are in each fifth of the points."""
+    """Table of the lessons: number of submissions, mean, median, and a histogram of the points in five bins."""
     rows: list[tuple[Any, ...]] = []
     for lesson in sorted({result.lesson for result in results}):
         all_of = [result for result in results if result.lesson == lesson]
@@ -198,7 +198,7 @@ def _students(results: list[Result]) -> str:
 
 
 def _say(text: str) -> str:
-    """A text of ours in the course's language, as HTML."""
+    """A message translated into the course's language, escaped for HTML."""
     return escape(told(text))
 
 
@@ -220,7 +220,7 @@ def _link(student: str) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
-    """Numbers to the right; texts are HTML already."""
+    """An HTML table; numbers are right-aligned, strings are inserted as HTML."""
     lines = ["<tr>" + "".join(f"<th>{told(title)}</th>" for title in head) + "</tr>"]
     for row in rows:
         cells = (f"<td>{cell}</td>" if isinstance(cell, str) else f'<td class="number">{cell:g}</td>' for cell in row)

@@ -1,8 +1,8 @@
-"""The part of a program that a name needs: what binds the name, what that uses, and so on.
+"""Program slicing: the statements that a name depends on, transitively.
 
-A learner's notebook draws, plays and prints; of all this a check runs only what
-the answer is made of. And of the exercises' own files, only what asks goes to
-where answers run, never what solves.
+A check runs only those statements of a learner's notebook that the answer depends
+on. And of the exercises' files only the test cases go to the sandbox where answers
+run, never the solutions.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 MAKERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
-ROUNDABOUT = {"exec", "globals", "setattr"}  # nobody knows what they bind
+ROUNDABOUT = {"exec", "globals", "setattr"}  # calls that may bind any name
 HOUSE = __name__.partition(".")[0]
 
 
 def slice_statements(statements: Iterable[ast.stmt], names: set[str]) -> list[ast.stmt]:
-    """The statements, in their order, that these names need. `import *` and settings always stay.
+    """The statements that these names depend on, in order. `import *` and settings are always included.
 
     >>> program = ast.parse("import math; a = 2; b = a; c = b; b += math.pi; print(c)")
     >>> [ast.unparse(each) for each in slice_statements(program.body, {"b"})]
@@ -36,7 +36,7 @@ def slice_statements(statements: Iterable[ast.stmt], names: set[str]) -> list[as
 
 
 def _add_side_effects(parts: list[tuple[ast.stmt, set[str], set[str]]]) -> None:
-    """Add what statements bind by calling the notebook's own functions, and "*" to settings. Our library stays."""
+    """Add to `binds` what a statement changes by calling the notebook's functions; "*" if it may change anything."""
     brought = {name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _list_imports(each)}
     ours = {name for name, module in brought.items() if module == HOUSE}
     changed = {each.name: uses & _find_changed_names(each) for each, _, uses in parts if isinstance(each, MAKERS)}
@@ -110,7 +110,7 @@ def find_used_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a statement whose names are the notebook's, not a function's own."""
+    """Walk a statement's nodes in module scope, without descending into functions and lambdas."""
     yield statement
     for part in ast.iter_child_nodes(statement):
         if isinstance(part, (*MAKERS, ast.Lambda)):
@@ -120,7 +120,7 @@ def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:
 
 
 def _root(part: ast.expr) -> Iterator[str]:
-    """x, of x.grad[3]."""
+    """The variable at the root of an expression: x of x.grad[3]."""
     while isinstance(part, (ast.Attribute, ast.Subscript)):
         part = part.value
     if isinstance(part, ast.Name):

@@ -39,11 +39,11 @@ from ..graph.graph import Graph
 from .cases import LARGE, ExerciseCall, ExerciseCase
 
 LINES = 100_000  # of the answer, in one call; more for a large graph
-SECONDS = 5.0  # of one call, by the clock, and then as many of processor time: other programs may have slowed it
-PATIENCE, SOON = 20.0, 2.0  # seconds without a sign of life from the child: before it is killed, before it is told
+SECONDS = 5.0  # limit of one call: by the clock, then as much CPU time, since other programs may slow it down
+PATIENCE, SOON = 20.0, 2.0  # seconds without a line from the child: before it is killed, before a notice
 MAX_ENDLESS = 3  # calls that do not end, before the rest is not asked
 FRESH_GRAPHS = 12  # cases that get a new graph for their second run; the others get the same nodes again
-MOST, DEEPEST = 20_000, 40  # entries that are read from what an answer gives, and lists inside lists
+MOST, DEEPEST = 20_000, 40  # limits of a returned value: entries of a list, nesting depth
 MOST_BYTES = 1 << 24  # that are read of one answer
 
 HOUSE = os.path.join(str(Path(__file__).parents[1]), "")
@@ -59,7 +59,7 @@ REFUSED = tuple(HOUSE + part.replace("/", os.sep) for part in (*REFUSED_FILES, *
 
 
 class AnswerOutcome(NamedTuple):
-    """What an answer did: gave a value, raised, refused (it called the library), endless, or crashed."""
+    """The outcome of one call: `kind` is gave, raised, refused (it called the library), endless or crashed."""
 
     kind: str
     value: Any = None
@@ -71,7 +71,7 @@ class AnswerOutcome(NamedTuple):
 
 
 class AskedExercise(Protocol):
-    """What asking needs to know of an exercise."""
+    """What running answers needs of an exercise."""
 
     @property
     def cases(self) -> list[ExerciseCase]: ...
@@ -80,15 +80,15 @@ class AskedExercise(Protocol):
 
 
 class Stopped(BaseException):
-    """Ends an answer. No `except Exception` of a learner catches it."""
+    """Raised to stop an answer; a BaseException, so that a learner's `except Exception` does not catch it."""
 
 
 class MutatedArguments(Exception):
-    """An answer gave its first argument, and changed what it was given."""
+    """Carries the value of an answer that changed its arguments; value: its first argument."""
 
 
 class AnswerWatch:
-    """Counts the lines of an answer while it runs, and sees when it calls the library's own sweeps."""
+    """A trace function that limits an answer's lines and CPU time, and detects forbidden calls into the library."""
 
     now: AnswerWatch | None = None  # that of the answer that runs
 
@@ -113,7 +113,7 @@ class AnswerWatch:
         raise Stopped
 
     def trace_call(self, frame: Any, event: str, argument: Any) -> Any:
-        """A call: only the learner's own lines are counted."""
+        """Trace function for calls: count lines of learner code only; stop at forbidden library calls."""
         code = frame.f_code
         if code not in self.is_learners:
             self.is_learners[code] = not is_library(code.co_filename)
@@ -132,14 +132,14 @@ class AnswerWatch:
         return self.count_step
 
     def is_late(self) -> bool:
-        """Whether it takes too much processor time; this is asked when it took long by the clock, which is quick."""
+        """Whether the CPU time limit is exceeded; only called once the wall clock exceeds it, since that is cheaper."""
         self.until = self.until or process_time() + self.seconds
         return process_time() > self.until
 
 
 @lru_cache(maxsize=1000)
 def jumps_to_itself(code: CodeType) -> bool:
-    """Whether a loop is one instruction, as `while True: pass` on one line: Python tells a tracer of no line in it."""
+    """Whether code has a loop of one instruction, such as `while True: pass`, which causes no line events."""
     jumps = (
         instruction for instruction in dis.get_instructions(code) if instruction.opname.startswith("JUMP_BACKWARD")
     )
@@ -147,12 +147,12 @@ def jumps_to_itself(code: CodeType) -> bool:
 
 
 def patience() -> float:
-    """PATIENCE, and longer on a machine that has too much to do: it does not make a right answer wrong."""
+    """PATIENCE, scaled by the load average, so that a busy machine does not fail a right answer."""
     return PATIENCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class PrintSink(io.TextIOBase):
-    """Where an answer prints to: whether anything came is known, and nothing is kept, however much it is."""
+    """A sink for print: remembers only whether anything was printed."""
 
     anything = False
 
@@ -167,7 +167,7 @@ def is_library(file: str) -> bool:
 
 
 def _is_refused(frame: Any) -> bool:
-    """Whether the learner calls what the exercise asks them to write."""
+    """Whether learner code calls, directly, a library function that does what the exercise asks for."""
     code, caller = frame.f_code, frame.f_back
     if code.co_qualname in ("Graph.forward", "Graph.backward"):
         return True
@@ -178,7 +178,7 @@ def _is_refused(frame: Any) -> bool:
 
 
 def run_case(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -> Iterator[AnswerOutcome]:
-    """What the answer does in one case, asked the same so many times, over a graph that nobody else sees."""
+    """Yield the outcomes of calling the answer `times` times with the same arguments, in a graph of its own."""
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         question = case.ask(True)
@@ -187,7 +187,7 @@ def run_case(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -
 
 
 def run_unwatched(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
-    """What an answer of ours, or a changed one, does in a case: over twins of nodes, which are quick, and unwatched."""
+    """Run a solution or mutant on a case without limits, on lightweight stand-ins for nodes."""
     question = case.ask(False)
     try:
         with warnings.catch_warnings():
@@ -222,7 +222,7 @@ def _run_once(task: AskedExercise, answer: Any, question: ExerciseCall) -> Answe
 
 
 def _state(question: ExerciseCall) -> str:
-    """What an answer was given, to see whether it changes it."""
+    """A snapshot of the arguments, to detect whether the answer mutates them."""
     values = [node.value for node in question.nodes] if len(question.nodes) < 100 else []
     return repr((plain(question.arguments, question.nodes), values))
 
@@ -241,14 +241,14 @@ def learners_line(error: BaseException) -> str:
 
 
 def _line(code: Any, line: int) -> str:
-    """A line of the learner's, where it stands and as it is written."""
+    """A line of the learner's code as text: its number, its function or cell, and its source."""
     text = linecache.getline(code.co_filename, line).strip()
     where = f" of {code.co_filename[1:-1]}" if code.co_name == "<module>" else f", in {code.co_name}"
     return f"line {line}{where}" + (f": {text}" if text else "")
 
 
 def plain(thing: Any, nodes: list[Any]) -> Any:
-    """A thing as JSON can hold it. Nodes become their places, other containers than lists say their kind."""
+    """Convert a value to JSON types. Nodes become {"node": index}; containers but lists carry their type's name."""
     places = {id(node): index for index, node in enumerate(nodes)}
 
     def told(thing: Any, depth: int = 0) -> Any:
@@ -299,7 +299,7 @@ END = "end"  # the last line of an answer that was asked all that was to be aske
 
 
 def ask(task: AskedExercise, answer: Any) -> Asked:
-    """What the answer does in each case; fewer cases if it does not end in several."""
+    """Run the answer on every case, twice each: a list of (first, second) outcomes; shorter if several time out."""
 
     def on_silence(lines: int) -> None:
         if is_watched() and lines < 2 * len(task.cases):
@@ -313,7 +313,7 @@ def ask(task: AskedExercise, answer: Any) -> Asked:
 
 
 def send_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
-    """Tell the outcomes, a line for each."""
+    """Send each outcome as a JSON line."""
     for outcome in run_cases(task, answer):
         tell(json.dumps(outcome))
     tell(END)
@@ -336,7 +336,7 @@ def run_cases(task: AskedExercise, answer: Any) -> Iterator[AnswerOutcome]:
 
 
 def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
-    """The outcomes in a text by their cases. ending: what the answer did where a line is missing.
+    """Parse the child's lines into pairs of outcomes, by case. missing_kind: the outcome where a line is missing.
 
     Raises ValueError, TypeError or LookupError for lines that `send_outcomes` does not tell.
     """
@@ -358,7 +358,7 @@ def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
 
 
 def read_outcome(line: str, size: int) -> AnswerOutcome:
-    """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
+    """Parse and validate a JSON line from the child. Raises ValueError, TypeError or LookupError."""
     kind, value, mutated, printed, error, where, visits = json.loads(line)
     if kind not in KINDS or type(error) is not str or type(where) is not str or type(visits) is not int:
         raise ValueError
@@ -367,7 +367,7 @@ def read_outcome(line: str, size: int) -> AnswerOutcome:
 
 
 def _read_value(thing: Any, size: int, depth: int = 0) -> Any:
-    """A value if it is one that `plain` could have told of a case with so many nodes."""
+    """Validate a value from the child: one that `to_json_value` can return in a case with so many nodes."""
     if depth > 4 * DEEPEST:
         raise ValueError
     if thing is None or isinstance(thing, (bool, float)):
@@ -409,9 +409,9 @@ def run_in_child(
     run: Callable[[Tell], None], patience: float, seconds: float = math.inf,
     prepare_child: Callable[[int], int] = lambda file: file, on_silence: Callable[[int], None] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """The lines that `run` tells in a process of its own; and "endless", or "crashed", also if it told all.
+    """Run in a forked child; returns the lines it sent, and "endless" or "crashed" (also if it sent all).
 
-    patience: seconds without a line. seconds: of processor time; three times as much by the clock, which is
+    silence_seconds: allowed without a line. seconds: of processor time; three times as much by the clock, which is
     all the time there is for the first line. prepare_child: is called there with the file to write to, and gives it.
     on_silence: is given the number of lines so far, once, where nothing is data for a while.
     """
@@ -450,7 +450,7 @@ def _send(file: int, line: bytes) -> None:
 def _read_until_silent(
     out: int, patience: float, longest: float, on_silence: Callable[[int], None] | None
 ) -> tuple[str, bool]:
-    """What is read from a file to its end, as far as it is read; and whether it fell silent."""
+    """Read a pipe to its end or up to MOST_BYTES; returns the text, and whether the writer fell silent."""
     data, until = bytearray(), time.monotonic() + longest
     while len(data) < MOST_BYTES:
         left = until - time.monotonic()

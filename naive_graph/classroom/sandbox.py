@@ -1,12 +1,12 @@
-"""The sandbox from outside: its walls, what goes in, and what is believed of what comes out.
+"""Grade answers in a sandbox (parent side): build it with bubblewrap, send cells and test cases, validate replies.
 
-The walls are bubblewrap's: no network, nobody else's processes, and a root of
-its own where only Python can be seen, read-only, and a small folder to write.
+bubblewrap isolates it: no network, no other processes, a root file system of its
+own with Python read-only, and a small writable folder.
 
-In go the cells of a notebook and the questions; the exercises' own files are
-cut down to what asks (`questions`), so no solution is there to be found. Out
-come lines of plain data, whose shape is looked at before they are judged. Who
-writes such a line can claim no more than that their answer gave a value.
+Input: a notebook's cells, and the exercises' files reduced to their test cases
+(`case_sources`), so that no solution can be found there. Output: JSON lines, which
+are validated before they are judged. A forged line can claim no more than that
+the answer returned some value.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HOUSE = Path(__file__).resolve().parents[1]
 EXERCISES = HOUSE / "classroom" / "exercises"
 TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
 TROUBLES = {"missing", "unfinished", "does_not_run"}
-BROKEN = "ends_python"  # the mistake of an answer, or of walls: no verdict that is kept
+BROKEN = "ends_python"  # name of the mistake if the sandbox process died; such verdicts are not cached
 CONFIRMING = 10  # seconds of processor time, to ask an answer more than its cases
 CHECKER = ("notebook", "judging", "misconceptions", "exercise", "solutions", "trees", "custom_exercises", "near_misses")
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
@@ -57,7 +57,7 @@ INSTEAD = "Grade with --trust if you have read what was handed in: then it runs 
 
 
 class Limits(NamedTuple):
-    """What one answer may use. enclosed: whether there are walls, or the learner is trusted."""
+    """Resource limits of one answer. enclosed: whether to use the sandbox, or to trust the learner."""
 
     seconds: int = 60  # of processor time; three times as much by the clock
     megabytes: int = 1024
@@ -68,7 +68,7 @@ class Limits(NamedTuple):
 
 
 def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
-    """The command that builds the walls. nothing: an empty file, which stands for those that are hidden.
+    """The bwrap command line. nothing: an empty file, mounted over files that are hidden.
 
     Source: https://github.com/containers/bubblewrap
     """
@@ -103,7 +103,7 @@ def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
 
 @cache
 def questions() -> dict[str, str]:
-    """The exercises' files by their modules, of each only what asks: no solutions, no mistakes, no complaints."""
+    """The source of each exercise module, reduced to what makes test cases: no solutions, no misconceptions."""
     trees = {file.stem: ast.parse(file.read_text(encoding="utf-8")) for file in EXERCISES.glob("*.py")}
     trees = {name: ast.fix_missing_locations(_Asking().visit(tree)) for name, tree in trees.items()}
     names: dict[str, set[str]] = {name: set() for name in trees}
@@ -125,7 +125,7 @@ def questions() -> dict[str, str]:
 
 
 def _asked_of(exercises: Iterable[Exercise]) -> dict[str, str]:
-    """The same, and what asks a lecturer's own."""
+    """`case_sources()` with those of a lecturer's own exercises added."""
     texts = dict(questions())
     for exercise in exercises:
         if exercise.asking:
@@ -148,7 +148,7 @@ def _text(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]])
 
 
 class _Asking(ast.NodeTransformer):
-    """Leaves of `Exercise(solve, make_cases, complaint, call)` the name, the cases and the call."""
+    """AST transformer: reduces `Exercise(solve, make_cases, complaint, call)` to the name, the cases and the call."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         if not isinstance(node.func, ast.Name) or node.func.id != "Exercise":
@@ -164,7 +164,7 @@ class _Asking(ast.NodeTransformer):
 
 
 def _absent_files() -> list[str]:
-    """Where that lies which is not there, as text or translated."""
+    """The files and folders to hide in the sandbox: sources and bytecode of all modules in ABSENT."""
     places = [HOUSE.parent.joinpath(*module.split(".")) for module in [*ABSENT, ROOM]]
     files = [
         path.parent.glob(pattern) for path in places for pattern in (f"{path.name}.py", f"__pycache__/{path.name}.*")
@@ -173,7 +173,7 @@ def _absent_files() -> list[str]:
 
 
 def _folders() -> list[str]:
-    """Where Python and its packages are, but not what lies beside them."""
+    """The folders of Python, its packages and this package."""
     path = [os.path.realpath(folder) for folder in sys.path if os.path.isdir(folder) or folder.endswith(".zip")]
     packages = [folder for folder in path if os.path.basename(folder) in ("site-packages", "dist-packages")]
     return sorted({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix), str(HOUSE), *packages}, key=len)
@@ -183,7 +183,7 @@ def _folders() -> list[str]:
 
 
 def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[Verdict]:
-    """A verdict on every answer in a notebook. asked: exercises, each with the expression that is checked.
+    """A verdict on every answer in a notebook. questions_asked: exercises, each with the expression that is checked.
 
     hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
     """
@@ -194,7 +194,7 @@ def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, h
 
 
 def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
-    """The verdict on cells of a notebook, for nbgrader's judged cell: behind walls where there can be any."""
+    """The verdict on a notebook's cells, called by nbgrader's graded cell; in the sandbox where possible."""
     tasks = [(exercise_named(name), expression)]
     try:
         return grade(list(cells), tasks, Limits(enclosed=sys.platform == "linux"), [])[0]
@@ -203,7 +203,7 @@ def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
 
 
 class AskBehindWalls(NamedTuple):
-    """Asks an answer more that was handed in, to confirm a guess. What goes wrong then is no answer."""
+    """Runs a submitted answer again in the sandbox, to confirm a diagnosis; failures count as no information."""
 
     cells: list[str]
     expression: str
@@ -222,7 +222,7 @@ class AskBehindWalls(NamedTuple):
         return []
 
     def _run_first_attempt(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
-        """What the first attempt tells, and how it ended."""
+        """Run the first candidate answer on each exercise; its lines, and how it ended."""
         quick = self.limits._replace(seconds=min(CONFIRMING, self.limits.seconds))
         try:
             told = _run_sandbox(
@@ -287,12 +287,12 @@ def _run_sandbox(
 
 
 def _attempts(lines: str) -> list[str]:
-    """What is told of each answer that a notebook names; of few, however many there are."""
+    """Split the reply into the parts of each candidate answer, at most MOST_NAMES."""
     return f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
 
 
 def _judge_reply(exercise: Exercise, reply: list[Any], again: AskBehindWalls) -> Verdict:
-    """What is said of the lines that came home: whatever they are, this ends with a verdict, and soon.
+    """Turn an untrusted reply into a verdict, in bounded time, whatever it contains.
 
     The first answer of the notebook that is right counts; if none is, the first one.
     """
@@ -315,7 +315,7 @@ def _judge_reply(exercise: Exercise, reply: list[Any], again: AskBehindWalls) ->
 
 
 def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | Trouble:
-    """What an answer does in each case, or why there is none."""
+    """Parse one candidate's lines: its outcomes, or the problem why there are none."""
     first, _, rest = lines.partition("\n")
     try:
         trouble = json.loads(first)
@@ -330,7 +330,7 @@ def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | Trouble:
 
 
 def _unreadable(exercise: Exercise, ending: str) -> Trouble:
-    """What is said of lines that nobody sends who means well."""
+    """The problem reported for malformed replies."""
     told = "does not end" if ending == "endless" else "ends Python, or gives what cannot be read"
     name = "does_not_run" if ending == "endless" else BROKEN
     return Trouble(name, f"What was handed in for {exercise.name} {told}.")

@@ -1,10 +1,9 @@
-"""The sandbox from inside: what the grader starts for each submission, behind the walls that bubblewrap built.
+"""The sandbox's child program: runs a submission's answers inside bubblewrap and reports outcomes as JSON.
 
-There is one process for each exercise, without rights, without more processes,
-with little memory and time: there the learner's code runs, and what the answer
-gives in each case goes home as plain data. What is right is not known here, and
-what would compute it is not there. Nothing that the code can do says more than
-what its answer gives.
+Each exercise runs in a process of its own, without privileges or further processes,
+with little memory and time. The outcomes of the learner's answer are sent as plain
+data. Neither solutions nor the modules that could compute them are present here, so
+that nothing the code does can claim more than what its answer returned.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 def settle_in() -> None:
-    """Limit the folder that can be written, and let no process beside this one look into it or end it."""
+    """Limit the size of the writable folder, and protect this process from being traced."""
     _call("mount", None, WORK, None, REMOUNT, "size=16m,nr_inodes=1000")
     os.chmod(WORK, 0o1777)
     _call("prctl", DUMPABLE, 0, 0, 0, 0)
@@ -56,7 +55,7 @@ def settle_in() -> None:
 
 
 def refuse_calls() -> None:
-    """From here on this process and its children may not make the calls that reach around the walls."""
+    """Forbid, by seccomp, the system calls that could escape the sandbox, for this process and its children."""
     from naive_graph.classroom.system_calls import filter_for
 
     buffer = ctypes.create_string_buffer(steps := filter_for(os.uname().machine))
@@ -65,9 +64,9 @@ def refuse_calls() -> None:
 
 
 def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> int:
-    """Little memory and time, small files; enclosed, no other process and no right but to compute.
+    """Set resource limits; if enclosed, also drop user, groups and capabilities. Returns the output's descriptor, 3.
 
-    Of all files that are open this one stays, where it tells what the answer does, as 3.
+    All other open files but stdin, stdout and stderr are closed.
     """
     import resource
 
@@ -95,7 +94,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> 
 
 
 class SandboxQuestion:
-    """What stands here for an exercise: how it is asked."""
+    """Stands for Exercise in the sandbox: name, test cases and call, but no solution."""
 
     number = ""
 
@@ -106,7 +105,7 @@ class SandboxQuestion:
 
 
 class Absent:
-    """What stands here for what would answer: a learner's cells may use it, to no effect; an answer may not.
+    """Stub for removed modules and their functions: a notebook's cells may use it, without effect; an answer may not.
 
     quiet: it draws or shows, so an answer may call it as well, to no effect.
     """
@@ -135,7 +134,7 @@ class Absent:
 
 
 class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Loads, instead of the exercises, what was left of them; and nothing instead of what would answer."""
+    """Import hook: loads the reduced exercise modules from texts, and stubs in place of removed modules."""
 
     def __init__(self, texts: dict[str, str], absent: list[str]) -> None:
         self.texts, self.absent = texts, absent
@@ -158,7 +157,7 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def print_nodes_simply() -> None:
-    """Let a node show its name and value alone: what writes formulas sorts graphs, and is not here."""
+    """Make a node's repr its name and value only: the modules that print formulas are removed here."""
     from naive_graph.graph import nodes
 
     def show(node: Any, *_: Any, **__: Any) -> str:
@@ -170,7 +169,7 @@ def print_nodes_simply() -> None:
 
 
 def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
-    """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
+    """Yield each task's exercise, with its cases reduced to what makes arguments, and the cases' texts."""
     from naive_graph.classroom.cases import ExerciseCase, build_cases, build_fresh_cases
     from naive_graph.classroom.exercises import EXERCISES
 
@@ -189,7 +188,7 @@ def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, li
 
 
 def report_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
-    """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
+    """Send the problem with the learner's cells (null if none), then the outcomes in each case."""
     from naive_graph.classroom.answers import evaluate_answer, expressions
     from naive_graph.classroom.mutation import send_changes
     from naive_graph.classroom.run_answer import send_outcomes
@@ -205,7 +204,7 @@ def report_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[
 
 
 def main() -> None:
-    """Read the task, answer, and tell what was heard."""
+    """Read the task from stdin, run each exercise, and write the reports to stdout as JSON."""
     if sys.platform == "linux":
         _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     task = json.load(sys.stdin)

@@ -1,7 +1,7 @@
-"""Small sentences about a soup, and whether the speaker likes it.
+"""A toy sentiment dataset: sentence trees about a soup, labelled by whether the speaker likes it; parser and generator.
 
-A sentence is a tree. Its ends are words; its inner nodes are "not", "and", "or"
-and "but", written first: `("not", ("and", "good", "bad"))` is "not (good and bad)".
+A sentence is a tree. Its leaves are words; its inner nodes are "not", "and", "or"
+and "but", in prefix notation: `("not", ("and", "good", "bad"))` is "not (good and bad)".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Sentence(NamedTuple):
 
 
 def fold(tree: Tree, word: Callable[[str], Any], joint: Callable[..., Any]) -> Any:
-    """What a tree comes to, from its words up: word(w) at its ends, joint(name, *parts) at its inner nodes.
+    """Evaluate a tree bottom-up: word(w) at its leaves, joint(name, *parts) at its inner nodes.
 
     >>> fold(("and", "good", ("not", "bad")), lambda word: 1, lambda name, *parts: sum(parts))
     2
@@ -115,7 +115,7 @@ def read(text: str) -> Tree:
 
 
 def _add(parts: list[Any], part: Tree, text: str) -> None:
-    """Put an opinion behind what was read; a "not" or a joint that waits for it takes it."""
+    """Append an opinion; a preceding "not" or joint takes it as its operand."""
     while parts and parts[-1] == "not":
         part = (parts.pop(), part)
     if parts:
@@ -144,7 +144,7 @@ def _finish_tree(parts: list[Any], text: str) -> Tree:
 
 
 def grow(chance: random.Random, words: int, negated: bool = False) -> Tree:
-    """A tree of so many words, drawn by chance. Only `random()` is used: it gives the same in every Python."""
+    """A random tree with so many words. Only `random()` is used, which gives the same in every Python version."""
     if not negated and chance.random() < 0.3:
         return ("not", grow(chance, words, negated=True))
     if words == 1:

@@ -1,4 +1,4 @@
-"""The solution of an exercise, to be read, and what a learner begins with."""
+"""Render an exercise as source text: its solution, and the blank that a learner starts from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCEPTED = "A tuple or an array does for a list, and NumPy's numbers do for numb
 
 
 def solution_text(exercise: Exercise) -> str:
-    """The solution as somebody would write it who knows.
+    """The source of the solution, with its helper functions.
 
     >>> from .judging import exercise_named
     >>> print(solution_text(exercise_named("slope")).splitlines()[-1])
@@ -33,7 +33,7 @@ def _format_docstring(statement: str) -> str:
 
 
 def blank_text(exercise: Exercise) -> str:
-    """What a learner begins with: the first line and the statement, and dots in place of the rest.
+    """The learner's starting point: the signature, the statement as docstring, and `...` as the body.
 
     Each statement ends with what is accepted, the same for all exercises.
     """

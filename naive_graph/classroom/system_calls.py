@@ -1,9 +1,8 @@
-"""The calls to Linux that an answer may not make: those that reach around the walls, or hold what no limit counts.
+"""A seccomp filter (BPF program) of system calls that answers may not make: sandbox escapes and unlimited resources.
 
-Linux runs a small program of ours before each call (a filter of seccomp). To
-these calls it says that they are not permitted, and to all that came after
-Linux 5.0 (io_uring, pidfd, the new mount) that they do not exist, which C
-libraries can live with; so what is yet to come is refused as well.
+Linux runs the filter before each system call. It answers EPERM to the calls listed
+here, and ENOSYS to all calls added after Linux 5.0 (io_uring, pidfd, the new mount
+API), which C libraries can handle; so future calls are refused as well.
 Source: https://docs.kernel.org/userspace-api/seccomp_filter.html
 """
 
@@ -28,7 +27,7 @@ REFUSE, ALLOW = 0x50000, 0x7FFF0000
 
 
 def filter_for(machine: str) -> bytes:
-    """The filter as Linux reads it. Raises OSError for a machine whose numbers are not known here."""
+    """The filter as struct sock_filter entries. Raises OSError for a machine whose call numbers are unknown here."""
     if machine not in MACHINES:
         raise OSError(f"it knows the calls of {', '.join(MACHINES)}, not of {machine}")
     mark, column = MACHINES[machine]

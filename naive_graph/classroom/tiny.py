@@ -1,4 +1,4 @@
-"""What a learner does with tiny.py, the engine of their own: begin it, check it, go on with it."""
+"""Create, check and load tiny.py, the small autograd engine that a learner writes (a micrograd of their own)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .language import told
 from .notebook import SaidText, note
 from .run_answer import ask
 
-ASSESSED = "assessed.txt"  # lies beside the notebooks of a course that gives marks
-LAST = 10  # the lesson after which tiny.py is whole
+ASSESSED = "assessed.txt"  # marks a folder of a graded course: no reference code is given out there
+LAST = 10  # the lesson in which tiny.py is completed
 
 
 def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
@@ -78,7 +78,7 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
 
 
 def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdict]]:
-    """Part by part, until one is not right."""
+    """Yield each part of tiny.py with its verdict; stops after the first failure."""
     _check_lesson(lesson)
     try:
         code, count = _code(Path(file)), 0
@@ -113,7 +113,7 @@ def _verdict(part: TinyPart, code: CodeType, path: Path) -> Verdict:
 
 
 def _own_order(part: TinyPart, path: Path) -> str:
-    """The learner's own `order` as text, for a part that comes after it; empty where there is none."""
+    """The source of the learner's `order` (their topological sort), for later parts; "" if there is none."""
     text = path.read_text(encoding="utf-8")
     definitions = [
         statement
@@ -126,7 +126,7 @@ def _own_order(part: TinyPart, path: Path) -> str:
 
 
 def _code(path: Path) -> CodeType:
-    """The learner's file, translated. Raises LessonError where it is not there, or is not Python."""
+    """Compile the learner's file. Raises LessonError if it is missing or not Python."""
     try:
         return compile(path.read_text(encoding="utf-8"), str(path), "exec")
     except OSError as error:

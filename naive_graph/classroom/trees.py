@@ -1,4 +1,4 @@
-"""Two readers of sentences: a network that has the shape of the sentence, and one that only counts its words.
+"""Two sentiment models: a recursive neural network over the sentence tree, and a bag of words; their training loop.
 
 Both hold their weights in a Model, and build a new graph for every sentence:
 
@@ -27,7 +27,7 @@ KNOWN = WORDS + JOINTS
 
 
 class Reader(Protocol):
-    """What can be taught: it gives a score, which is above 0 if the speaker likes the soup."""
+    """A model: `score(tree)` is above 0 if it predicts that the speaker likes the soup."""
 
     model: Model
 
@@ -36,7 +36,7 @@ class Reader(Protocol):
 
 
 class TreeReader:
-    """A vector for each word; a layer of its own for each joint, where the vectors of the parts meet.
+    """A recursive network: a vector for each word; for each joint a layer that combines the vectors of its parts.
 
     meaning(word) = a row of a table
     meaning(joint, left, right) = tanh(L[joint] left + R[joint] right + b[joint])

@@ -1,4 +1,4 @@
-"""`naive-graph altitudes FILE`: one page of a network from its layers down to its instructions."""
+"""`naive-graph altitudes FILE`: write an HTML page that zooms from a network's layers down to machine instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARRAYS, SAVED = (".npy",), (".npz",)
 
 
 def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: Path, opened: bool) -> int:
-    """Write the page of a network from elsewhere (.onnx), of a saved one (.npz), or of one that is written as text.
+    """Write the page of an ONNX file (.onnx), a saved Sequential (.npz), or a program in the sequential language.
 
     data: samples, a .npy file, or a .npz file with the arrays `data` and `labels`.
     """

@@ -1,4 +1,4 @@
-"""`naive-graph class`: notebooks for a class, and what it handed in, graded."""
+"""`naive-graph class`: make a course's notebooks, collect and grade submissions, check and start own exercises."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
 
 
 def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
-    """Write what learners get of a lesson: one folder for all, or one for each of them if there are variants."""
+    """Write the students' files of a lesson: one folder for all, or one for each student if there are variants."""
     made = students(without_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
     made = make_assessed(made) if course.assessed else made
     for student in _read_students(course) if lesson.variants else [""]:
@@ -128,7 +128,7 @@ def _read_students(course: Course) -> list[str]:
 
 
 def grade(folder: Path, trust: bool, student: str) -> int:
-    """Grade what lies in a folder, and write tables and pages beside it; of one student, say what is wrong as well.
+    """Grade the submissions in a folder, and write tables and pages; for a single student print all messages instead.
 
     1 if something could not be graded; of one student, also if a point is missing.
     """
@@ -162,12 +162,12 @@ def _tell_student(results: list[Result]) -> int:
 
 
 def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:
-    """Put what Moodle or Canvas gives as one ZIP where it is graded: 1 if something could not be taken."""
+    """Unpack a ZIP from Moodle or Canvas into `submitted`; exit code 1 if something could not be taken."""
     return 0 if collect(_course_of(folder), file, lesson, renew, print) else 1
 
 
 def export(system: str, lesson: str, folder: Path) -> int:
-    """Write a lesson of a course as another system grades it."""
+    """Write a lesson as an autograder of another system (Gradescope)."""
     course = read_course(folder)
     path = folder / f"{system}-{wished_lesson(course, lesson)}.zip"
     write_whole(path, autograder(course, wished_lesson(course, lesson)), LessonError)
@@ -183,7 +183,7 @@ def _course_of(submitted: Path) -> Course:
 
 
 def check_exercise(file: Path) -> int:
-    """Say whether the cases of an exercise tell its mistakes apart: 0 if they do, 1 if not."""
+    """Check that an exercise's cases detect and distinguish its misconceptions; exit code 0 if they do, else 1."""
     exercise = own_exercise(file)
     check_cases(exercise)
     mistakes = len(exercise.misconceptions)
@@ -207,7 +207,7 @@ def start_exercise(file: Path) -> int:
 
 
 def _write_results(course: Course, results: list[Result]) -> bool:
-    """Write the table first, then the pages; a page that cannot be written, for its name say, stops no other."""
+    """Write tables and pages; a page that cannot be written (because of its name, say) does not stop the others."""
     folder, complete = course.folder / "results", True
     (folder / "students").mkdir(parents=True, exist_ok=True)
     _write(folder / "points.csv", points_table(results))
@@ -226,7 +226,7 @@ def _write_results(course: Course, results: list[Result]) -> bool:
 
 
 def _bytes(text: str) -> bytes:
-    """A text as UTF-8. What a learner's error says may hold half a letter, which UTF-8 has not."""
+    """Encode as UTF-8; lone surrogates, which a learner's error message may contain, are escaped."""
     return text.encode(errors="backslashreplace")
 
 

@@ -1,4 +1,4 @@
-"""`naive-graph draw`: a written expression as a picture with values and gradients."""
+"""`naive-graph draw EXPRESSION`: evaluate and differentiate a formula, and save its graph as a picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .serving import browse
 
 
 def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
-    """Read, evaluate, differentiate, draw as is wished; print the formula, the value and the gradients."""
+    """Parse, evaluate, differentiate and draw an expression; print its formula, value and gradients."""
     check_suffix(output)
     assignments = numbers(values)
     with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
@@ -38,14 +38,14 @@ def draw_expression(expression: str, values: Sequence[str], output: Path, opened
 
 
 def report_file(output: Path, opened: bool) -> None:
-    """Say where the picture is, and show it if that is wished."""
+    """Print where the file was written; open it in the browser if `opened`."""
     print(f"written: {output}")
     if opened:
         browse(output.resolve().as_uri())
 
 
 def check_suffix(output: Path, suffixes: Sequence[str] = FORMS) -> None:
-    """Raise CommandError, before anything is printed, for a file that no picture, or no walk, can be."""
+    """Raise CommandError, before anything is printed, if the output's suffix is not supported."""
     if output.suffix.lower() not in suffixes:
         endings = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
         raise CommandError(f"'{output}' does not end in {endings}. Choose one: -o graph{suffixes[0]}")

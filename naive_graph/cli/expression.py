@@ -1,4 +1,4 @@
-"""A written expression, read into nodes: `read("log((x - 7)**2 + 10)", {"x": 6})`.
+"""Parse a formula safely into graph nodes: `read("log((x - 7)**2 + 10)", {"x": 6})`.
 
 The text is parsed by Python's own parser and never run. The tree is then walked
 without recursion, and only what has a meaning in a graph is let through:
@@ -26,7 +26,7 @@ from ..graph.nodes import Constant, Node, Variable
 from ..graph.registry import CURRENT
 
 MOST_CHARACTERS, MOST_LOCATED = 100_000, 2_000
-WRITTEN = "the expression"  # as a file that it stands in
+WRITTEN = "the expression"  # its file name in tracebacks and linecache
 OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
     ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
@@ -44,11 +44,11 @@ OTHERS_SAY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside",
 }  # fmt: skip
 KNOWN = "An expression has numbers, names, + - * / **, comparisons, and functions such as log(x)."
-Make = Callable[[list[Any]], Any]  # what a part is, of what its own parts are
+Make = Callable[[list[Any]], Any]  # builds a part's node from its operands
 
 
 def read(text: str, values: Mapping[str, float] | None = None) -> Node:
-    """The node that a written expression stands for, with a Variable for each name in it.
+    """Parse an expression into a node, with a Variable for each name in it.
 
     values: a number for each name. Functions are those of the catalogue, also
     written as methods, `(x + 1).log()`; a function of any number of operands
@@ -272,7 +272,7 @@ class ExpressionReader:
         raise ExpressionError(f"{what} (character {self._place(part)}). {hint}")
 
     def _place(self, part: ast.expr) -> int:
-        """Where the part begins, in characters from 1; the parser counts bytes from 0."""
+        """The position of a part, in characters from 1; the parser counts bytes from 0."""
         return len(self.text.encode()[: part.col_offset].decode()) + 1
 
     def _shown(self, part: ast.expr) -> str:

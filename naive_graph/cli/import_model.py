@@ -1,4 +1,4 @@
-"""`naive-graph import model.onnx`: what is in a network of another framework, and a picture of it."""
+"""`naive-graph import FILE`: summarise and draw a network from an ONNX file or a frozen TensorFlow graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 def import_model(
     file: Path, size: Sequence[str], known: Sequence[str], output: Path, opened: bool, **wishes: Any
 ) -> int:
-    """Print what a file holds, and draw it as is wished.
+    """Print a summary of a model file, and draw it.
 
     Raises ImportModelError, after printing, for what is not supported.
     """

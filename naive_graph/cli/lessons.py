@@ -1,8 +1,8 @@
-"""`naive-graph lessons`: the learner's own copies of the lessons, opened in JupyterLab.
+"""`naive-graph lessons`: copy the lessons into a folder of the learner's, and open JupyterLab there.
 
-Beside the copies lies a record of what was handed out. So a lesson that the
-learner left alone can be renewed, and one they worked in never is: a newer
-lesson is then put beside it.
+A record of the copied files' hashes is kept beside them. So a lesson that the
+learner did not change can be updated, and one they changed never is: a newer
+version is then written beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECORD = ".naive-graph-lessons.json"
 def open_lessons(
     folder: Path, copy_only: bool, browser: bool, port: int | None, allow_root: bool, language: str | None = None
 ) -> int:
-    """Copy the lessons into `folder`, say what was done, and start JupyterLab there: it hands the language on."""
+    """Copy the lessons into `folder`, print what was done, and start JupyterLab there, in the same language."""
     if language is not None:
         os.environ["NAIVE_GRAPH_LANGUAGE"] = check_language(language)
     lessons = lessons_of_the_package()
@@ -48,7 +48,7 @@ def open_lessons(
 
 
 def hand_out(lessons: list[Path], folder: Path) -> list[str]:
-    """Bring each lesson into the folder without touching the learner's work; a line about each.
+    """Copy or update each lesson without overwriting the learner's changes; returns a line about each.
 
     Raises LessonError if the folder cannot be written, or is where the lessons come from.
     """
@@ -126,7 +126,7 @@ def _jupyter(browser: bool, port: int | None, allow_root: bool) -> list[str]:
 
 
 def _wait(server: subprocess.Popen[bytes]) -> int:
-    """JupyterLab hears Ctrl-C itself, and asks; we wait for what it answers. To stop it so is no failure."""
+    """Wait for JupyterLab to end. It handles Ctrl-C itself (and asks); ending it so gives exit code 0."""
     interrupted = False
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What `naive-graph` reads from the command line, and how it ends.
+"""The entry point of `naive-graph`: parse the command line (commands.toml), run a command, return its exit code.
 
 0: it worked. 1: it was understood, but could not be done; one line on the error
 stream says why and what to do. 2: the command line has a mistake, and the line
@@ -30,7 +30,7 @@ COMMANDS = Path(__file__).with_name("commands.toml")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help as it is written, in a terminal too narrow for that wrapped anew; examples stay lines that can be copied."""
+    """Help formatter: keep texts as written, rewrap them in narrow terminals, but never break example commands."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         parts = text.strip("\n").split("\n\n")
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_unwritten() -> None:
-    """Python would try at its end to write what could not be written, and complain."""
+    """Redirect stdout to /dev/null if it cannot be flushed, since Python would retry and complain at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -87,7 +87,7 @@ def _format_error(error: Exception) -> str:
 
 
 def _as_wide(message: str) -> str:
-    """What went wrong, in a terminal in lines that fit it; for a program that reads it, in one."""
+    """Wrap an error message if stderr is a terminal; keep it on one line for programs."""
     return wrapped_to_terminal(message) if sys.stderr.isatty() else message
 
 
@@ -121,7 +121,7 @@ def _run(words: list[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line."""
+    """An argument parser whose error messages are one line, with a suggestion for a misspelt command."""
 
     def error(self, message: str) -> NoReturn:
         wrong = re.match(r".*invalid choice: '(.*?)' \(choose from (.*)\)", message)
@@ -133,7 +133,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def command_line() -> argparse.ArgumentParser:
-    """Everything that can be said on the command line, as `commands.toml` has it."""
+    """Build the argument parser with all commands of commands.toml."""
     table = tomllib.loads(COMMANDS.read_text(encoding="utf-8"))
     about = "A computation graph of single numbers that can be looked at from every side."
     parser = _Parser(PROGRAM, description=about, epilog=table["notes"], formatter_class=_Help)

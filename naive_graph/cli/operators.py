@@ -1,4 +1,4 @@
-"""`naive-graph operators [NAME]`: the table of operators, or all that one row says."""
+"""`naive-graph operators [NAME]`: print the table of tensor operators, or one operator's definition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def show_operators(name: str | None) -> int:
-    """Print the table, or what is called so, here or elsewhere, in whatever case."""
+    """Print the table, or the operators with this name here, in ONNX or in TensorFlow, in any case."""
     from ..tensor.operators.describe import described, list_operators
     from ..tensor.operators.table import operators
 
@@ -15,7 +15,7 @@ def show_operators(name: str | None) -> int:
 
 
 def _find_rows(name: str, table: Any) -> list[Any]:
-    """The rows of that name: only one has it as it is written."""
+    """The operators with this exact name, or else those with it in another case or framework."""
     if name in table:
         return [table[name]]
     names = {key: {key, *(mapping.operator for mapping in row.mappings)} for key, row in table.items()}

@@ -1,4 +1,4 @@
-"""`naive-graph playground`: a page to write Python in, on this machine or as files for a course's web page."""
+"""`naive-graph playground`: serve the in-browser Python playground on localhost, or write it as static files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`naive-graph sequential FILE`: what a text in the sequential language describes, or its mistake."""
+"""`naive-graph sequential FILE`: check a program in the sequential language, summarise and expand its networks."""
 
 from __future__ import annotations
 

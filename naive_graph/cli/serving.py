@@ -1,4 +1,4 @@
-"""Pages in a browser of this machine: a file of them, or a folder that is handed out to this machine alone."""
+"""Open pages in this machine's browser: a file, or a folder served over HTTP to localhost only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Files(SimpleHTTPRequestHandler):
             super().do_HEAD()
 
     def _is_allowed(self) -> bool:
-        """Whether this machine's own browser asks, for something in the folder; else the error is sent."""
+        """Whether the request is for localhost and stays inside the folder; otherwise an error response is sent."""
         host = self.headers.get("Host", "").rpartition(":")[0].lower()
         if host not in ("127.0.0.1", "localhost"):  # a page of elsewhere whose name leads here
             self.send_error(403, "Only this machine is answered")
@@ -51,7 +51,7 @@ class _Files(SimpleHTTPRequestHandler):
 
 
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """What hands out a folder to this machine alone, at `server_port`. Raises FolderError for a port that is taken."""
+    """An HTTP server of a folder, for localhost only, at `server_port`. Raises FolderError if the port is taken."""
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Files, directory=str(folder)))
     except OSError as error:
@@ -61,7 +61,7 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
 
 
 def serve(folder: Path, port: int | None, what: str, opened: bool) -> None:
-    """Hand out a folder until Ctrl-C. port: None is one that is free; opened: whether a browser is to show it."""
+    """Serve a folder until Ctrl-C. port: None takes a free one; opened: whether to open a browser."""
     with server(folder, port or 0) as serving:
         address = f"http://127.0.0.1:{serving.server_port}/"
         print(f"The {what} is at {address} until you press Ctrl-C.", flush=True)

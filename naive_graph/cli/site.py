@@ -17,7 +17,7 @@ PAGES = 520  # about: their number is known when they are there
 def make_site(
     output: Path, playground: str | bool | None, lite: bool, url: str, served: bool, port: int | None, opened: bool
 ) -> int:
-    """Write the site into a folder; serve it to this machine alone, if that is wished, until Ctrl-C."""
+    """Write the site into a folder; if `served`, serve it on localhost until Ctrl-C."""
     parts = Path(playground) if isinstance(playground, str) else None
     if lite:
         write_lab(output / "lite", parts)

@@ -1,4 +1,4 @@
-"""`naive-graph step`: walk through a written expression in the terminal, forwards and backwards."""
+"""`naive-graph step EXPRESSION`: step through forward and reverse sweep in the terminal, or save it as a page."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> 
 
 
 def _target(events: Sequence[Step], position: int, wish: str, typed: str) -> int:
-    """Where a wish leads; beyond an end, the end."""
+    """The step that a command leads to, clamped to the range of steps."""
     if wish == "contribution":
         return next(
             (index for index in range(position + 1, len(events)) if events[index].kind == "contributed"), position
@@ -107,7 +107,7 @@ def describe_step(steps: Steps, events: Sequence[Step], place: int) -> str:
 
 
 def _sentence(step: Step) -> str:
-    """What happens, and the sum as it has grown by it."""
+    """The step's sentence, followed by the running sum of the gradient, if there is one."""
     return f"{step.sentence} So far {step.running}." if step.running else step.sentence
 
 

@@ -1,4 +1,4 @@
-"""`naive-graph tiny`: the learner's own engine, begun and checked in a terminal."""
+"""`naive-graph tiny start|check`: write and check tiny.py, the small autograd engine that the learner codes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..errors import LessonError
 
 
 def start(lesson: int, file: Path) -> int:
-    """Write the file as it is before a lesson."""
+    """Write tiny.py as it is at the start of a lesson; never overwrites."""
     print(start_tiny(lesson, file))
     return 0
 
 
 def check(lesson: int, file: Path) -> int:
-    """A line about each part that is right, and all that is known of the first that is not. 1 if there is one."""
+    """Print a line for each part that passes, and the message of the first that fails; exit code 1 if one does."""
     if not file.exists():
         raise LessonError(f"No {file} is here. It lies beside your notebooks. Or begin one: naive-graph tiny start")
-    file.open().close()  # what cannot be read is told as by every command
+    file.open().close()  # raises OSError early, which the command line reports as for every command
     for part, verdict in tiny_verdicts(lesson, file):
         state = f"right in {len(part.cases)} cases" if verdict.passed else "NOT YET"
         print(told(f"exercise {part.number:5} {part.name:15} {state}"))

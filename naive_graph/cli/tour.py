@@ -1,8 +1,8 @@
-"""`naive-graph tour`: the whole idea in one run, checked against known numbers.
+"""`naive-graph tour`: a demo that minimises two functions, draws them, and checks all numbers against references.
 
-Two functions are built as graphs, drawn with values and gradients, and walked
-downhill: forward, backward, update. The known numbers were computed without
-this package, and every step must meet them.
+Two functions are built as graphs, drawn with values and gradients, and minimised by
+gradient descent: forward, backward, update. The reference numbers were computed
+without this package, and every step must agree with them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RATE = 0.01
 
 @dataclass(frozen=True)
 class Problem:
-    """A function to minimise, and what is known about the way down.
+    """A function to minimise, with reference values for some steps.
 
     build: makes the graph; gives the result and the Variables to move.
     known: for some steps the value of the function and of each Variable, before the update.
@@ -69,7 +69,7 @@ LOG, VALLEY = map(_problem, (build_log, build_valley))
 
 
 def tour(out: Path) -> int:
-    """Run both problems, write the pictures into `out`; return 0 if every known number was met, else 1.
+    """Run both problems, write the pictures into `out`; return 0 if every number agrees with its reference, else 1.
 
     Raises DrawingError if `out` cannot be written, MissingToolError if a
     picture cannot be made.

@@ -1,10 +1,10 @@
 """Read and write networks of other frameworks: `from_onnx`, `to_onnx`, `from_tensorflow`.
 
-What stands for an operator is said once, by the mapping (`onnx=Onnx(...)`) on its row in tensor/operators.
+How an operator maps to another framework is declared once, by `onnx=Onnx(...)` on its definition (tensor/operators).
 
 network          an imported network: inputs, parameters, outputs and inner nodes by name; checks of names
-builder          apply the operator that stands for each step, its properties read by its mapping; both formats
-weights          stored arrays, converted when they are used
+builder          base of both importers: apply the mapped operator of each step of a file
+weights          stored arrays (weights), converted when they are first used
 infer_trainable  which of them are trainable
 scopes           scopes from the names of nodes
 summary          summary table of a file

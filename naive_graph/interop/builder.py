@@ -1,6 +1,6 @@
 """StepBuilder: the common base of the ONNX and TensorFlow importers.
 
-For each step (a node of the file) it applies the row (our operator definition) that
+For each step (a node of the file) it applies the operator definition of ours that
 is mapped to the step's operator, and stores the results by name.
 """
 
@@ -29,7 +29,7 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
 def register(rules: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
-    """Decorator: enter a function into rules, by the names of the operators that it reads or writes."""
+    """Decorator: register a function in `rules` under these operator names."""
 
     def define(function: Rule) -> Rule:
         rules.update(dict.fromkeys(names, function))
@@ -41,7 +41,7 @@ def register(rules: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
 class StepBuilder:
     """Builds a graph; its values are constant arrays, weights and tensor nodes. A subclass knows one file format.
 
-    most: limit for the bytes of computed constants. nodes: the results of each step, by name.
+    most: the limit in bytes of computed constants. nodes: the results of each step, by name.
     """
 
     def __init__(self, weights: StoredWeights, most: int) -> None:
@@ -59,7 +59,7 @@ class StepBuilder:
         raise NotImplementedError
 
     def hold(self, size: int, what: str) -> None:
-        """Count bytes that are made of the file. Raises ImportModelError if they are too many."""
+        """Count bytes of computed constants. Raises ImportModelError if they exceed the limit."""
         raise NotImplementedError
 
     def check_shape(self, shape: Sequence[int], what: str) -> None:
@@ -67,7 +67,7 @@ class StepBuilder:
         raise NotImplementedError
 
     def advice(self, value: TensorNode) -> str:
-        """How to make a value known before the network runs."""
+        """Advice for messages: how to make a value known before the network runs."""
         raise NotImplementedError
 
     # --- what a step reads ---
@@ -93,7 +93,7 @@ class StepBuilder:
         """Look up a value as a tensor node; an array becomes a constant leaf."""
         value = self.value(name)
         if isinstance(value, Weight):
-            self.weights.used[value.name or ""] = value  # of which there may be other names
+            self.weights.used[value.name or ""] = value  # the stored name; the file may have aliases
         return self.node(name, value) if isinstance(value, np.ndarray) else value
 
     def node(self, name: str, array: Any) -> LeafNode:
@@ -126,7 +126,7 @@ class StepBuilder:
         """Run one step and store its results by name. Raises ImportModelError, which names the step."""
         try:
             results = self.results(step)
-        except (ImportModelError, StaleNodeError):  # of the latter no file is at fault
+        except (ImportModelError, StaleNodeError):  # a StaleNodeError is not the file's fault
             raise
         except (NaiveGraphError, MemoryError) as error:
             raise ImportModelError(f"{step.label}: {error}") from None
@@ -186,7 +186,7 @@ class StepBuilder:
         defaults = {home.name: _plain(home.default) for home in homes.values() if isinstance(home, Attribute)}
         attributes = {name: value for name, value in defaults.items() if value is not REQUIRED} | attributes
         found = {}
-        for name, home in sorted(homes.items(), key=lambda each: each[0] != "data_format"):  # which the others ask for
+        for name, home in sorted(homes.items(), key=lambda each: each[0] != "data_format"):  # others read it
             if isinstance(home, Fixed):
                 where, value = "value", home.value
             elif isinstance(home, Extent):
@@ -215,13 +215,13 @@ class StepBuilder:
 
 
 def _adapt(row: Row, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str) -> Any:
-    """Convert a property's value to what the row takes, and check it."""
+    """Convert a property's value to what the operator takes, and check it."""
     if value is REQUIRED:
         raise ImportAttributeError(label, where, None, "It must be there.")
     if isinstance(home, (Attribute, Input)) and home.adapt is not None and value is not None:
         try:
             value = home.adapt(value, attributes)
-        except Exception as error:  # an adapter meets what the file says
+        except Exception as error:  # an adapter gets whatever the file holds
             why = str(error) if isinstance(error, ValueError) else ""
             raise ImportAttributeError(label, where, value, why) from None
     try:
@@ -247,7 +247,7 @@ def no_row(step: Step) -> Any:
 
 
 def inputs_behind(value: TensorNode) -> tuple[list[str], list[str]]:
-    """The names of the inputs, and of the weights, that a value is computed from."""
+    """The names of the input leaves, and of the weights, that a value depends on."""
     leaves: Collection[TensorNode] = ancestors([value], of=BEHIND)
     inputs, weights = ([leaf.name or "" for leaf in leaves if isinstance(leaf, kind)] for kind in (InputLeaf, Weight))
     return inputs, weights

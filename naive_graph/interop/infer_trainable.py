@@ -1,8 +1,8 @@
 """Infer which arrays of a file are trainable from how they are used: weights are; masks, angles and scales are not.
 
-A file seldom says it. So the steps are gone through once, before anything is
-built: what is computed from weights alone is still these weights, until it
-meets what depends on an input. That step says what they are.
+Files seldom declare it. So the steps are visited once, before anything is
+built: a value computed from weights alone still counts as these weights, until it
+is combined with a value that depends on an input: that step decides what they are.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LAYERS = PRODUCTS | {
     "dilation2d", "bias_add", "prelu", "rnn", "gru", "lstm", "batch_norm", "layer_norm", "rms_norm", "instance_norm",
     "group_norm", "concat", "stack",
 }  # fmt: skip
-GIVEN = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are no weights
+GIVEN = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are not trainable
 ANGLES, MASKED = {"sin", "cos"}, {"softmax", "log_softmax"}
-FIRST = {"sub", "div"}  # what is taken off, or divided by, is a statistic; so is what has a root drawn
-ROOTS = {"sqrt", "rsqrt", "DequantizeLinear"}  # the last makes weights of whole numbers, by a scale
-KNOWN = {"NonZero", "Unique"}  # of what must be known before a network runs
+FIRST = {"sub", "div"}  # a subtrahend or divisor is a statistic; so is an operand of a square root
+ROOTS = {"sqrt", "rsqrt", "DequantizeLinear"}  # DequantizeLinear: integers times a scale
+KNOWN = {"NonZero", "Unique"}  # operators whose inputs must be constants
 
 
 class Use(NamedTuple):
@@ -77,7 +77,7 @@ def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
 
 
 class Roles:
-    """The state of the inference: what has been found about each weight so far.
+    """The state of the inference, updated step by step.
 
     held: the weights that a value is computed from, if from nothing else, or
     from rows of a table. active: values that depend on inputs. rows: those picked

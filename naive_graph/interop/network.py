@@ -122,7 +122,7 @@ class ImportedNetwork:
     # --- what it is made of ---
 
     def summary(self) -> str:
-        """What is in the file: inputs, outputs, operators with their counts, weights with what they are here."""
+        """A summary of the file: inputs, outputs, operator counts, and weights (parameter or constant)."""
         return self.said
 
     @property
@@ -171,8 +171,8 @@ class ImportedNetwork:
     def compiled(self, **how: Any) -> Callable[..., Any]:
         """The network as machine code, for inputs of the sizes that were used last; called as the network is.
 
-        It is a Program of the network's tensors; how: what that takes (`engine`). It
-        takes a second to make, and a small network then runs ten times faster.
+        It is a Program of the network's tensors; how: Program's options (`engine`). It
+        takes about a second to compile; a small network then runs ten times faster.
         """
         outputs = self.graph.computed
         program = Program([*outputs.values()], (), [*self.graph.inputs.values()], **how)
@@ -255,11 +255,11 @@ class BuiltGraph:
 
     @cached_property
     def plan(self) -> list[Recipe]:
-        """The recipes that compute all outputs, in order; planned once."""
+        """The evaluation plan of all outputs, made once."""
         return all_recipes(self.computed.values())
 
     def run(self) -> dict[str, Any]:
-        """Compute the outputs' arrays from the inputs' current values; inner nodes keep their values, too."""
+        """Compute the outputs' arrays from the inputs' current values; inner nodes cache theirs as well."""
         check_tensors("A network", self.computed.values())
         forget_stale(self.computed.values())  # notices changed weights
         now = next(ticks)

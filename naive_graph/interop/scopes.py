@@ -13,7 +13,7 @@ LONGEST, DEEPEST = 1000, 50  # a path of scopes
 
 
 def path_of(name: str) -> list[str]:
-    """ "a/b/c" -> a, b; "a.b.c" -> a, b; a numeric part stays with the part before it.
+    """The scope path of a name: a, b for "a/b/c" and "a.b.c"; a numeric part stays with the part before it.
 
     >>> path_of("/encoder/dense/MatMul"), path_of("encoder.layers.0.weight"), path_of("input.3")
     (['encoder', 'dense'], ['encoder', 'layers.0'], [])
@@ -23,7 +23,7 @@ def path_of(name: str) -> list[str]:
 
 
 class NamedScopes:
-    """The scopes of one network, the same however often it is built."""
+    """The scopes of one network, reused each time that it is built."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[Scope | None, str], Scope] = {}

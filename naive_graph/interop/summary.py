@@ -10,7 +10,7 @@ from .network import Port
 
 WIDE = 79  # columns
 MOST = 20  # weights that are listed
-LONG = 40  # letters of a name that is shown in full
+LONG = 40  # characters of a name that are shown in full
 
 
 def format_summary(
@@ -19,9 +19,9 @@ def format_summary(
 ) -> str:  # fmt: skip
     """Format the summary table, in the terms of the file's own framework.
 
-    version: of its operators. ports: of each, whether it is an input or an output, itself, and its type's name.
-    operators: of each step its operator, and what stands for it here. learned: names of the weights that are
-    parameters. missing: why nothing stands for an operator.
+    version: the opset, as text. ports: ("input" or "output", the port, its type's name).
+    operators: (operator, its counterpart here) for each step. learned: names of the weights that are
+    parameters. missing: unsupported operator -> why.
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.interop import from_onnx
@@ -75,7 +75,7 @@ def _weights(weights: Mapping[str, Any], learned: Collection[str]) -> str:
     return "\n".join([_table([("weight", "shape", "numbers", "here"), *rows], right=2), *more]) if rows else ""
 
 
-# --- words --------------------------------------------------------------------
+# --- formatting --------------------------------------------------------------------
 
 
 def _many(count: int, what: str) -> str:

@@ -14,9 +14,9 @@ from ..training.parameters import Parameter
 
 
 class Weight(LeafNode):
-    """A parameter. Its array has the file's own type until its numbers are asked for, and is float64 from then on."""
+    """A stored weight as a leaf; its array keeps the file's type until first read, then becomes float64."""
 
-    source: Parameter | None = None  # of a Model, once there is one
+    source: Parameter | None = None  # the Model's parameter that holds the values, once model() was called
 
     def __init__(self, array: Any, name: str, leaf_type: LeafType) -> None:
         super().__init__(leaf_type, array.shape, name=name)
@@ -44,22 +44,22 @@ class Weight(LeafNode):
 
 
 class StoredWeights:
-    """All that a file stores, by name: arrays, which are known, and those that are learned as leaves.
+    """All stored arrays of a file by name: constants as arrays, trainable weights as leaves.
 
-    parameters: names of those that are learned.
+    parameters: names of the trainable weights.
     """
 
     def __init__(self, arrays: dict[str, Any], parameters: Collection[str]) -> None:
         self.arrays, self.parameters = arrays, parameters
         self.leaves: dict[str, Weight] = {}
         self.constants: dict[str, Weight] = {}
-        self.used: dict[str, Weight] = {}  # that stand in an expression
+        self.used: dict[str, Weight] = {}  # trainable weights that the built graph uses
 
     def __contains__(self, name: object) -> bool:
         return name in self.arrays or name in self.leaves
 
     def __getitem__(self, name: str) -> Any:
-        """The leaf of a weight that is learned; the array of another."""
+        """The leaf of a trainable weight; the array of any other."""
         if name not in self.leaves:
             array = self.arrays[name]
             if name not in self.parameters or array.dtype.kind != "f" or not array.size:
@@ -68,7 +68,7 @@ class StoredWeights:
         return self.leaves[name]
 
     def constant(self, name: str) -> Weight:
-        """The leaf of a weight that is not learned, where a tensor reads it."""
+        """A stored array that is not trainable, as a constant leaf."""
         if name not in self.constants:
             self.constants[name] = Weight(self.arrays[name], name, LeafType.CONSTANT)
         return self.constants[name]
@@ -78,7 +78,7 @@ class StoredWeights:
         return dict(self.used)
 
     def model(self) -> Model:
-        """A Model that owns the learned weights from now on, in one array of float64."""
+        """Make a Model that owns the trainable weights from now on, in one float64 array."""
         model, learned = Model(), self.learned()
         model.held = np.concatenate([np.zeros(0), *(np.ravel(weight.held) for weight in learned.values())])
         model.gradients = np.zeros(len(model.held))

@@ -1,21 +1,21 @@
-"""Networks as layers one after the other: as a text or in Python; then as a dataflow, workers and a pipeline.
+"""Sequential networks, in Python or in a small language; run as a dataflow graph, by workers or as a pipeline.
 
-layer_args, layers  what a layer takes, gives and holds: names, bounds, shapes
-compute             what it does with numbers: a composition of tensor operators, and its derivative
-dataflow            operators and the streams between them
-splitjoin           an operator taken apart into workers
-sdf_balance         how often each operator fires where they take and give different numbers
-pipeline            who works on what in which cycle, and whose weights it meets there
-network             layers with weights: what one asks of them, and their file
-sdf_runtime         a dataflow, run: an operator fires when its samples are there
-weight_staleness    how weights change: serial, delayed, alternate; one after the other, or by cycles
-workers, on_dask    the pipeline on real workers
-partitioning        who shares a worker
-model               Sequential: fit, and all of this in one place
-composite           operators of one's own, with rates, around networks
-ast, parser         a text as a tree, with a place for every mistake
-compile             the networks that a text describes
-notebook, cell.js   `%%sequential` in a notebook, and the colours of its cell
+layer_args, layers  layer classes: arguments, output shapes, weight shapes; and argument validation
+compute             forward and backward of each layer, from a composition of tensor operators
+dataflow            the synchronous dataflow graph (SDF): operators, and streams between them
+splitjoin           data-parallel decomposition of an operator: split, workers, join
+sdf_balance         the balance equations of SDF: how often each operator fires in a period
+pipeline            the pipeline schedule, and conflicts of weight versions
+network             `Network`: layers with weights; predict, evaluate, save and load
+sdf_runtime         run a dataflow graph: an operator fires when its inputs are available
+weight_staleness    weight updates: serial, or pipelined with stale weights (delayed, alternate)
+workers, on_dask    pipelined training in threads or on Dask
+partitioning        partition operators among workers, by measured costs
+model               `Sequential`: the Keras-like model with `fit`
+composite           user-defined dataflow graphs with rates
+ast, parser         syntax tree and parser of the language, with error positions
+compile             build networks from a program's text
+notebook, cell.js   the `%%sequential` cell magic, and its syntax highlighting
 """
 
 from ..core.lazy_exports import lazy_exports

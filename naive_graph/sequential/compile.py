@@ -1,7 +1,7 @@
 """Compile a program of the sequential language to networks: `parse(text)`.
 
-parser.py makes the syntax tree; here its declarations are checked and its networks
-made. All errors are collected, and the first is raised with the others behind it.
+parser.py makes the syntax tree; this file checks its declarations and builds its networks.
+All errors are collected; the first is raised, with the others in its `more`.
 
 >>> program = parse('''
 ... stream<double x> res, data, label;
@@ -30,7 +30,7 @@ from .parser import Reading, error_at
 
 
 class ParsedProgram:
-    """The networks of a text, by the name of the stream that each writes."""
+    """The networks of a program, by the name of each one's output stream."""
 
     def __init__(self, tree: ProgramTree, networks: dict[str, Sequential]) -> None:
         self.tree = tree
@@ -49,13 +49,13 @@ class ParsedProgram:
         return len(self.networks)
 
     def text(self) -> str:
-        """The program written again; parsed, it is the same tree."""
+        """The program's source in canonical layout; it parses to an equal tree."""
         return str(self.tree)
 
     def expand(self) -> Composite:
-        """The program as a composite of its networks. A stream that two of them read passes a copy.
+        """The program as a Composite of its networks; a stream with two readers goes through a `copy`.
 
-        Raises SequentialError for networks that wait for one another.
+        Raises SequentialError if networks depend on one another in a cycle.
         """
         writers = {name: {network.streams.data, network.streams.labels} for name, network in self.networks.items()}
         main = Composite()
@@ -75,7 +75,7 @@ class ParsedProgram:
 
 
 def parse(text: str) -> ParsedProgram:
-    """The networks that a text describes (E1). Raises SequentialError with the place; nothing is half-built.
+    """Compile a program's text to its networks. Raises SequentialError with the position of the error.
 
     >>> text = 'stream<double x> y, x, t; y = sequential (x, t) (4, 0.1, 7, "variance", 0.5) { add Dense(3); };'
     >>> parse(text)["y"].layers
@@ -113,7 +113,7 @@ def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], read
 def _make(
     statement: SequentialStatement, declared: dict[str, PlacedName], networks: dict[str, Sequential], reading: Reading
 ) -> None:
-    """Make the network of a statement, or collect its errors; may raise the last of them."""
+    """Build the network of a statement, or collect its errors; may raise the last of them."""
     result, data, labels = statement.result, statement.data, statement.labels
     for name in (result, data, labels):
         if name.text not in declared:

@@ -48,9 +48,9 @@ NAME = Field("name", word)
 
 
 class Composite(Dataflow):
-    """Operators with rates, each written behind those that it reads from, and the streams between them.
+    """A user-defined synchronous dataflow graph: operators with rates, in topological order, and their streams.
 
-    A stream that several read passes a `copy`, and each of them gets every number.
+    A stream with several readers goes through a `copy` operator; each reader gets all numbers.
 
     >>> flow = Composite()
     >>> flow.input("x")
@@ -65,12 +65,12 @@ class Composite(Dataflow):
     def __init__(self, name: str = "Main") -> None:
         super().__init__([], name)
         self.watched = self._watch_run
-        self.begin: dict[str, Callable[[], Work]] = {}  # by operator: makes its function, anew for every run
-        self.networks: dict[str, Network] = {}  # by operator, where that is a whole network
-        self.values: dict[str, Array] = {}  # numbers of each source, by "operator()"
+        self.begin: dict[str, Callable[[], Work]] = {}  # operator -> a factory of its function, called once per run
+        self.networks: dict[str, Network] = {}  # operator -> the network that it trains
+        self.values: dict[str, Array] = {}  # "operator()" -> the numbers of a source
 
     def input(self, *names: str) -> None:
-        """Streams from outside, for which `run` is given numbers."""
+        """Add input streams, whose numbers are given to `run`."""
         for name in names:
             self.connect(fit_field("a stream", NAME, name), "", "", (1,))
 
@@ -84,12 +84,12 @@ class Composite(Dataflow):
         self, outputs: str | Sequence[str], work: Work, inputs: str | Sequence[str], *, pop: Rates = 1,
         peek: Rates = 0, push: Rates = 1, init: Callable[[], Any] | None = None, name: str = "",
     ) -> None:  # fmt: skip
-        """An operator of one's own.
+        """Add a user-defined operator.
 
-        work: takes a window for each input, an array of its `peek` numbers, and gives the `push` numbers of its
-        output; of several outputs, a tuple. It may answer with a tensor, so a row such as
-        `naive_graph.tensor.softmax` is one. init: makes what is to be remembered, once for a run; `work` is given
-        it first. pop, peek, push: one number for all streams, or one for each. Raises SequentialError.
+        work: called with a window (an array of `peek` numbers) for each input, returns the `push` numbers of its
+        output (a tuple if there are several outputs). It may return a tensor, so a tensor operator such as
+        `naive_graph.tensor.softmax` will do. init: makes the operator's state, once per run, which `work` gets
+        as its first argument. pop, peek, push: one number for all streams, or one for each. Raises SequentialError.
         """
         if not callable(work) or not _as_list(inputs):
             says = "an operator without an input is a source" if callable(work) else "it is a function of windows"
@@ -99,13 +99,13 @@ class Composite(Dataflow):
         self._add("own", operator_name, begin, _as_list(outputs), _as_list(inputs), push=push, pop=pop, peek=peek)
 
     def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
-        """The first numbers into the first stream, the next into the next, and so on in turns."""
+        """Add a round-robin split: distribute the numbers of a stream over the outputs in turns."""
         push = _rates("rates", rates, len(outputs))
         divide = partial(np.split, indices_or_sections=np.cumsum(push)[:-1])
         self._add("roundrobin", f"split_{stream}", lambda: divide, outputs, [stream], push=push, pop=sum(push))
 
     def join(self, output: str, streams: Sequence[str], rates: Rates = 1) -> None:
-        """Some numbers of each stream, in turns: what a roundrobin divided, put together again."""
+        """Add a round-robin join: numbers of each stream in turns; the inverse of `roundrobin`."""
         pop = _rates("rates", rates, len(streams))
         put = sum(pop)
         self._add(
@@ -113,9 +113,9 @@ class Composite(Dataflow):
         )
 
     def network(self, output: str, network: Network, data: str, labels: str) -> None:
-        """A network that learns, sample by sample and group by group; it puts out the gradients at its data.
+        """Add a network that is trained on its input streams, in minibatches; it outputs the gradients at its data.
 
-        A group that is not full when the numbers end has taught nothing.
+        An incomplete last minibatch changes no weights.
         """
         if not isinstance(network, Network):
             raise SequentialError("ARG_TYPE", f"it is a Sequential, not {shortened(network)}.", "network")
@@ -183,7 +183,7 @@ class Composite(Dataflow):
     # --- running ---------------------------------------------------------------
 
     def run(self, feeds: Mapping[str, Any] | None = None) -> dict[str, Array]:
-        """Fire until nothing can: the numbers of each stream that nobody reads or that has a sink.
+        """Fire operators until none can; returns the numbers of each stream without a reader or with a sink.
 
         feeds: numbers for each stream from outside, in an array of any shape. Raises SequentialError.
         """
@@ -252,10 +252,10 @@ class Composite(Dataflow):
                 raise SequentialError("RATES", says, operator.name)
             yield stream, numbers
 
-    # --- looking ---------------------------------------------------------------
+    # --- text and expansion ---------------------------------------------------------------
 
     def text(self) -> str:
-        """This composite, and behind it those that stand for its networks."""
+        """The source text of this composite, followed by those of its networks."""
         return "\n\n".join([super().text(), *(Network.expand(network).text() for network in self.networks.values())])
 
     def replaced(self) -> Dataflow:

@@ -1,9 +1,9 @@
-"""What each operator of a dataflow does with the numbers of some samples, which lie along the first axis.
+"""Forward and backward of each layer on blocks of samples (along the first axis), and the losses.
 
-A layer is written once, as a composition of tensor operators. Its forward is
-that composition, evaluated; its backward is the composition's derivative. So
-nothing here is a derivative by hand but softmax's, which the stream of its
-results makes cheaper: it needs no second exponential.
+Each layer is defined once, as a composition of tensor operators. Its forward is
+that composition, evaluated; its backward is the composition's vjp. The only
+derivative written by hand is softmax's, which reuses the forward's result
+and so needs no second exponential.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer,
 
 Array = Any
 Weights = Mapping[str, Array]
-Chances = Sequence[tuple[int, ...]] | None  # for each sample where its random numbers begin
-TINY = 1e-12  # below which a probability's logarithm is cut
+Chances = Sequence[tuple[int, ...]] | None  # for each sample the seed of its random numbers
+TINY = 1e-12  # probabilities are clipped to this before the logarithm
 
 
 class LayerArithmetic:
-    """What the two operators of a layer compute, from its composition, for blocks of samples."""
+    """Forward, backward and weight gradients of a layer, for blocks of samples; planned once per block size."""
 
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
@@ -41,7 +41,7 @@ class LayerArithmetic:
         self.made: dict[int, tuple[Calculation, ...]] = {}
 
     def calculations(self, count: int) -> tuple[Calculation, ...]:
-        """Forward, the gradients at the inputs, and those of the weights; for so many samples, made once."""
+        """The planned functions for blocks of `count` samples: forward, input gradients, weight gradients. Cached."""
         if count not in self.made:
             forward, back = self._made(count)
             parts = back.outputs[:1], back.outputs[1:]
@@ -60,16 +60,16 @@ class LayerArithmetic:
         return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], slopes)
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
-        """The results, and what is kept for the backward."""
+        """The results, and the residual for the backward (None: it uses the inputs)."""
         return self.calculations(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
     def backward(self, delta: Array, held: Array | None, weights: Weights) -> Array:
-        """The gradients at the inputs. held: the inputs, or what was kept."""
-        x = np.empty((len(delta), *self.placed.input_shape)) if held is None else held  # a linear layer looks at none
+        """The gradients at the inputs, from the inputs or the forward's residual."""
+        x = np.empty((len(delta), *self.placed.input_shape)) if held is None else held  # a linear layer does not use x
         return self.calculations(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
 
     def learned(self, delta: Array, held: Array | None, weights: Weights) -> dict[str, Array]:
-        """The sums of the gradients of the weights."""
+        """The gradients of the weights, summed over the block."""
         if not self.names:
             return {}
         mine = (weights[name] for name in self.names)
@@ -77,7 +77,7 @@ class LayerArithmetic:
 
 
 class SlopeArithmetic(LayerArithmetic):
-    """relu and sigmoid: the forward keeps the slope at every entry."""
+    """relu and sigmoid: the residual is the derivative at each entry."""
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
         x, delta, slope = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "slope"))
@@ -93,7 +93,7 @@ class SlopeArithmetic(LayerArithmetic):
 
 
 class SoftmaxArithmetic(SlopeArithmetic):
-    """The forward keeps the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
+    """softmax: the residual is the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
         x, delta, p = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "p"))
@@ -103,7 +103,7 @@ class SoftmaxArithmetic(SlopeArithmetic):
 
 
 class DropoutArithmetic(SlopeArithmetic):
-    """Dropout: the forward keeps by what each entry was multiplied. Without chances, which are training's, by 1."""
+    """Dropout: the residual is the scaled mask. Without seeds (inference) the mask is all ones."""
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
         rate = self.placed.layer.rate
@@ -117,7 +117,7 @@ class DropoutArithmetic(SlopeArithmetic):
 
 
 def arithmetic(placed: Placed) -> LayerArithmetic:
-    """What a layer computes."""
+    """The arithmetic of a layer, by its kind."""
     layer = placed.layer
     if isinstance(layer, Activation):
         return (SoftmaxArithmetic if layer.activation == "softmax" else SlopeArithmetic)(placed)
@@ -140,7 +140,7 @@ def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> Ten
 
 
 def _crop_to_windows(layer: Any, x: TensorNode) -> TensorNode:
-    """The part of a picture that whole windows cover."""
+    """Crop images to whole pooling windows."""
     (_, height, width, _), (down, across) = x.shape, layer.pool_size
     cropped: TensorNode = x[:, : height // down * down, : width // across * across]
     return cropped
@@ -153,12 +153,12 @@ COMPOSED: dict[type[Layer], Callable[[Any, Any, Any], TensorNode]] = {
     MaxPooling2D: lambda layer, x, _: max_pool2d(_crop_to_windows(layer, x), layer.pool_size),
     AveragePooling2D: lambda layer, x, _: avg_pool2d(_crop_to_windows(layer, x), layer.pool_size),
     Activation: lambda layer, x, _: ACTIVATIONS[layer.activation](x),
-    Dropout: lambda layer, x, _: x,  # it drops in training alone, by `DropoutArithmetic`
+    Dropout: lambda layer, x, _: x,  # inference; DropoutArithmetic drops in training
 }
 
 
 def apply_layer(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
-    """The layer as tensor operators, of a block of samples."""
+    """Apply a layer to a block of samples, as tensor operators."""
     return COMPOSED[type(layer)](layer, x, weights)
 
 

@@ -55,7 +55,7 @@ class StreamOperator:
 
 
 def part_of(partition: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Which part each operator belongs to."""
+    """Map each operator to the number of its part."""
     return {name: number for number, names in enumerate(partition) for name in names}
 
 
@@ -106,18 +106,18 @@ class Dataflow:
             self.operators[reader].inputs.append(name)
 
     def crossing(self, partition: Sequence[Sequence[str]]) -> list[Stream]:
-        """The streams from one part to another."""
+        """The streams whose writer and reader are in different parts."""
         part = part_of(partition)
         inner = [stream for stream in self.streams.values() if stream.writer and stream.reader]
         return [stream for stream in inner if part[stream.writer] != part[stream.reader]]
 
     def sources(self, name: str) -> list[str]:
-        """The operators that one reads from."""
+        """The operators that a given one reads from."""
         writers = (self.streams[stream].writer for stream in self.operators[name].inputs)
         return list(dict.fromkeys(writer for writer in writers if writer))
 
     def stages(self, partition: Sequence[Sequence[str]] | None = None) -> dict[str, int]:
-        """The stage of each operator: max over its sources of their stage, plus 1 if they stand in another part.
+        """The pipeline stage of each operator: the maximum of its sources' stages, plus 1 for those in another part.
 
         partition: groups of operators that one worker runs; each operator a
         group of its own if none is given. Source: longest path by Kahn's order.
@@ -131,9 +131,9 @@ class Dataflow:
         return stage_of
 
     def text(self) -> str:
-        """The composite that stands for the network, as COStream would write it: its streams and weights, then calls.
+        """The source text of the dataflow in the style of COStream: streams and weights, then operator calls.
 
-        Beside streams stands how many numbers each firing pushes into one and pops from it.
+        Comments give how many numbers a firing pushes to and pops from each stream.
         """
         ends: dict[bool, list[str]] = {False: [], True: []}  # the graph's outputs (False) and inputs (True)
         rates: dict[str, list[str]] = {}
@@ -161,7 +161,7 @@ class Dataflow:
 
 
 def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label", result: str = "res") -> Dataflow:
-    """The dataflow of a network (E3): names and streams are the specification's."""
+    """Expand layers to their dataflow graph, with the operator and stream names of the specification (E3)."""
     flow = Dataflow(layers, f"sequential_{result}")
     last = len(layers)
     shape = layers[0].input_shape
@@ -195,7 +195,7 @@ def _forward_streams(flow: Dataflow, placed: Placed, last: int) -> None:
 
 
 def _backward_streams(flow: Dataflow, placed: Placed, result: str) -> None:
-    """What a layer's BComp reads beside the gradient, and where its own gradient goes."""
+    """Connect a layer's BComp: its inputs besides the gradient, and its output."""
     number, shape, name = placed.number, placed.input_shape, f"BComp{placed.number}"
     if placed.layer.keeps:
         flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)

@@ -86,7 +86,7 @@ def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-# --- what a value may be --------------------------------------------------------
+# --- validators --------------------------------------------------------
 
 
 def is_whole(value: Any) -> bool:
@@ -99,13 +99,13 @@ def is_number(value: Any) -> bool:
 
 
 def demand(holds: object, code: str, asked: str) -> None:
-    """Raise WrongArgument unless it holds."""
+    """Raise WrongArgument unless the condition holds."""
     if not holds:
         raise WrongArgument(code, asked)
 
 
 def whole(least: int) -> Callable[[Any], int]:
-    """A whole number of at least `least`."""
+    """Validator: an int of at least `least`."""
     requirement = f"a whole number of at least {least}"
 
     def fit(value: Any) -> int:
@@ -117,7 +117,7 @@ def whole(least: int) -> Callable[[Any], int]:
 
 
 def pair(least: int) -> Callable[[Any], tuple[int, int]]:
-    """Two whole numbers (down, across), or one for both."""
+    """Validator: two ints (height, width), or one for both."""
     requirement = f"a whole number of at least {least}, or two of them as (down, across)"
 
     def fit(value: Any) -> tuple[int, int]:
@@ -130,7 +130,7 @@ def pair(least: int) -> Callable[[Any], tuple[int, int]]:
 
 
 def flag(value: Any) -> int:
-    """0 or 1; in Python also False and True."""
+    """Validator: 0 or 1; False and True are converted."""
     truth = type(value).__name__ in ("bool", "bool_")  # NumPy's, by its two names
     demand(truth or isinstance(value, Integral), "ARG_TYPE", "0 or 1")
     demand(value in (0, 1), "ARG_RANGE", "0 or 1")
@@ -138,14 +138,14 @@ def flag(value: Any) -> int:
 
 
 def share(value: Any) -> float:
-    """A number over 0 and up to 1."""
+    """Validator: a number in (0, 1]."""
     demand(is_number(value), "ARG_TYPE", "a number over 0 and up to 1")
     demand(0 < value <= 1, "ARG_RANGE", "a number over 0 and up to 1")
     return float(value)
 
 
 def one_of(*names: str) -> Callable[[Any], str]:
-    """One of a few words."""
+    """Validator: one of a few strings."""
     requirement = "one of " + ", ".join(f'"{name}"' for name in names)
 
     def fit(value: Any) -> str:
@@ -157,14 +157,14 @@ def one_of(*names: str) -> Callable[[Any], str]:
 
 
 def word(value: Any) -> str:
-    """A name as the language writes them."""
+    """Validator: an ASCII identifier, as the network language writes names."""
     requirement = "a name of letters, digits and _, as of a variable"
     demand(isinstance(value, str) and value.isidentifier() and value.isascii(), "BAD_VALUE", requirement)
     return str(value)
 
 
 def shape(value: Any) -> tuple[int, ...]:
-    """One extent, or (height, width, channels)."""
+    """Validator: the shape of one sample: an int, or (height, width, channels)."""
     requirement = "a whole number of at least 1, or three as (height, width, channels)"
     extents = value if isinstance(value, tuple) else (value,)
     demand(len(extents) in (1, 3) and all(map(is_whole, extents)), "ARG_TYPE", requirement)
@@ -177,7 +177,7 @@ Initializer = float | tuple[Any, ...]
 
 
 def initializer(value: Any) -> Initializer:
-    """A number for all parameters, a method's name, or (name, arguments...)."""
+    """Validator: a number for all weights, a random initializer's name, or (name, arguments...)."""
     requirement = f"a number, or a method of {', '.join(METHODS)}, alone or as (name, arguments...)"
     if is_number(value):
         return float(value)

@@ -1,4 +1,4 @@
-"""The layers: what each takes, gives and holds. Sizes only; `compute` says what they do with numbers.
+"""Layer classes: arguments, output shapes and weight shapes. Shapes only; compute.py implements the layers.
 
 >>> Dense(3, use_bias=0)
 Dense(3, use_bias=0)
@@ -16,19 +16,19 @@ from ..errors import SequentialError
 from .layer_args import REQUIRED, Field, bind, flag, one_of, pair, share, whole
 
 Shape = tuple[int, ...]
-MOST = 100_000_000  # numbers in one array: 0.8 GB
+MOST = 100_000_000  # the largest array: 0.8 GB
 
 
 class Layer:
-    """One step of a network. Its arguments are its attributes."""
+    """Base class of layers. Its arguments are its attributes."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
     __signature__: ClassVar[inspect.Signature]
-    reads_input = False  # whether its backward needs what it was given (E3)
-    keeps = False  # whether its forward keeps something for its backward instead
+    reads_input = False  # whether its backward needs the layer's input
+    keeps = False  # whether its forward saves a residual (output or mask) for its backward
 
     def __init_subclass__(cls) -> None:
-        """What `help` and editors show of its arguments."""
+        """Set the signature that `help` and editors show."""
         kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         parameters = [(field.name, none if field.default is REQUIRED else field.default) for field in cls.fields]
         cls.__signature__ = inspect.Signature([inspect.Parameter(name, kind, default=its) for name, its in parameters])
@@ -48,7 +48,7 @@ class Layer:
         return hash((type(self), *self.arguments.values()))
 
     def __repr__(self) -> str:
-        """As it is written: required arguments by place, what is not the default by name."""
+        """The constructor call: required arguments by position, other non-default ones by name."""
         arguments = [
             f"{self.arguments[field.name]!r}"
             if field.default is REQUIRED
@@ -63,12 +63,12 @@ class Layer:
         return shape
 
     def weight_shapes(self, shape: Shape) -> dict[str, Shape]:
-        """The shapes of its weights, by name, for inputs of a shape."""
+        """The shapes of the weights by name, for inputs of this shape."""
         return {}
 
 
 class Dense(Layer):
-    """y = x W + b, the input laid out in a row, row-major. W (in, units), b (units).
+    """Fully connected: y = x W + b, the input flattened (row-major). W (in, units), b (units).
 
     Only an initializer that is a number fills b; a method, such as ("gaussRandom", 2, 0), leaves it 0.
 
@@ -115,7 +115,7 @@ class Conv2D(Layer):
 
 
 class Pooling(Layer):
-    """Windows side by side, one number for each; what remains at the end is left out."""
+    """Base of pooling layers: non-overlapping windows (stride = pool_size); a remainder at the end is dropped."""
 
     fields = (Field("pool_size", pair(1)),)
 
@@ -126,7 +126,7 @@ class Pooling(Layer):
 
 
 class MaxPooling2D(Pooling):
-    """The largest number of each window; its first place receives the gradient.
+    """The maximum of each window; on ties the first one receives the gradient.
 
     >>> MaxPooling2D((2, 2)).output_shape((8, 8, 6))
     (4, 4, 6)
@@ -194,7 +194,7 @@ def format_shape(shape: Shape) -> str:
 
 
 class Placed:
-    """A layer in its network: what stands before and behind it, and the shapes that go in and out."""
+    """A layer in its network: its position, its neighbours, and its input, output and weight shapes."""
 
     def __init__(self, layer: Layer, number: int, previous: Placed | None, input_shape: Shape) -> None:
         self.layer = layer
@@ -214,7 +214,7 @@ class Placed:
 
     @property
     def size(self) -> int:
-        """How many weights it has."""
+        """The number of its weights (scalars)."""
         return sum(map(math.prod, self.weight_shapes.values()))
 
     def __repr__(self) -> str:
@@ -222,13 +222,13 @@ class Placed:
 
 
 def placed(layers: list[Layer], input_shape: Shape) -> list[Placed]:
-    """The layers in their order, each with its neighbours and shapes. Raises SequentialError (SHAPE)."""
+    """Chain layers: each gets its position, neighbours and shapes. Raises SequentialError (SHAPE)."""
     placements: list[Placed] = []
     for number, layer in enumerate(layers, 1):
         before = placements[-1] if placements else None
         try:
             placements.append(Placed(layer, number, before, before.output_shape if before else input_shape))
         except SequentialError as error:
-            error.layer = number  # for who knows where it is written
+            error.layer = number  # so that the compiler can add the position in the source
             raise
     return placements

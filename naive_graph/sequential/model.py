@@ -1,4 +1,4 @@
-"""Sequential: a network that is trained, drawn and asked, with the names and habits of Keras."""
+"""`Sequential`: a network with a Keras-like interface: fit, predict, evaluate, summary, save, load."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNNERS = {"threads": in_threads, "dask": on_dask}
 
 
 class Begun(NamedTuple):
-    """A training in two buffers: the policy, both buffers, and how many groups have ended."""
+    """The state of double-buffered training: the policy, both weight buffers, and the number of ended groups."""
 
     policy: str
     buffers: list[Weights]
@@ -42,7 +42,7 @@ class Begun(NamedTuple):
 
 
 class Sequential(Network):
-    """Layers, weights, a loss, and how they learn. What it is given is told at Network.
+    """A network of layers that can be trained with `fit`. Its arguments are those of Network.
 
     >>> from naive_graph.sequential import Activation, Dense
     >>> print(Sequential([Dense(8), Activation("relu"), Dense(3)], 4, initializer="glorotUniform").summary())
@@ -54,7 +54,7 @@ class Sequential(Network):
     """
 
     _begun: Begun | None = None
-    _seen, _done = 0, 0  # samples of all epochs that were ended, and of the one that was not
+    _seen, _done = 0, 0  # samples of completed epochs, and of the interrupted one
 
     def fit(
         self,
@@ -108,11 +108,11 @@ class Sequential(Network):
         _check(workers, chosen, partition, trainer)
         network = self._copy_with_batch_size(batch_size, chosen)
         if chosen != "serial" and partition is None:
-            schedule(Network.expand(network), batch_size=network.batch_size)  # refuses one that is too small
+            schedule(Network.expand(network), batch_size=network.batch_size)  # raises if it is too small
         runner, flow = RUNNERS.get(workers or ""), None
         if partition is None and workers == "threads":
             partition = measured_partition = _division(network, progress)
-            if len(measured_partition.parts) == 1:  # with the bits of several
+            if len(measured_partition.parts) == 1:  # with bit-identical results
                 runner, flow = None, measured_partition.flow
         if workers is not None:
             check_division(network, partition)
@@ -133,7 +133,7 @@ class Sequential(Network):
                 losses.extend(batch)
                 self._done += len(batch)
                 yield 0.0
-            if self._done < len(samples):  # a Ctrl-C came to the workers
+            if self._done < len(samples):  # the workers were interrupted by Ctrl-C
                 asked.set()
                 yield 0.0
 
@@ -148,7 +148,7 @@ class Sequential(Network):
         try:
             history.stopped = run(steps, Outcome(), rounds, judge).stopped
         finally:
-            if losses:  # of an epoch that was broken off
+            if losses:  # of an interrupted epoch
                 judge()
         return history
 
@@ -165,7 +165,7 @@ class Sequential(Network):
         return network
 
     def _mover(self, trainer: Trainer | None) -> Trainer:
-        """The trainer that was given, or plain descent."""
+        """The given trainer, or plain gradient descent."""
         if trainer is None:
             trainer = SimpleSGDTrainer(self, self.learning_rate)
             trainer.set_clip_threshold(0.0)
@@ -176,7 +176,7 @@ class Sequential(Network):
         return trainer
 
     def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int, plain: bool) -> Iterator[list[float]]:
-        """The losses of each batch; the trainer is given the mean of their gradients."""
+        """Train serially; yield the losses of each batch. The trainer gets the mean gradient of the batch."""
         flow, machine = Network.expand(self), learning(self)
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
@@ -189,7 +189,7 @@ class Sequential(Network):
             yield losses
 
     def _descend(self, sums: Sequence[Any], count: int) -> bool:
-        """Plain descent on the weights, without a trainer's bookkeeping; False, and nothing moves, if that is wild."""
+        """A plain gradient step without a trainer; returns False and changes nothing if it is not finite."""
         if self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters):
             return False
         after = [total / count for total in sums]
@@ -206,8 +206,8 @@ class Sequential(Network):
         self, network: Network, samples: Any, labels: Any, policy: str, runner: Any, partition: Any,
         flow: Dataflow | None,
     ) -> Iterator[list[float]]:  # fmt: skip
-        """The losses of each group in two buffers; of workers, those of all groups at once. runner: None for one
-        worker alone, which fires the operators of flow."""
+        """Train with two buffers; yield the losses of each group (with workers, of all at once). runner: None for one
+        worker, which fires the operators of flow."""
         begun = self._begin_with(policy)
         before = begun.ended, self._seen + self._done
         if runner is not None:
@@ -220,7 +220,7 @@ class Sequential(Network):
             yield step.losses
 
     def _begin_with(self, policy: str) -> Begun:
-        """Both buffers as the last run left them; the present weights, if they are others or the policy is."""
+        """Both buffers of the last run; copies of the current weights if those or the policy have changed."""
         begun = self._begun
         if begun is None or begun.policy != policy or not _same(newest(begun.buffers, begun.ended), self.weights):
             begun = Begun(policy, doubled(self.weights), 0)
@@ -275,7 +275,7 @@ class Sequential(Network):
         return flow
 
     def _run(self, flow: Dataflow, feed: Any) -> tuple[dict[str, Any], Iterator[Firing]]:
-        """What lies in the streams at first, and all firings with the weights as they are."""
+        """For the stepper: the streams' initial contents, and all firings with the current weights."""
         names = self.streams.data, self.streams.labels
         if not isinstance(feed, Mapping) or set(feed) != set(names):
             shapes = [f"np.zeros({(1, *shape)})" for shape in (self.input_shape, self.output_shape)]
@@ -287,7 +287,7 @@ class Sequential(Network):
 
 
 def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflow:
-    """A network as operators and streams. decompose: with splits, workers of `grain` shares, and joins.
+    """Expand a network to its dataflow graph. decompose: split operators into workers of `grain` units each.
 
     >>> from naive_graph.sequential import Dense, Sequential
     >>> list(expand(Sequential([Dense(1)], 2)).operators)
@@ -303,7 +303,7 @@ def _same(one: Weights, other: Weights) -> bool:
 
 
 def _division(network: Network, verbose: bool) -> Partition:
-    """What each worker does, by costs that are measured now."""
+    """Partition the operators among workers, by costs measured now."""
     count = max(1, min(cpu_count() or 1, network.batch_size - 1))
     partition, _ = division(network, count)
     if len(partition.parts) == 1 and verbose:

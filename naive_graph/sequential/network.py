@@ -1,4 +1,4 @@
-"""A sequential network: its layers, its weights, what it answers, and its file.
+"""`Network`: a sequential network with its layers, weights and loss; predict, evaluate, save and load.
 
 >>> from .layers import Dense
 >>> network = Network([Dense(3, use_bias=0), Dense(2, use_bias=0)], 4, initializer=0.5)
@@ -47,9 +47,9 @@ TRAINING = (
     Field("initializer", initializer, 0.0),
 )
 WHO = "sequential"
-Weights = list[dict[str, Any]]  # of each layer, by name
-MOST_AT_ONCE = 256  # samples of one firing: more leave the cache
-ELSEWHERE = {  # what a model of Keras has
+Weights = list[dict[str, Any]]  # for each layer: weight name -> array
+MOST_AT_ONCE = 256  # samples of one firing, so that they fit the cache
+ELSEWHERE = {  # hints for methods that Keras models have
     "add": " It is given all its layers at once: Sequential([Dense(3), Dense(2)], 4).",
     "compile": " It is given its loss when it is made: Sequential([...], 4, loss=...), and a trainer in fit.",
 }
@@ -64,14 +64,14 @@ class Streams(NamedTuple):
 
 
 class Load:
-    """`network.load(path)` fills a network, as a Model's load does; `Sequential.load(path)` makes it first."""
+    """Descriptor: `network.load(path)` loads weights into a network; `Sequential.load(path)` creates the network."""
 
     def __get__(self, network: Any, kind: Any) -> Callable[[str | os.PathLike[str]], Any]:
         return kind.from_file if network is None else partial(Model.load, network)
 
 
 class Network(Model):
-    """Layers one after the other, with weights, a loss, and a rate at which they learn.
+    """A chain of layers with weights, a loss and a learning rate.
 
     It is a Model: its parameters are `network.parameters`, "1.W", "1.b" and so
     on, which any trainer moves, and `network(x)` is a tensor expression of them.
@@ -85,7 +85,7 @@ class Network(Model):
     seed: where random numbers begin. Raises SequentialError.
     """
 
-    blocks = 4  # in which a group passes a pipeline
+    blocks = 4  # the number of blocks in which a group passes a pipeline
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Network(Model):
         cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams,
         pipelined: bool = False, seed: int = 0,
     ) -> Self:  # fmt: skip
-        """A network from training parameters as the language has them. pipelined: its batch has to fit a pipeline."""
+        """Make a network from the language's training parameters. pipelined: check that its batch fits a pipeline."""
         self = cls.__new__(cls)
         self.seed, self.streams = seed, streams
         self._begin(layers, given, named, pipelined)
@@ -162,23 +162,23 @@ class Network(Model):
 
     @property
     def weights(self) -> Weights:
-        """The weights of each layer by name, W and b: float64 arrays that may be written into."""
+        """The weights of each layer by name (W, b): writable float64 arrays."""
         parameters = iter(self.parameters)
         return [{name: next(parameters).values for name in layer.weight_shapes} for layer in self.layers]
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
+        """The number of weights (scalars)."""
         return sum(layer.size for layer in self.layers)
 
     @property
     def arithmetic(self) -> list[LayerArithmetic]:
-        """What each layer computes."""
+        """The arithmetic of each layer (compute.py)."""
         if self._arithmetic is None:
             self._arithmetic = [arithmetic(layer) for layer in self.layers]
         return self._arithmetic
 
-    # --- asking ----------------------------------------------------------------
+    # --- predicting and evaluating ----------------------------------------------------------------
 
     def predict(self, data: Any) -> Any:
         """The network's results: for one sample of input_shape, or for an array of samples."""
@@ -228,7 +228,7 @@ class Network(Model):
         return Loss(self.loss, self.output_shape).of(result, label, tuple(range(len(self.output_shape))))
 
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
-        """The mean loss; with several results for a sample also the share whose largest is the label's largest."""
+        """The mean loss, and with several outputs the accuracy (argmax of the result equals argmax of the label)."""
         samples, _ = self._samples(data)
         wanted = self.encode_labels(samples, labels)
         loss = Loss(self.loss, self.output_shape)
@@ -244,7 +244,7 @@ class Network(Model):
         return self.layers[-1].output_shape
 
     def _samples(self, data: Any) -> tuple[Any, bool]:
-        """The samples as one array, and whether there was one alone."""
+        """Convert data to an array of samples; also returns whether it was a single sample."""
         array = numbers_of(data, "data")
         for extents in (self.input_shape, *([self.input_shape[:2]] if self.input_shape[2:] == (1,) else [])):
             if array.shape == extents or (array.shape[1:] == extents and len(array)):
@@ -256,12 +256,12 @@ class Network(Model):
         )
 
     def samples(self, data: Any, labels: Any) -> tuple[Any, Any]:
-        """Samples and labels, one for one, as arrays. Raises ShapeError."""
+        """Convert data and labels to arrays of equal length. Raises ShapeError."""
         samples, _ = self._samples(data)
         return samples, self.encode_labels(samples, labels)
 
     def encode_labels(self, samples: Any, labels: Any) -> Any:
-        """The labels of samples: arrays of output_shape, or the numbers of classes."""
+        """Convert labels to arrays of output_shape; class numbers become one-hot."""
         array = numbers_of(labels, "labels")
         count = len(samples)
         classes = self.output_shape[-1]
@@ -295,7 +295,7 @@ class Network(Model):
         return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
 
     def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
-        """The network as operators and streams. decompose: with each operator as split, workers and join."""
+        """Expand the network to its dataflow graph. decompose: with each operator as split, workers and join."""
         flow = expanded(self.layers, self.streams.data, self.streams.labels, self.streams.result)
         return decomposed(flow, grain) if decompose else flow
 
@@ -314,13 +314,13 @@ class Network(Model):
         return {"network": {"layers": layers, **self.settings()}}, {}
 
     def settings(self) -> dict[str, Any]:
-        """What a file says of it besides its layers and weights."""
+        """The settings that a file stores besides layers and weights."""
         training = [self.input_shape, self.learning_rate, self.batch_size, self.loss, self.initializer]
         return {"training": training, "seed": self.seed, "streams": self.streams}
 
     @classmethod
     def from_settings(cls, layers: Sequence[Layer], settings: Mapping[str, Any]) -> Self:
-        """The network of these layers that a file's settings describe. Raises what they are not fit for."""
+        """Make the network of these layers with a file's settings. Raises an error if they do not fit."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SequentialWarning)
             training = [_tupled(value) for value in settings["training"]]
@@ -356,7 +356,7 @@ class Network(Model):
 
 
 def _tupled(value: Any) -> Any:
-    """A value as it was before JSON made a list of its tuple."""
+    """Convert a list (JSON) back to a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -380,7 +380,7 @@ def numbers_of(value: Any, who: str) -> Any:
 
 
 def _fill_weights(how: Any, name: str, random: Any, shape: Sequence[int]) -> Any:
-    """Weights before anything is learned. A number fills all; a method fills weights, and biases are 0."""
+    """The initial array of a weight: a number fills all; a random initializer fills weights, biases are 0."""
     if isinstance(how, float):
         return np.full(shape, how)
     if name == "b":

@@ -1,7 +1,7 @@
 """`%%sequential`: a notebook's cell in the sequential language.
 
-Once before: `%load_ext naive_graph.sequential.notebook`. The cell's networks
-are then names of the notebook, and the cell has the colours of the language.
+Load it with `%load_ext naive_graph.sequential.notebook`. The cell's networks
+become variables of the notebook, and the cell is syntax-highlighted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .layers import LAYERS
 from .parser import RESERVED
 
 COLOURS = {"comment": "soft", "text": "right", "word": "now", "layer": "queued", "number": "gradient"}
-PATTERN = (  # of the kinds of words, for Python and, but for the P, for a page
+PATTERN = (  # token kinds; the same pattern (without the P) is used by cell.js
     r"(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)|(?P<text>\"[^\"\n]*\"|'[^'\n]*')|"
     rf"(?P<word>\b(?:{'|'.join(sorted(RESERVED))})\b)|(?P<layer>\b(?:{'|'.join([*LAYERS, *METHODS])})\b)|"
     r"(?P<number>\b\d[\d.eE]*)"
@@ -29,7 +29,7 @@ PATTERN = (  # of the kinds of words, for Python and, but for the P, for a page
 
 
 def coloured(text: str) -> str:
-    """The text as HTML, each word in the colour of its kind.
+    """Highlight program text as HTML.
 
     >>> coloured("add r;")
     '<pre style="font-family:monospace"><span style="color:var(--ng-now,#b3261e)">add</span> r;</pre>'
@@ -38,12 +38,12 @@ def coloured(text: str) -> str:
 
 
 def _paint_word(word: re.Match[str]) -> str:
-    name = COLOURS[str(word.lastgroup)]  # where styles are dropped, the colour on light ground stays
+    name = COLOURS[str(word.lastgroup)]  # the light theme's colour is the fallback without styles
     return f'<span style="color:var(--ng-{name},{LIGHT[name]})">{word[0]}</span>'
 
 
 class ShownProgram:
-    """A program whose cell a notebook colours; where that cannot be, it is written in colours below."""
+    """A program with highlighting of its notebook cell; where that is not possible, a highlighted copy is shown."""
 
     def __init__(self, program: ParsedProgram) -> None:
         self.program = program
@@ -61,13 +61,13 @@ class ShownProgram:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Make `%%sequential` known to a notebook."""
+    """Register the cell magic `%%sequential`."""
 
     def sequential(line: str, cell: str) -> ShownProgram | None:
         try:
             program = parse(cell)
         except SequentialError as error:
-            print(error, file=sys.stderr)  # its place in the cell says all; a traceback would hide it
+            print(error, file=sys.stderr)  # the position in the cell suffices; a traceback would hide it
             return None
         shell.push({name: program[name] for name in program} | ({line.strip(): program} if line.strip() else {}))
         return ShownProgram(program)

@@ -25,14 +25,14 @@ from .workers import Division, Ran, check_division
 
 Array = Any
 Streams = dict[str, list[Array]]  # the samples of a group, by stream
-Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # of a layer's weights: where each lies in it, and the numbers
+Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # shares of a layer's weights: (index by name, array by name)
 
 
 def on_dask(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     partition: Division | None = None, before: tuple[int, int] = (0, 0),
 ) -> Ran:  # fmt: skip
-    """A pipelined run on the present Dask client, or on one of this process's threads if there is none."""
+    """Train in a pipeline on the current Dask client, or on a local one with threads if there is none."""
     try:
         from distributed import Client, default_client
     except ImportError:
@@ -59,7 +59,7 @@ def _run(
     (shared,) = client.scatter([(network, flow)], broadcast=True, hash=False)
     layers = range(len(network.layers))
     begun = [[_whole(half[layer]) for half in buffers] for layer in layers]
-    # Of each layer and buffer, by the part that learned them, its shares; at first all of them, by nobody.
+    # versions[layer][buffer][part]: the shares that a part wrote; part -1: the initial weights.
     versions: list[list[dict[int, Any]]] = [
         [{-1: future} for future in client.scatter(both, hash=False)] for both in begun
     ]
@@ -74,7 +74,7 @@ def _run(
         learned: list[dict[int, Any]] = [{} for _ in layers]
         for worker, (part, read, write) in enumerate(zip(parts, reads, writes)):
             held = {layer: list(versions[layer][number % 2].values()) for layer in read}
-            # A part moves its own shares only, so it waits for nobody else's of the group before.
+            # A part updates only its own shares, so it does not wait for others' of the previous group.
             old = {layer: versions[layer][base].get(worker, versions[layer][base].get(-1)) for layer in write}
             fired = client.submit(
                 _part_of_group, shared, part, held, old, outside, list(arrived), between, first, pure=False
@@ -100,7 +100,7 @@ def _whole(layer: Mapping[str, Array]) -> Shares:
 
 
 def _find_learned_layers(flow: Dataflow, part: Sequence[str]) -> set[int]:
-    """The layers whose weights a part learns."""
+    """The layers whose weights a part updates."""
     backward = (flow.operators[name] for name in part if flow.operators[name].kind == "backward")
     return {operator.layer - 1 for operator in backward if flow.layers[operator.layer - 1].weight_shapes}
 
@@ -111,7 +111,7 @@ def _pick_result(results: Mapping[Any, Any], name: Any) -> Any:
 
 
 def _join_shares(network: Network, layer: int, arrived: Sequence[Shares]) -> dict[str, Array]:
-    """A layer's weights, of the shares that tasks gave; what is whole is not copied."""
+    """Assemble a layer's weights from shares; a whole share is not copied."""
     shares = [share for task_shares in arrived for share in task_shares]
     if len(shares) == 1 and all(index is ... for index in shares[0][0].values()):
         return shares[0][1]
@@ -127,7 +127,7 @@ def _part_of_group(
     old: Mapping[int, Shares], outside: Mapping[str, Array], arrived: Sequence[Streams],
     between: Sequence[str], first: int,
 ) -> dict[Any, Any]:  # fmt: skip
-    """The operators of one part, for all blocks of a group: streams to other parts, losses, and by layer what it
+    """The task: run one part's operators on all blocks of a group; returns outgoing streams, losses, and by layer the
     learned. held: the weights that they read; old: those from which they move."""
     network, flow = shared
     machine, operators = learning(network, later=True), [flow.operators[name] for name in part]
@@ -156,7 +156,7 @@ def _part_of_group(
 
 
 def _share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
-    """The weights of a layer that lie at these places: a share of their own, or a part of all."""
+    """The weights of a layer at these indices: a stored share, or a slice of the whole layer."""
     for places, arrays in shares:
         if places == where:
             return arrays
@@ -165,7 +165,7 @@ def _share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def _move_share(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
-    """A share of a layer's weights after a group, in arrays of its own."""
+    """A share of a layer's weights, updated by a group's gradients, as new arrays."""
     after = {name: np.empty_like(array) for name, array in before.items()}
     versions = Versions([[dict(before)], [after]], "delayed", rate)
     versions.learn(0, 1, dict.fromkeys(before, ...), total, count)

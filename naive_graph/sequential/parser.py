@@ -1,4 +1,4 @@
-"""Parser of the sequential language, with lark (grammar: sequential.lark), and the errors of a text.
+"""Parser of the sequential language, with lark (grammar: sequential.lark), and its error messages.
 
 Every error has a line, a column and a suggestion. A syntax error ends the parsing; of
 a text without one all errors are collected. Expressions are evaluated here, too.

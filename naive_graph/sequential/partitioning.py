@@ -37,8 +37,8 @@ LEAST_PIECE = 2**19  # multiplications of a piece for a block, at least: about 0
 class Costs:
     """Seconds for one sample: of each operator, and of each stream between workers.
 
-    lock: by what share a second worker slows the first: Python lets one thread at a time through its own lines, and
-    the way to the memory is everybody's.
+    lock: contention, the fraction by which a second worker slows the first: because of Python's GIL, and because
+    memory bandwidth is shared.
 
     >>> Costs({"Dense_1()": 0.5, "Dense_2()": 0.25}, {}).serial
     0.75
@@ -139,7 +139,7 @@ class Partition:
 
 
 def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
-    """The division into at most so many runs whose slowest worker is fastest. Exact, by dynamic programming.
+    """The optimal partition into at most `workers` runs: minimizes the slowest worker, by dynamic programming.
 
     >>> from naive_graph.sequential import Costs, Dense, partition
     >>> from naive_graph.sequential.dataflow import expanded

@@ -38,7 +38,7 @@ class Conflict(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """The stages of a dataflow, and what follows from them.
+    """A pipeline schedule: the stage of each operator, and the cycles, iterations and conflicts that follow.
 
     >>> from .layers import Dense, placed
     >>> from .dataflow import expanded
@@ -66,21 +66,21 @@ class Schedule:
 
     dataflow: Dataflow
     stages: dict[str, int]
-    workers: dict[str, int]  # who runs each operator
+    workers: dict[str, int]  # operator -> worker
 
     def __getattr__(self, name: str) -> Any:
-        """It is drawn as its dataflow is, with a colour for each worker."""
+        """Delegate to the dataflow, so that a Schedule is drawn like it, with a colour for each worker."""
         if name not in ("operators", "streams", "layers"):
             raise AttributeError(f"A Schedule has no {name!r}.", name=name, obj=self)
         return getattr(self.dataflow, name)
 
     @property
     def count(self) -> int:
-        """How many stages there are: S."""
+        """The number of stages S."""
         return 1 + max(self.stages.values())
 
     def cycles(self, iterations: int) -> int:
-        """How many cycles that many iterations take."""
+        """The number of cycles that these iterations take."""
         return at_least_one(iterations, "iterations") + self.count - 1
 
     def phases(self, iterations: int) -> dict[str, range]:
@@ -99,7 +99,7 @@ class Schedule:
         return number if 1 <= number <= iterations else None
 
     def table(self, iterations: int) -> str:
-        """Cycles down, operators across."""
+        """A text table of iterations: a row for each cycle, a column for each operator."""
         names = list(self.stages)
         lines = ["cycle  " + "  ".join(names)]
         for cycle in range(1, self.cycles(iterations) + 1):
@@ -110,7 +110,7 @@ class Schedule:
         return "\n".join(line.rstrip() for line in lines)
 
     def turns(self, workers: Sequence[int] | None = None) -> list[StreamOperator]:
-        """The operators worker by worker, each worker's in their order."""
+        """The operators in the order in which workers run them within a cycle."""
         order = list(dict.fromkeys(self.workers.values())) if workers is None else list(workers)
         operators = self.dataflow.operators.values()
         return sorted(operators, key=lambda operator: order.index(self.workers[operator.name]))
@@ -118,9 +118,9 @@ class Schedule:
     # --- weights ---------------------------------------------------------------
 
     def meetings(self) -> Iterator[tuple[StreamOperator, StreamOperator, int]]:
-        """Who reads weights in a forward, and who writes some of them; and how many stages later (b - f).
+        """Yield (reader, writer, distance): a forward and a backward of the same weights, b - f stages apart.
 
-        Of several that write in one stage on one worker, the first.
+        Of several writers in one stage on one worker, only the first.
         """
         for placed in self.dataflow.layers:
             mine = [operator for operator in self.dataflow.operators.values() if operator.layer == placed.number]
@@ -151,15 +151,15 @@ class Schedule:
 
     @property
     def least_group(self) -> int:
-        """The least group size with which no read meets a foreign version: the largest distance b - f."""
+        """The smallest conflict-free group size: the largest distance b - f."""
         return max((distance for _, _, distance in self.meetings()), default=0)
 
     def naive(self, iterations: int) -> list[Conflict]:
         """The conflicts of one buffer that is updated after every backward, by cycle.
 
         The update of iteration i - (b - f) happens in the cycle in which
-        iteration i is read: all reads but the first b - f mix two versions. Not
-        those on the writer's own worker, which has its operators one after the other.
+        iteration i is read: all reads but the first b - f mix two versions, except
+        those on the writer's own worker, which runs its operators one after the other.
         """
         conflicts: dict[str, Conflict] = {}
         iterations = at_least_one(iterations, "iterations")
@@ -199,9 +199,9 @@ def at_least_one(value: Any, who: str) -> int:
 
 
 def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None = None) -> Schedule:
-    """The pipeline of a dataflow; `partition`, or lists of names, says who shares a worker, in runs of neighbours.
+    """The pipeline schedule of a dataflow. partition: a Partition, or lists of names in topological order, by worker.
 
-    batch_size: of the groups that are to pass; more than there are stages, so
+    batch_size: of the groups; must exceed the number of stages, so
     that two buffers suffice. Raises SequentialError.
 
     >>> from naive_graph.sequential import Dense, Sequential, expand

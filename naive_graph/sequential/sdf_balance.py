@@ -73,7 +73,7 @@ def inner(flow: Dataflow) -> list[Stream]:
 
 
 def steady(flow: Dataflow) -> tuple[Firings, Firings]:
-    """The firings before the first period, which fill what readers only see, and those of every period.
+    """The firings before the first period (to fill the readers' peek windows), and those of each period.
 
     >>> from naive_graph.sequential import Composite
     >>> flow = Composite()

@@ -52,7 +52,7 @@ class NetworkMachine:
         self.layers = network.layers
         self.shares: dict[str, Share] = {}
         self.training = training
-        self.last = last  # a stream that nobody reads: its samples are not computed
+        self.last = last  # an output stream without a reader: not computed
         self.later = later
 
     def fire(
@@ -119,12 +119,12 @@ class NetworkMachine:
         numbers = range(iteration, iteration + len(x))
         chances = [(self.seed, operator.layer, number) for number in numbers] if self.training else None
         result, residual = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
-        residual_stream = f"F{operator.layer}_B{operator.layer}"  # to its backward
+        residual_stream = f"F{operator.layer}_B{operator.layer}"  # the residual's stream, read by the layer's backward
         return [residual if name == residual_stream else result for name in operator.outputs]
 
 
 def learning(network: Network, later: bool = False) -> NetworkMachine:
-    """A machine for training: it skips the gradient at the data, which nobody reads."""
+    """The machine for training: it skips the gradient at the data, which has no reader."""
     return NetworkMachine(network, last=network.streams.result, later=later)
 
 

@@ -31,9 +31,9 @@ Array = Any
 
 
 def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
-    """The dataflow with every Dense, Conv2D and pooling operator taken apart.
+    """Decompose every Dense, Conv2D and pooling operator of a dataflow into split, workers and join.
 
-    grain: units, rows or channels a worker; by name, of those operators that are taken apart.
+    grain: units, rows or channels per worker; a dict by operator name decomposes only those.
 
     >>> from .layers import placed
     >>> from .dataflow import expanded
@@ -118,7 +118,7 @@ def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
     return placed.input_shape[2] if isinstance(layer, Pooling) else None
 
 
-# --- what the parts do ------------------------------------------------------------
+# --- splits, joins and workers ------------------------------------------------------------
 
 
 def split_samples(placed: Placed, operator: StreamOperator, samples: Array) -> list[Array]:
@@ -157,7 +157,7 @@ def _places(placed: Placed) -> tuple[slice, ...]:
 
 
 def smaller(placed: Placed, operator: StreamOperator) -> Placed:
-    """The layer of one worker, with fewer units, inputs, filters or channels."""
+    """The smaller layer of one worker: its share of the units, inputs, filters or channels."""
     layer, forwards, count = placed.layer, operator.kind == "forward", len(operator.share or ())
     biased = {"use_bias": int("b" in locate_weights(placed, operator))}
     shape = placed.input_shape
@@ -186,7 +186,7 @@ def locate_weights(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
         last = (..., cut) if isinstance(placed.layer, Dense) else (cut,)
         return {name: last if name == "W" else cut for name in placed.weight_shapes}
     first = (cut,) if isinstance(placed.layer, Dense) else (slice(None), cut)
-    mine = {"W": first} | ({} if share.start else {"b": ...})  # the first worker alone has the bias
+    mine = {"W": first} | ({} if share.start else {"b": ...})  # only the first worker has the bias
     return {name: mine[name] for name in mine if name in placed.weight_shapes}
 
 

@@ -122,7 +122,7 @@ class Part:
         self.bars: list[FiringTime] = []
 
     def run(self) -> None:
-        """All samples. Raises TrainingError with the operator's name."""
+        """Run this worker's operators on all samples. Raises TrainingError with the operator's name."""
         shared, network = self.shared, self.shared.network
         for group, members in enumerate(groups(shared.count, network.batch_size), shared.first_group):
             if members.start >= shared.limit:
@@ -166,7 +166,7 @@ class Part:
         """Update an operator's weights at the end of a group."""
         shared = self.shared
         sums = self.machine.summed(operator, dict(total), shared.half(group)[operator.layer - 1])
-        shared.wait(shared.ended, group + 1)  # nobody is more than a group ahead: the last whole group is at hand
+        shared.wait(shared.ended, group + 1)  # no worker is more than one group ahead
         shared.learn_all(shared.flow, group, {operator.name: sums}, count)
         shared.end_group(operator.name)
 

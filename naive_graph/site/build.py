@@ -172,7 +172,7 @@ class _Pages:
         found: Mapping[str, Sequence[PublicName]],
         programs: Sequence[GalleryProgram],
     ) -> Path:
-        """Write the search page with its index: sections of lessons, glossary, names, error messages, programs."""
+        """Write the search page and its index: lesson sections, glossary, public names, error messages, programs."""
         entries = [member for group in found.values() for member in group]
         rows = [
             (entry.path, f"reference/{entry.page}", "reference", " ".join(entry.elsewhere), entry.says)

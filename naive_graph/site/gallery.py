@@ -1,4 +1,4 @@
-"""The site's gallery: runs each program of programs.md, and shows the picture that is the value of its last line."""
+"""The site's gallery: run each program of programs.md, and render the picture that its last expression evaluates to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class GalleryProgram(NamedTuple):
-    """A program of the gallery."""
+    """A program of the gallery; `code` ends with an expression whose value is a picture."""
 
     name: str
     title: str
@@ -50,12 +50,12 @@ def examples() -> Iterator[GalleryProgram]:
 
 
 def lenet() -> str:
-    """The program that shows LeNet at every altitude; its page is so large that it is built apart."""
+    """The program that shows LeNet at every zoom level; its page is so large that it is built separately."""
     return Path(__file__).with_name("lenet.txt").read_text("utf-8")
 
 
 def shown(code: str, use: Callable[[Any], Result]) -> Result:
-    """Run a program in a graph of its own; return `use` of its last line's value, called while that graph exists."""
+    """Run a program in a graph of its own; return `convert(value)` of its last line, called while that graph exists."""
     *lines, last = ast.parse(code).body
     names: dict[str, Any] = {}
     with Graph.scratch():

@@ -15,7 +15,7 @@ from ..views.playground.parts import parts
 from .wheel import wheel
 
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
-# The kernel's packages are found for its Python, fetched once, and stand in the folder, as Pyodide does.
+# Packages of the kernel: resolved for its Python version, downloaded once, and served from the site's folder.
 LOCK = {"enabled": True, "specs": ["comm", "ipython", "micropip"], "prefetch_extra": ["naive-graph"]}
 BUILT = {"LiteBuildConfig": {"contents": ["files"]}, "PyodideLockAddon": LOCK}
 SETTLED = {

@@ -1,4 +1,4 @@
-"""Every public name, grouped as the package's help has them, and what a search finds."""
+"""Collect all public names, in the groups of `help(naive_graph)`, and further entries of the search index."""
 
 from __future__ import annotations
 

@@ -1,23 +1,23 @@
 """Tensors of indexed nodes: closed under differentiation, lowered onto scalars, evaluated on arrays.
 
-index, base      which entry meets which, and how that turns on the way back; what all tensor nodes are
-versions         when a leaf was written, and what is stale since
-nodes, function  the kinds, each an equation; what an elementwise one computes
-reduction, reduction_vjp    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
+index, base      einsum index arrays and their derivative rules; the base class of all tensor nodes
+versions         write ticks of leaves: which cached arrays are stale
+nodes, function  the four kinds of node, each an equation; the traced function of an elementwise one
+reduction, reduction_vjp    max, product, logsumexp along axes as one node; its local partials
 build            `linear("ij,j->i", W, x)`: nodes written with letters
-calculus, differentiate    the rules of the kinds; both walks
+calculus, differentiate    the vjp and jvp rules of each kind of node; reverse and forward mode
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
-repeated         a cell along sequences: one node, and every step for who looks inside
+repeated         a recurrent cell along sequences as one node (scan), unrolled only on demand
 operators/                the table of operators with properties
-losses                    rows that say how far predictions are from labels
+losses                    loss functions, as operators of the table
 equation_text, notation    how a node reads: `y[i] = sum_{a} W[i,a] * v[a]`, and its indices in plain words
 check            every mode of differentiation against finite differences
-evaluation/      on arrays
-lowering/        every element a scalar node
+evaluation/      forward evaluation and backpropagation on arrays
+lowering/        every element of a tensor as a scalar node
 tasks/           forward and backward as tasks
 
-Beside what is named below, the room hands out every operator of the table as a
-function, a learner's own among them, and what tensors have as methods.
+Besides the names below, the package exports every operator of the table as a
+function, user-defined ones included, and the functions that are methods of tensors.
 """
 
 from ..core.imports import door

@@ -42,7 +42,7 @@ def _apply_rule(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> Tensor
         return first
     if rule.name == "neg":
         return scale_by(self, -1.0)
-    if rule.name in ("total", "mean"):  # of a tensor: over its entries
+    if rule.name in ("total", "mean"):  # of a tensor: reduce over its entries
         tensor: Any = self
         return tensor.sum() if rule.name == "total" else tensor.mean()  # type: ignore[no-any-return]
     if rule.name == "mul" and len(operands) == 2:
@@ -98,7 +98,7 @@ def scale_by(node: TensorNode, alpha: float) -> TransformNode:
 
 
 def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
-    """left op right, broadcast: an axis that one lacks, or has at extent 1, is left out of its index array."""
+    """left op right with broadcasting: an axis that is missing or has extent 1 is left out of the index array."""
     shape = broadcast_shape(left, right)
     (left, l_ids), (right, r_ids) = (_align_axes(node, shape) for node in (left, right))
     return LinearNode(op, range(1, len(shape) + 1), l_ids, r_ids, left, right)
@@ -143,7 +143,7 @@ def _common(*shapes: Shape) -> Shape | None:
 
 @method
 def broadcast(node: TensorNode, shape: Sequence[int]) -> TensorNode:
-    """The tensor spread to a larger shape, by NumPy's rules.
+    """Broadcast the tensor to a larger shape, by NumPy's rules.
 
     >>> from naive_graph.tensor import LeafNode, broadcast
     >>> broadcast(LeafNode.constant([1.0, 2.0]), (2, 2)).eval().tolist()
@@ -197,7 +197,7 @@ def transpose(self: TensorNode, *axes: int) -> TensorNode:
 
 
 def axes_of(node: TensorNode, axis: Any) -> list[int]:
-    """The axes that `axis` names: one, several, or all for None."""
+    """Normalize `axis` (an int, several, or None for all) to a list of axes."""
     return places([axis] if isinstance(axis, int) else axis, node.rank)
 
 
@@ -205,14 +205,14 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
 
 
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
-    """A new axis of extent 1, before which `axis` axes stand."""
+    """Insert an axis of extent 1 at position `axis` of the result."""
     position = place(axis, self.rank + 1)
     dst = [*range(1, position + 1), -1, *range(position + 1, self.rank + 1)]
     return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:position], 1, *self.shape[position:]))
 
 
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
-    """The tensor without axes of extent 1: these, or all."""
+    """Remove axes of extent 1: the given ones, or all."""
     chosen = (
         axes_of(self, axis)
         if axis is not None
@@ -227,13 +227,13 @@ def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
 
 
 def gather(self: TensorNode, chosen: Any, axis: int) -> TensorNode:
-    """The entries at these places along an axis: an array of whole numbers."""
+    """The entries at these indices (an integer array) along an axis, as numpy.take."""
     table = np.asarray(chosen)
     return pick(self, axis, table.shape, (0,) * table.ndim, table=in_reach(self, table, axis))
 
 
 def in_reach(node: TensorNode, places: Array, axis: int) -> Array:
-    """Places along an axis, those below 0 counted from its end. Raises PlaceError."""
+    """Indices along an axis; negative ones count from its end. Raises PlaceError if one is out of range."""
     extent = node.shape[axis]
     if places.size and (places.min() < -extent or places.max() >= extent):
         span = f"{places.min()} to {places.max()}"

@@ -26,14 +26,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class GraphNames:
-    """The names of a graph's tensors: those that a learner gave, and those that were made where none was given."""
+    """The names of a graph's tensors, given ones and generated ones."""
 
     def __init__(self) -> None:
-        self.nodes: WeakValueDictionary[str, TensorNode] = WeakValueDictionary()  # of two with one name, the younger
+        self.nodes: WeakValueDictionary[str, TensorNode] = WeakValueDictionary()  # of two of a name, the later
         self.counts: dict[str, Iterator[int]] = {}
 
     def make(self, letter: str, node: TensorNode) -> str:
-        """A name for the node that no tensor of the graph has: t1, t2, ..."""
+        """Generate a name that no other tensor of the graph has: t1, t2, ..."""
         counts = self.counts.setdefault(letter, count(1))
         name = next(name for number in counts if (name := f"{letter}{number}") not in self.nodes)
         self.nodes[name] = node
@@ -49,7 +49,7 @@ def names_in(tables: Tables) -> GraphNames:
 
 
 class Call:
-    """A call of an operator, kept on the nodes that are its results: which operator, its operands, its properties."""
+    """A record of an operator call (operator, operands, properties), stored on the result nodes."""
 
     __slots__ = ("first", "name", "operands", "operator", "properties", "results", "within")
 
@@ -65,9 +65,9 @@ class Call:
         self.operands = operands
         self.properties: Mapping[str, Any] = properties or {}
         self.name = name
-        self.first = first  # what was made inside has a larger serial, up to the result's
+        self.first = first  # nodes made inside the call have larger serials, up to the result's
         self.results: tuple[TensorNode, ...] = ()  # if there are several
-        self.within: Call | None = None  # the innermost application that gave the same node
+        self.within: Call | None = None  # the inner call that returned the same node, if any
 
 
 class ArrayKernel(NamedTuple):
@@ -140,7 +140,7 @@ class TensorNode(_Methods):
 
     @property
     def name(self) -> str:
-        """What the learner called it; else a name that was made for it, which no other tensor of its graph has.
+        """The given name; else a generated one, which no other tensor of its graph has.
 
         >>> from naive_graph import LeafNode
         >>> w = LeafNode.parameter([1.0, 2.0], "w")
@@ -151,7 +151,7 @@ class TensorNode(_Methods):
         if self.given_name is not None:
             return self.given_name
         names = names_in(self._home)
-        if self._made_name is None or names.nodes.get(self._made_name, self) is not self:  # another was called so since
+        if self._made_name is None or names.nodes.get(self._made_name, self) is not self:  # since taken
             self._made_name = names.make(self.letter, self)
         return self._made_name
 
@@ -164,7 +164,7 @@ class TensorNode(_Methods):
 
     @property
     def letter(self) -> str:
-        """What names begin with that are made for tensors of this kind."""
+        """The prefix of generated names of this kind of node."""
         return "t"
 
     @property
@@ -205,13 +205,13 @@ class TensorNode(_Methods):
 
     @property
     def label(self) -> str:
-        """How messages speak of the tensor."""
+        """The tensor's description in error messages."""
         shape = " x ".join(map(str, self.shape)) or "a single number"
         called = f" {self.given_name!r}" if self.given_name else ""
         return f"{type(self).__name__}{called} ({shape})"
 
     def name_of(self, place: int) -> str | None:
-        """What the entry at this place of the flattened tensor is called: `y[0,2]`."""
+        """The name of the entry at this flat index: `y[0,2]`; None if the tensor has no name."""
         return self.given_name and entry_name(self.given_name, self.shape, place)
 
     def __repr__(self) -> str:
@@ -233,7 +233,7 @@ class TensorNode(_Methods):
 
     __int__ = __index__ = __float__
 
-    if not TYPE_CHECKING:  # a checker would take it for an array, and `array @ tensor` for one too
+    if not TYPE_CHECKING:  # hidden from type checkers, which would take a tensor for an array
 
         def __array__(self, *wishes: Any, **named: Any) -> NoReturn:
             raise NodeError("A tensor node is no array: its numbers may change. Those that it has now are t.eval().")
@@ -258,13 +258,13 @@ def _is_ours(kind: type) -> bool:
 
 
 def method(function: Method) -> Method:
-    """Make a function of a tensor node a method of tensor nodes as well."""
+    """Decorator: also attach a function of a tensor node to TensorNode as a method."""
     setattr(TensorNode, function.__name__, explains(function))
     return function
 
 
 def checked_shape(shape: Any) -> Shape:
-    """The shape as a tuple of whole numbers; a ShapeError if it is none."""
+    """Validate a shape; returns it as a tuple of ints. Raises ShapeError."""
     extents = tuple(as_list(shape, "A shape", "a list of whole numbers"))
     if {*map(type, extents)} <= {int} and min(extents, default=1) > 0:
         return extents
@@ -282,7 +282,7 @@ def size_of(shape: Iterable[int]) -> int:
 
 
 def entry_name(name: str, shape: Shape, place: int) -> str:
-    """What the entry at a flattened place is called.
+    """The name of the entry at a flat index.
 
     >>> entry_name("y", (2, 3), 5)
     'y[1,2]'

@@ -103,7 +103,7 @@ def nonlinear(f: Callable[..., Any] | Function, *sources: TensorNode, name: str 
 def _two_sided(
     op: OpType, ls: str, left: TensorNode, rs: str, right: TensorNode, dst: str
 ) -> tuple[TensorNode, str, TensorNode, str]:
-    """Sum what only one source has; in a sum the other source is taken as often."""
+    """Sum out the letters that only one source has; for add and sub, scale the other source to match."""
     only_left = [letter for letter in ls if letter not in rs and letter not in dst]
     only_right = [letter for letter in rs if letter not in ls and letter not in dst]
     if not only_left and not only_right:
@@ -127,7 +127,7 @@ def _sum_letters(letters: list[str], source_letters: str, source: TensorNode, ti
 
 
 def _letters(equation: object, count: int, example: str) -> tuple[list[str], str]:
-    """The letters of each source and of the result."""
+    """Parse `ij,jk->ik` into the letters of each source and of the result. Raises IndexSpecError."""
     if not isinstance(equation, str) or equation.count("->") != 1:
         raise IndexSpecError(f"An equation reads like {example}, not {shortened(equation)}.")
     before, dst = equation.replace(" ", "").split("->")

@@ -1,6 +1,6 @@
-"""Are the derivatives of tensors right? Every mode against finite differences, entry by entry, on arrays.
+"""Gradient check of tensors: reverse mode, forward mode and graph derivatives against finite differences.
 
-What is computed here is kept apart: no tensor's value or gradient is touched.
+All arrays are computed apart from the nodes: no tensor's cached value or gradient changes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  
 
 @method
 def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: CheckOptions) -> Report:
-    """What `gradcheck` finds of tensors: of the sum of all entries of the losses."""
+    """Run `gradcheck` on tensors; the checked loss is the sum of all entries of `losses`."""
     check_tensors("gradcheck", losses)
     with np.errstate(all="ignore"):
         question = _TensorLoss(
@@ -50,7 +50,7 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
 
 
 class _TensorLoss:
-    """A loss of tensors as a function of its leaves, for differences."""
+    """A tensor loss as a function of its leaves, for finite differences."""
 
     def __init__(self, loss: TensorNode, wishes: CheckOptions) -> None:
         self.loss, self.wishes = loss, wishes
@@ -76,7 +76,7 @@ class _TensorLoss:
 
     @staticmethod
     def apart(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
-        """The known arrays, with that of a node and of all that it is computed from."""
+        """Evaluate a node from known arrays; returns them with the arrays of the node and of its ancestors."""
         values = dict(known)
         for recipe in recipes(missing(target, lambda node: node in values), target):
             values[recipe.node] = computed(
@@ -108,7 +108,7 @@ class _TensorLoss:
         return built.dense() if isinstance(built, SelectionNode) else self.apart(built, self._constants(built))[built]
 
     def _constants(self, built: TensorNode) -> Values:
-        """What is known of a derivative's nodes: the constants that were made for it, and the loss's own nodes."""
+        """The known arrays of a derivative's nodes: the constants built for it, and the loss's own nodes."""
         made = [
             ancestor
             for ancestor in ancestors([built])
@@ -133,7 +133,7 @@ class _TensorLoss:
     # --- kinks ---
 
     def _near_kink(self, leaf: LeafNode, index: tuple[int, ...]) -> bool:
-        """Whether something changes its sign within reach, or starts from 0."""
+        """Whether a kink indicator changes its sign, or is 0, within the distance of the differences."""
         if not self.kinked:
             return False
         reach = KINK_REACH * self.wishes.eps
@@ -144,7 +144,7 @@ class _TensorLoss:
         )
 
     def _signs(self, values: Values) -> list[Array]:
-        """Arrays that change their sign where a rule's slope jumps."""
+        """The kink indicators: arrays that change their sign where a rule's derivative jumps."""
         return [
             kink
             for node in self.kinked
@@ -152,7 +152,7 @@ class _TensorLoss:
         ]
 
     def _array(self, values: Values, node: TensorNode) -> Array:
-        if node not in values and not isinstance(node, SelectionNode):  # arrays may go another way
+        if node not in values and not isinstance(node, SelectionNode):  # an array kernel may have skipped this node
             values |= self.apart(node, values)
         return written_out(values.get(node, node))
 

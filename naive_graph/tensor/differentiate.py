@@ -31,7 +31,7 @@ from .selection import identity
 
 Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
 SOURCES: Predecessors = attrgetter("sources")  # by composition
-BEHIND: Predecessors = attrgetter("behind")  # by backward kernels where nodes have them, else by composition
+BEHIND: Predecessors = attrgetter("backward_sources")  # by backward kernels where nodes have them, else by composition
 
 
 def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Predecessors = SOURCES) -> list[TensorNode]:
@@ -198,7 +198,7 @@ def forward(calculus: Calculus, nodes: Sequence[TensorNode], seeds: Mapping[Tens
     return moves
 
 
-# --- as nodes -----------------------------------------------------------------
+# --- derivatives as nodes -----------------------------------------------------------------
 
 
 @method
@@ -247,7 +247,7 @@ def _add_optional(first: TensorNode | None, second: TensorNode | None) -> Tensor
 
 
 def _chain_through_scalars(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorNode | None:
-    """The derivative by the scalar nodes of a leaf, through those of another. slopes: the derivative by the other."""
+    """The derivative by a leaf's scalar nodes, from the one by the scalar nodes of `other` (chain rule)."""
     moves = _scalar_jacobian(_scalars_of(leaf) or [], _scalars_of(other) or [])
     if leaf is other and (moves == np.eye(leaf.size)).all():
         return slopes

@@ -3,7 +3,7 @@
 A product with a selection is written by putting index expressions in place of indices (x[2*i+a]) or, where no summed
 index can be eliminated, as an Iverson bracket, [i = a+1]. A picker gives one index, its target, as an expression of
 others: `target = stride*i + ... + offset`. If the target is summed, the sum has a single term, and the expression can
-stand for the index wherever it occurs. An identity can be read from either side.
+stand for the expression replaces the index wherever it occurs. An identity can be solved for either side.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class BoundIndexMap(NamedTuple):
 
 
 class Product(NamedTuple):
-    """A product as text: its factors, and the indices that are still summed over."""
+    """A simplified product: brackets, entries of tensors, and the indices that are still summed over."""
 
     conditions: list[str]
     tensors: list[tuple[TensorNode, list[str]]]
@@ -52,7 +52,7 @@ class Product(NamedTuple):
 
 
 class ProductSimplifier:
-    """Writes the factors of a product. letters: of each index; summed_indices: those that are summed."""
+    """Simplifies a product with selections. The letters of all indices; summed_indices: those that are summed."""
 
     def __init__(self, letters: Mapping[int, str], summed_indices: Iterable[int], tex: bool) -> None:
         self.letters = letters
@@ -82,7 +82,7 @@ class ProductSimplifier:
         return Product(conditions, entries, [self.letters[index] for index in self.summed])
 
     def _substitute(self, bound_map: BoundIndexMap, of_tensors: set[int]) -> bool:
-        """Replace a summed index by an expression of others, where the sum has one term only."""
+        """Substitute a summed index by an expression of others, if the sum has only one term."""
         # Out of range it makes a tensor's entry 0, so it can stand there; another condition could match it by chance.
         candidates: list[tuple[int, BoundIndexMap | int]] = []
         if bound_map.always_in_range or bound_map.target_index in of_tensors:
@@ -97,7 +97,7 @@ class ProductSimplifier:
         return False
 
     def _free_indices(self, replacement: BoundIndexMap | int) -> set[int]:
-        """The indices that the expression in place of an index consists of."""
+        """The free indices of an index expression, after all substitutions."""
         indices: set[int] = set()
         waiting: list[BoundIndexMap | int] = [replacement]
         while waiting:
@@ -111,14 +111,14 @@ class ProductSimplifier:
         return indices
 
     def text(self, index: int) -> str:
-        """The letter of an index, or the expression in its place."""
+        """The letter of an index, or the expression substituted for it."""
         replacement = self.substitutions.get(index, None)
         if replacement is None:
             return self.letters[index]
         return self.index_expression(replacement) if isinstance(replacement, BoundIndexMap) else self.text(replacement)
 
     def index_expression(self, bound_map: BoundIndexMap) -> str:
-        """`2*i+a-1`, the index that a picker determines."""
+        """The index expression of a selection: `2*i+a-1`."""
         letters = [self.text(index) for index in bound_map.source_indices]
         picker = bound_map.picker
         if picker.table is not None:
@@ -136,7 +136,7 @@ class ProductSimplifier:
         return f"-{term}" if stride == -1 else f"{stride}{'' if self.tex else '*'}{term}"
 
     def _table_lookup(self, table: np.ndarray, letters: Sequence[str]) -> str:
-        """A short list of places as text: `[2,0,1][i]`."""
+        """A lookup in an index table as text: `[2,0,1][i]`."""
         if table.ndim == 1 and table.size <= LARGEST_TABLE:
             entries = ",".join(map(str, table.tolist()))
             return f"({entries})_{{{letters[0]}}}" if self.tex else f"[{entries}][{letters[0]}]"
@@ -145,8 +145,8 @@ class ProductSimplifier:
 
 
 RESULT_LETTERS, DUMMY_LETTERS = "ijklmnpqrstuvw", "abcdefgh"
-MAX_FORMULA_LENGTH = 160  # characters of an elementwise function that are written out
-MAX_NUMBER_LENGTH = 6  # characters of a factor that is written as it is; a longer one as 1/n where it is one
+MAX_FORMULA_LENGTH = 160  # elementwise functions up to so many characters are written out
+MAX_NUMBER_LENGTH = 6  # factors up to so many characters are written as they are; longer ones as 1/n if possible
 LEAF_WORDS = {LeafType.INPUT: "an input", LeafType.PARAMETER: "a parameter", LeafType.CONSTANT: "a constant"}
 
 
@@ -249,7 +249,7 @@ class EquationWriter:
         return self._scale_text(node.alpha) + self.style.times + self._summation(summed, term.within(PRODUCT + 1))
 
     def _source_entry(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
-        """The indices that only the source has, and its entry."""
+        """The summed indices, and the source's entry."""
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices))
         rest = iter(summed)
@@ -283,7 +283,7 @@ class EquationWriter:
         return self._summation(summed, f"({term})") if summed else term
 
     def _product(self, node: LinearNode) -> str:
-        """A product of two tensors; a selection moves indices, or says where its entry is 1."""
+        """A product of two tensors; a selection becomes an index expression or an Iverson bracket."""
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices)) | dict(zip(node.index.dummies, summed))
         simplifier = ProductSimplifier(letters, node.index.dummies, self.style is TEX)

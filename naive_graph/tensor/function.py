@@ -1,8 +1,8 @@
 """The function of an elementwise node: a small scalar graph of its own.
 
-The bottom of the house serves the top. A function of numbers is traced once into
-tables; applied to floats, arrays or blocks of rows it is the same forward sweep;
-and its derivative is further rows of the same tables, found by `derive`.
+A Python function of numbers is traced once into small tables of scalar operations (as in jax.make_jaxpr);
+applied to floats, arrays or blocks of rows it runs the same forward sweep,
+and its derivative is appended to the same tables by symbolic differentiation (graph/derive.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..graph.derive import derived_expressions
 
 
 class Pencil(Arithmetic):
-    """An argument of a function that is being traced, or something computed from arguments."""
+    """A tracer: an argument of the function being traced, or a value computed from arguments."""
 
     __slots__ = ("row", "tables")
 
@@ -48,7 +48,7 @@ class Pencil(Arithmetic):
 
 
 def add_row(tables: Tables, kind: int, sources: Sequence[int]) -> int:
-    """A row of a function's tables: a rule's number or a leaf kind, and the operands."""
+    """Append a row to a function's tables. kind: a rule's number or a leaf kind; sources: the operands' rows."""
     frame = learners_frame()
     return tables.add_row(kind, sources, frame.f_code, frame.f_lasti)
 
@@ -60,7 +60,7 @@ def constant_row(tables: Tables, value: float) -> int:
 
 
 class TracedSteps(NamedTuple):
-    """A function as steps: its numbers, where the arguments belong, rules on steps, and the step of the result."""
+    """A function as straight-line steps: constants, argument slots, rules to apply, and the step of the result."""
 
     constants: list[float | None]
     arguments: list[int | None]
@@ -83,7 +83,7 @@ class Function:
         self.tables = tables
         self.arguments = arguments
         self.result = result
-        self.slopes: dict[int, Function | float] = {}  # by argument, once asked for
+        self.slopes: dict[int, Function | float] = {}  # argument position -> derivative, cached
 
     @property
     def arity(self) -> int:
@@ -95,7 +95,7 @@ class Function:
 
     @property
     def name(self) -> str:
-        """What a drawing writes: the rule's name if it is one rule, else "f"."""
+        """The name shown in drawings: the rule's name if it is a single rule, else "f"."""
         return self.rule.name if self.rule is not None else "f"
 
     @property
@@ -153,7 +153,7 @@ class Function:
         return self.slopes[position]
 
     def formula(self, names: Sequence[str], style: str = "text") -> str:
-        """The function written down, in these names for its arguments."""
+        """The function as a formula, with these names for its arguments."""
         with self.tables.lock:
             for row, name in zip(self.arguments, names, strict=True):
                 self.tables.names[row] = name
@@ -166,7 +166,7 @@ class Function:
 
 
 def trace(function: Callable[..., Any], arity: int) -> Function:
-    """Call a Python function with `arity` stand-ins, and keep the graph that it builds. Raises OperandError."""
+    """Trace a Python function: call it with `arity` tracers and record the operations. Raises OperandError."""
     tables = Tables()
     arguments = [add_row(tables, PLACEHOLDER, ()) for _ in range(arity)]
     try:
@@ -187,7 +187,7 @@ _OF_RULE: dict[tuple[Rule, int], Function] = {}
 
 
 def function_of(what: Callable[..., Any] | Function, arity: int) -> Function:
-    """The Function that a rule or a Python function stands for; each rule is traced once."""
+    """Convert a rule or a Python function to a Function (traced; each rule only once)."""
     if isinstance(what, Function):
         return what
     if not isinstance(what, Rule):

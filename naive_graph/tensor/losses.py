@@ -1,4 +1,4 @@
-"""Losses: how far predictions p (or logits z) are from labels y, as rows of the table of operators.
+"""Loss functions, as operators: how far predictions p (or logits z) are from labels y.
 
 Each takes labels first, then predictions or logits, and weights that multiply
 the loss of each entry (1, or anything that broadcasts). `reduce` says what
@@ -9,7 +9,7 @@ becomes of the entries:
     "mean_by_weight"                  sum / sum of the weights
     "mean_by_nonzero_weight_count"    sum / number of weights that are not 0
 
-Capitals are as good. An empty denominator gives 0. Labels and weights may be
+Upper case is accepted. An empty denominator gives 0. Labels and weights may be
 arrays or numbers.
 """
 
@@ -44,7 +44,7 @@ Reduce = Annotated[str, _WAY._replace(take=lambda value: _WAY.take(str(value).lo
 
 
 def loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str, entries: Shape | None = None) -> Shape:
-    """The shape of a loss. Neither labels nor weights make more losses than there are predictions."""
+    """The shape of a loss: of the entries, or () if they are reduced. Raises ShapeError."""
     if y != p:
         raise ShapeError(f"labels of shape {y} and predictions of shape {p} differ. Reshape one of them.")
     losses = y if entries is None else entries
@@ -68,7 +68,7 @@ EXAMPLES = (
 
 
 def loss_row(shape: Callable[..., Shape], *examples: Example) -> Callable[[Callable[..., Any]], Row]:
-    """A row of the table that is a loss, checked with numbers that may be labels as well as probabilities."""
+    """Define a loss operator; its examples are drawn from (0.1, 0.9), valid labels and probabilities."""
     return tensor_operator(shape=shape, examples=examples or EXAMPLES, domain=(0.1, 0.9), method=False)
 
 
@@ -90,7 +90,7 @@ def of_rows(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
 
 
 def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
-    """The entries times their weights; then their sum or mean, if the loss is reduced."""
+    """Multiply the losses by their weights, and reduce them as `reduce` says."""
     if weights is None:
         return losses if reduce == "none" else sum(losses) if reduce == "sum" else mean(losses)
     spread = broadcast(weights, losses.shape)
@@ -98,7 +98,7 @@ def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -
     if reduce in ("none", "sum"):
         return weighted if reduce == "none" else sum(weighted)
     counted = spread if reduce == "mean_by_weight" else entry(lambda w: not_equal(w, 0.0), spread)
-    count = sum(counted)  # where it is 0, no derivative goes on
+    count = sum(counted)  # if it is 0, the result is 0 and so are all derivatives
     mean_ = entry(lambda a, n: a / where(n, n, 1.0), sum(weighted), count)
     return entry(lambda n, a: where(n, a, 0.0), count, mean_)
 
@@ -266,7 +266,7 @@ def sparse_softmax_cross_entropy(
     without its last axis. z: logits, a row of K numbers for each sample.
     """
     ignored = classes == ignore_index if ignore_index is not None else np.zeros(classes.shape, dtype=bool)
-    # A choice has one form for all samples, whatever their classes, which the passes find; a place has not.
+    # Masking has the same form for all samples, so the compiler passes can batch it; indexing has not.
     chosen = LeafNode.constant(((np.arange(z.shape[-1]) == classes[..., None]) & ~ignored[..., None]).astype(float))
     if ignored.any():
         mask = (~ignored).astype(np.float64)

@@ -97,13 +97,13 @@ class LeafNode(TensorNode):
 
     @classmethod
     def constant(cls, array: object, name: str | None = None) -> LeafNode:
-        """A tensor that stays."""
+        """A tensor whose value never changes."""
         value = as_array(array, "LeafNode.constant")
         return cls(LeafType.CONSTANT, tuple(value.shape), value, name)
 
     @classmethod
     def of(cls, nodes: object, name: str | None = None) -> LeafNode:
-        """A tensor whose entries are scalar nodes that exist: nested lists of them, or a Node, which has one leaf."""
+        """A tensor whose entries are existing scalar nodes: nested lists of Nodes, or one Node (one leaf for each)."""
         if isinstance(nodes, Node):
             return _leaf_of(nodes, name)
         array = np.array(nodes, dtype=object)
@@ -121,7 +121,7 @@ class LeafNode(TensorNode):
 
     @property
     def value(self) -> Any:
-        """The array; None for an input that was not fed. What is written into it counts; a constant's is read-only."""
+        """The array; None for an input that was not fed. In-place writes are noticed; a constant's is read-only."""
         array = self.held
         if self.watch is not None or type(array) is not np.ndarray:
             return array

@@ -1,9 +1,9 @@
-"""A tensor node as an equation between indexed entries, in text and in TeX.
+"""Tensor nodes as equations, `x[i,j] = sum_{a} W[i,a] * y[a,j]`, in plain text or TeX.
 
-Indices of the result are i, j, k, ...; what is summed is a, b, c, ...; a letter
-that names a tensor is no index. Nodes without a name have one that was made for
-them. An entry beyond the edge of its tensor counts as 0, and a condition such as
-[i = 2*a+1] as 1 where it holds, else as 0.
+Indices of the result are i, j, k, ...; summed indices are a, b, c, ...; a letter
+that names a tensor is not used as an index. Nodes without a name get a generated
+one. An entry out of range counts as 0, and an Iverson bracket such as
+[i = 2*a+1] as 1 where the condition holds, else as 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def equation(node: TensorNode, style: str = "text") -> str:
 
 @method
 def equations(node: TensorNode, style: str = "text") -> str:
-    """The node and all that it is made of, an equation a line; leaves are left out.
+    """The equations of a node and of its ancestors, one per line; leaves are left out.
 
     >>> from naive_graph import Graph
     >>> from naive_graph.tensor import LeafNode, equations
@@ -65,7 +65,7 @@ def _style(style: str) -> EquationStyle:
 
 
 def names_among(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
-    """Each node's name; where two were given the same, the second has a number behind it."""
+    """A unique name for each node: of two with the same name, the second gets a number appended."""
     names = {node: node.name for node in nodes}
     taken = set(names.values())
     written: set[str] = set()

@@ -1,4 +1,4 @@
-"""Reductions over axes: sums are transforms, the others ReductionNodes."""
+"""Build reductions over axes: sum and mean (as TransformNodes), softmax, and ReductionNodes by rule."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def log_softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
 
 
 def below_peak(node: TensorNode, axis: Any) -> TensorNode:
-    """The tensor minus its largest along an axis, taken as a number: for what does not respond to a shift."""
+    """The tensor minus its maximum along an axis (without gradient): for functions that are invariant to a shift."""
     return _minus(node, over(node, "peak", axis), axis)
 
 
@@ -77,6 +77,6 @@ def _minus(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
 
 
 def _beside(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
-    """A tensor that lacks the reduced axes, spread over the shape of the node."""
+    """Broadcast a tensor that lacks the reduced axes back to the node's shape."""
     src = _sign_axes(node, axis)
     return TransformNode(src, [index for index in src if index > 0], other, shape=node.shape)

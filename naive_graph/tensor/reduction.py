@@ -1,9 +1,9 @@
-"""Reductions: a rule over all entries along some axes, as one node.
+"""`ReductionNode`: max, min, product, logsumexp or argmax over all entries along some axes, as one node.
 
     dst[I1] = rule over the dummies of src[I2]
 
-The rule is the largest, the smallest, the product, log(sum of exp) or one of
-their relatives; a sum is linear, so a TransformNode has it. The derivatives are
+The rule is one of REDUCTIONS; a sum is linear, so it is a TransformNode
+instead. The derivatives are
 made of the four kinds and of reductions again (reduction_vjp.py).
 """
 
@@ -21,7 +21,7 @@ from .index import Ids, LinearIndex, TransformIndex
 
 
 class ReductionText(NamedTuple):
-    """How a reduction reads in equations, and what it does where entries tie."""
+    """A reduction's symbol in equations (text, TeX), and its meaning, ties included."""
 
     text: str
     tex: str

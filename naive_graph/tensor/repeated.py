@@ -111,7 +111,7 @@ def _travelling(calculation: Calculation) -> Calculation:
 class RepeatedNode(TransformNode):
     """A scan: the states after every step of a cell, stacked to shape (kinds of state, steps, ...).
 
-    Formally an identity transform of the unrolled steps, its lazily built source.
+    Formally an identity transform of the unrolled steps, which are its lazily built source.
     step: gives the states after a step, from its inputs, the states before it,
     and what all steps share.
     """

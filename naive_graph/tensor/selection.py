@@ -45,7 +45,7 @@ class Picker(NamedTuple):
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
     def along(self, shared: Sequence[int], shape: Shape) -> tuple[Picker, Shape, Shape]:
-        """An equivalent picker for arrays that keep some of `axes` as leading axes (a batched gather or scatter).
+        """An equivalent index map for arrays that keep some of `axes` as leading axes (a batched gather or scatter).
 
         The shared axes and `axis` are flattened into one axis, into which the new picker's table points.
         shared: positions within `axes`. Returns the picker, its selection's shape, and the shared axes' extents.
@@ -125,7 +125,7 @@ def chosen_by(
     axes = tuple(dimension for dimension in range(node.rank) if dimension != axis)
 
     def selection(array: Array) -> SelectionNode:
-        table = picks(np.asarray(getattr(array, "detach", lambda: array)()))
+        table = picks(np.asarray(getattr(array, "detach", lambda: array)()))  # torch tensors are detached
         return SelectionNode(node.shape, [Picker(axes, axis, (0,) * len(axes), table=table)])
 
     node.structural = node.flat = True

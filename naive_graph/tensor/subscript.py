@@ -1,10 +1,10 @@
-"""Subscripts, x[...], with NumPy's meaning.
+"""Subscripts of tensors, x[...], as in NumPy: integers, slices, `...`, None, index arrays and masks.
 
-Numbers, slices, `...` and None are read axis by axis. Lists of places and masks
-are broadcast together and picked at once: two lists give one entry for each
-pair. The axes of what they pick stand where the lists stood; lists that stood
-apart have them first. It is notation, and no row of the table of operators: the
-rows slice, gather and expand_dims say the same, each with a frame.
+Integers, slices, `...` and None apply axis by axis. Index arrays and masks
+are broadcast together and applied jointly: two arrays give one entry for each
+pair. The resulting axes replace the indexed ones; if the index arrays are not
+adjacent they come first. Subscripts are not an operator of the table: the
+operators slice, gather and expand_dims do the same, each with a frame in pictures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .base import TensorNode, method, size_of
 from .evaluation.arrays import Array, parse_places
 from .picks import entry, pick, reshape, slice_axis
 
-Part = None | EllipsisType | bool | int | slice | Array  # of a subscript, as it is meant
+Part = None | EllipsisType | bool | int | slice | Array  # a part of a normalized subscript
 
 
 @method
@@ -55,11 +55,11 @@ def __iter__(self: TensorNode) -> Iterator[TensorNode]:
     return (entry(self, 0, position) for position in range(len(self)))
 
 
-# --- lists of places ----------------------------------------------------------
+# --- index arrays ----------------------------------------------------------
 
 
 def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNode:
-    """The entries where lists of places meet, `z[[0, 1], [2, 3]]`: NumPy's pairing of several lists."""
+    """Index several axes jointly by broadcast index arrays, `z[[0, 1], [2, 3]]` (NumPy's advanced indexing)."""
     axes = list(tables)
     try:
         meeting = np.broadcast_arrays(*tables.values())
@@ -78,7 +78,7 @@ def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNo
 
 
 def _apart(parts: Sequence[Part]) -> bool:
-    """Whether a slice, a new axis or `...` stands between lists of places; beside them a number counts as a list."""
+    """Whether a slice, new axis or `...` stands between index arrays; an integer beside them counts as one."""
     lists = [
         position
         for position, part in enumerate(parts)
@@ -91,7 +91,7 @@ def _apart(parts: Sequence[Part]) -> bool:
 
 
 def _spelt_out(node: TensorNode, subscript: tuple[Any, ...]) -> list[Part]:
-    """The parts of a subscript, with `...` as whole slices, and masks as the places that they keep."""
+    """Expand a subscript: `...` to full slices, masks to index arrays, and full slices for the remaining axes."""
     if sum(1 for part in subscript if part is Ellipsis) > 1:
         raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
     parts = [part if part is Ellipsis else _meant(node, part) for part in subscript]
@@ -114,7 +114,7 @@ def _axes(part: Any) -> int:
 
 def _spread(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Part]:
     if part is Ellipsis:
-        return [part, *[slice(None)] * others]  # it parts lists even where it stands for no axis
+        return [part, *[slice(None)] * others]  # it separates index arrays even where it stands for no axis
     if not isinstance(part, np.ndarray) or part.dtype != bool:
         return [part]
     if part.shape != node.shape[axis : axis + part.ndim]:
@@ -123,7 +123,7 @@ def _spread(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Par
 
 
 def _meant(node: TensorNode, part: Any) -> Part:
-    """A part of a subscript in its plain form: None, a slice, a bool, an int, or an array of ints or bools."""
+    """Normalize a part of a subscript to None, a slice, a bool, an int, or an array of ints or bools."""
     if part is None or isinstance(part, (slice, bool)):
         return part
     if isinstance(part, Arithmetic):
@@ -135,7 +135,7 @@ def _meant(node: TensorNode, part: Any) -> Part:
         return index(part)
     table = parse_places(part)
     if isinstance(part, (list, tuple)) and not table.size and len(part) == len(table):
-        table = table.astype(int)  # a list of no places, which NumPy takes for one of floats
+        table = table.astype(int)  # an empty list, which NumPy takes for an array of floats
     if table.dtype.kind not in "iub":
         raise ShapeError(f"{node.label} is indexed with whole numbers, slices and masks, not {shortened(part)}.")
     return table if table.ndim else table.item()

@@ -1,15 +1,15 @@
-"""Learning: models, the formulas that move their parameters, and the trainers that apply them.
+"""Training: models with parameters, optimizers ("trainers") and their update formulas, and the loop `fit`.
 
-initialisers  what weights are before anything is learned
-parameters    the pieces of a model, each with its gradient
-archive       arrays and settings in one file
-model         `Model`: weights that outlive every graph
-scalars       what a trainer moves: Variables, or a Model's parameters
-formulas      seven ways downhill, a formula each
-trainer       `Trainer`, which applies one to all weights
+initialisers  initial weights: normal, uniform, Glorot, constants
+parameters    `Parameter` and `LookupParameter`: weight arrays with gradients
+archive       checkpoint files (.npz): arrays and settings
+model         `Model`: all weights of a network, independent of graphs
+scalars       the interface between trainers and weights; scalar Variables as weights
+formulas      update rules as pure functions: SGD, momentum, Adagrad, ..., Adam
+trainer       `Trainer`: base class of optimizers, applies an update rule to all weights
 trainers      the seven, and the list of them
 loop          `fit`
-recurrent     recurrent layers one step after another
+recurrent     recurrent layers, step by step (DyNet-style builders)
 surfaces, race    several trainers from one start
 """
 

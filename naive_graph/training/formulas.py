@@ -1,8 +1,8 @@
-"""The update formulas of the seven trainers.
+"""The update rules of the optimizers ("trainers"), as pure functions; and the cyclical learning rate.
 
-A formula takes a weight, its gradient and what it remembers, and returns the
-new weight and the new memory. It is plain arithmetic, so floats, NumPy arrays
-and graph nodes can be given to it alike. Nothing is changed in place.
+A rule takes a weight w, its gradient g and its state, and returns the
+new weight and the new state. It is plain arithmetic, so floats, NumPy arrays
+and graph nodes all work. Nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..core.rules import Arithmetic
 
 
 def sgd(w: Any, g: Any, *, rate: Any = 0.1) -> tuple[Any]:
-    """w <- w - rate * g. It remembers nothing.
+    """w <- w - rate * g. It has no state.
 
     >>> from naive_graph.training.formulas import sgd
     >>> sgd(1.0, 2.0)
@@ -24,7 +24,7 @@ def sgd(w: Any, g: Any, *, rate: Any = 0.1) -> tuple[Any]:
 
 
 def momentum(w: Any, g: Any, v: Any, *, rate: Any = 0.01, mom: Any = 0.9) -> tuple[Any, Any]:
-    """v <- mom * v - rate * g; w <- w + v: a heavy ball, which keeps most of its speed v.
+    """v <- mom * v - rate * g; w <- w + v: Polyak's heavy ball. v: velocity.
 
     >>> from naive_graph.training.formulas import momentum
     >>> momentum(1.0, 2.0, 0.0, rate=0.5)
@@ -73,8 +73,8 @@ def adam(
 ) -> tuple[Any, Any, Any]:
     """w <- w - rate * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps).
 
-    m, v: moving averages of g and g**2, which begin at 0; the factor makes up
-    for that. t: the number of this update, from 1. Returns (w, m, v).
+    m, v: moving averages of g and g**2; the factor corrects their bias towards
+    0, where they begin. t: the number of this update, from 1. Returns (w, m, v).
     Source: Kingma & Ba, arXiv:1412.6980 (2014).
     """
     m = beta1 * m + (1 - beta1) * g
@@ -84,7 +84,7 @@ def adam(
 
 
 def cyclical_rate(it: Any, *, low: float = 0.01, high: float = 0.1, step_size: float = 2000, gamma: float = 1.0) -> Any:
-    """A rate that climbs from low to high in step_size updates, and comes down again.
+    """A learning rate that rises from low to high in step_size updates, and falls again (triangular).
 
     it: the number of the update, from 0: `program.minimize(lambda w, g, *, t: w - cyclical_rate(t - 1) * g)`.
 

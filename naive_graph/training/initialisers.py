@@ -1,4 +1,4 @@
-"""Initialisers: the weights before anything is learned. Source of the formulas: Glorot & Bengio, AISTATS 2010."""
+"""Initialisers: functions that make initial weights. Source of glorot: Glorot & Bengio, AISTATS 2010."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Initialiser = Callable[[Any, Sequence[int]], Any]  # (random generator, shape) -
 
 
 def normal(mean: float = 0.0, variance: float = 1.0) -> Initialiser:
-    """Numbers of the normal distribution. The second number is the variance, not the deviation."""
+    """Normally distributed numbers; note: the second argument is the variance, not the standard deviation."""
     return lambda random, shape: random.normal(mean, variance**0.5, size=shape)
 
 
 def uniform(low: float = -1.0, high: float = 1.0) -> Initialiser:
-    """Numbers that are equally likely between two bounds."""
+    """Uniformly distributed numbers between two bounds."""
     return lambda random, shape: random.uniform(low, high, size=shape)
 
 
@@ -39,7 +39,7 @@ def identity() -> Initialiser:
 
 
 def glorot(gain: float = 1.0) -> Initialiser:
-    """Numbers between -b and b, with b chosen so that a layer keeps the size of what flows through it.
+    """Uniform numbers in [-b, b], with b such that a layer preserves the variance of activations and gradients.
 
     b = gain * sqrt(3 * rank) / sqrt(sum of the extents); for a convolution's
     weights (height, width, in, out), gain * sqrt(6) / sqrt(height * width * (in + out)).

@@ -44,7 +44,7 @@ class Outcome:
 
 
 def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Iterator[list[Any]]:
-    """The samples in lists of `size`, shuffled by a seed; the last list may be shorter.
+    """Minibatches: the samples in lists of `size`, shuffled by a seed; the last may be shorter.
 
     >>> list(batches([1, 2, 3], 2))
     [[1, 2], [3]]
@@ -72,11 +72,11 @@ def fit(
     first_epoch: int = 0,
     resume: Outcome | None = None,
 ) -> Outcome:
-    """Train: for each minibatch build or feed the loss, go back, update, and tell it to the reporters.
+    """Train: for each minibatch evaluate the loss, backpropagate, update, and call the reporters.
 
     loss_of: gives the loss of a list of samples, a scalar node or a tensor of
     one entry; or a Program of one, whose samples have an array for each input. What
-    it adds to the scalar graph, and nobody holds, is cut back after each step.
+    it adds to the scalar graph is removed after each step, unless referenced.
     seed: epoch e is shuffled by (seed, e), so a run can be repeated.
     validate: a loss on other samples, after each epoch; with `patience`, the
     loop ends after so many epochs without a new lowest. schedule: the learning
@@ -237,7 +237,7 @@ def at_least(value: Any, name: str, least: int = 1) -> int:
 
 
 def steps_down(first: float, factor: float = 0.1, every: int = 10) -> Schedule:
-    """The rate falls by a factor every so many epochs.
+    """Step decay: the rate falls by a factor every so many epochs.
 
     >>> [round(steps_down(1.0, 0.5, 2)(epoch), 3) for epoch in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
@@ -247,7 +247,7 @@ def steps_down(first: float, factor: float = 0.1, every: int = 10) -> Schedule:
 
 
 def cosine(first: float, last: float, epochs: int) -> Schedule:
-    """The rate falls from first to last along half a cosine. Source: Loshchilov & Hutter, ICLR 2017.
+    """Cosine decay: the rate falls from first to last along half a cosine. Source: Loshchilov & Hutter, ICLR 2017.
 
     >>> [round(cosine(1.0, 0.0, 4)(epoch), 3) for epoch in range(5)]
     [1.0, 0.854, 0.5, 0.146, 0.0]
@@ -257,7 +257,7 @@ def cosine(first: float, last: float, epochs: int) -> Schedule:
 
 
 def warmed_up(schedule: Schedule, epochs: int) -> Schedule:
-    """The schedule, reached in a straight line over the first epochs.
+    """Linear warm-up: scale a schedule from near 0 to 1 over the first epochs.
 
     >>> [round(warmed_up(lambda epoch: 1.0, 4)(epoch), 2) for epoch in range(5)]
     [0.25, 0.5, 0.75, 1.0, 1.0]

@@ -1,4 +1,4 @@
-"""A model: the weights that outlive every graph, in one flat array of float64.
+"""`Model`: all weights of a network, independent of graphs, in one flat float64 array.
 
     model = Model(seed=1)
     W = model.add_parameters((2, 3))
@@ -11,7 +11,7 @@ its gradient to the parameter's own.
 
 from __future__ import annotations
 
-# First: it says which extra to install.
+# Imported first: without NumPy it raises an error that names the extra to install.
 from ..core.number import shortened
 from ..tensor import nodes as tensors
 from ..tensor.evaluation.arrays import as_array
@@ -168,14 +168,14 @@ class Model(Suggesting, Decaying):
         self._take(*read(path_of(path, TrainingError), "model", self._check_fitting))
 
     def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings and arrays that a kind of model writes beside its parameters."""
+        """Extra settings and arrays that a subclass saves besides the parameters."""
         return {}, {}
 
     def _shapes(self) -> Shapes:
         return {param.name: param.shape for param in self.parameters}
 
     def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Take over the weights of a file that was checked."""
+        """Restore the weights and settings of a checked file."""
         loaded = np.concatenate([np.zeros(0), *(arrays[quote_name(each.name)].ravel() for each in self.parameters)])
         with defer_sigint():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
@@ -203,19 +203,19 @@ class Model(Suggesting, Decaying):
 
 
 class ParameterLeaf(tensors.LeafNode):
-    """A parameter, or some rows of a table, as a leaf: it reads the present weights, and hands gradients on."""
+    """A parameter, or some rows of a lookup table, as a leaf: reads current weights, passes gradients on to them."""
 
     def __init__(self, source: Parameter, rows: Any = None) -> None:
         part = source.values if rows is None else source.read(rows)
         self.source = source
         self.rows = rows
         super().__init__(tensors.LeafType.PARAMETER, part.shape, None, source.name if rows is None else None)
-        self._value = part  # a view, which says that there are numbers
+        self._value = part  # a view; only marks the leaf as having a value
         self.watch = source.watch if rows is None else Watch()
 
     @property
     def held(self) -> Any:
-        """The present weights."""
+        """The current weights."""
         return self.source.values if self.rows is None else self.source.read(self.rows)
 
     def _hold(self, value: object) -> None:
@@ -223,7 +223,7 @@ class ParameterLeaf(tensors.LeafNode):
 
     @property
     def places(self) -> Any:
-        """Where the entries lie in the model's arrays."""
+        """The positions of the entries in the model's flat arrays."""
         places = np.arange(self.source.start, self.source.end).reshape(self.source.shape)
         return places if self.rows is None else places[self.rows]
 

@@ -1,4 +1,4 @@
-"""Several trainers compared: from one start, each takes its steps down the same surface."""
+"""Compare optimizers: run several trainers on one 2-D test surface from one starting point; record their paths."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from .surfaces import SURFACES, Ground
 from .trainer import Trainer
 
 Make = Callable[[list[Variable]], Trainer]
-FAR = 1e6  # beyond which a walk has left every picture
+FAR = 1e6  # a run is stopped once a coordinate exceeds this
 
 
 def seven(rate: float = 0.01) -> dict[str, Make]:
-    """The seven trainers, with usual rates: those of Adagrad and Adam are ten times the others'."""
+    """All trainers with default rates; those of Adagrad and Adam are ten times the others'."""
     return {label: partial(entry.trainer, **entry.settings(rate)) for label, entry in trainers.TRAINERS.items()}
 
 
 @dataclass
 class Path:
-    """Where one trainer walked: points and heights, the start first."""
+    """The trajectory of one trainer: points and function values, the start first."""
 
     name: str
     points: list[tuple[float, float]]
     heights: list[float]
     rates: tuple[float, float] | None = None  # the lowest and the highest learning rate; None without any
-    left: bool = False  # it was stopped: it ran away, or its gradient was not finite
+    left: bool = False  # stopped early: it diverged, or its gradient was not finite
 
     def distance(self, ground: Ground) -> float | None:
-        """From the last point to the nearest minimum; None where there is none."""
+        """The distance from the last point to the nearest minimum; None if the surface has none."""
         x, y = self.points[-1]
         return min((((x - a) ** 2 + (y - b) ** 2) ** 0.5 for a, b in ground.lowest), default=None)
 
 
 def race(makers: Mapping[str, Make], ground: Ground, start: Sequence[float], steps: int) -> list[Path]:
-    """Let each trainer walk `steps` steps, in a graph of its own."""
+    """Run each trainer for `steps` updates, each in its own graph."""
     return [_walk_surface(name, make, ground, start, steps) for name, make in makers.items()]
 
 
@@ -73,7 +73,7 @@ def _walk_surface(name: str, make: Make, ground: Ground, start: Sequence[float],
 
 def _rates(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
     """The lowest and the highest learning rate of a trainer so far."""
-    takes = getattr(trainer, "takes", None)  # a learner's own trainer may be anything that updates
+    takes = getattr(trainer, "takes", None)  # a user-defined trainer may be any object with update()
     rate = getattr(trainer, "learning_rate", None)
     if not isinstance(rate, float) or (takes is not None and "learning_rate" not in takes.parameters):
         return None
@@ -81,7 +81,7 @@ def _rates(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float,
 
 
 def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None) -> tuple[str, Ground, Sequence[float]]:
-    """The surface that a name or a function stands for, and where to start on it."""
+    """Resolve a surface's name or a function: returns (name, surface, starting point)."""
     if isinstance(f, str):
         if f not in SURFACES:
             raise TrainingError(f"There is no surface {f!r}. There are: {', '.join(SURFACES)}; or give a function.")

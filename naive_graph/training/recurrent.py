@@ -1,4 +1,4 @@
-"""Recurrent layers one step after another: builders, whose states take an input and give the next state.
+"""Recurrent layers step by step (as DyNet's builders): a state takes an input and returns the next state.
 
 They are the operators rnn, gru and lstm of `naive_graph.tensor` over sequences of one step, with parameters of a Model.
 """
@@ -68,7 +68,7 @@ class RNNBuilder(Suggesting):
 
 @dataclass(frozen=True)
 class RNNState(Suggesting):
-    """What a recurrent layer remembers after some inputs; `add_input` gives the next state and leaves this one."""
+    """The state of recurrent layers after some inputs; immutable: `add_input` returns the next state."""
 
     builder: RNNBuilder
     leaves: list[tuple[Any, ...]]
@@ -99,12 +99,12 @@ class SimpleRNNBuilder(RNNBuilder):
 
 
 class GRUBuilder(RNNBuilder):
-    """Gates that update and reset, as `naive_graph.tensor.gru`."""
+    """Gated recurrent unit, as `naive_graph.tensor.gru`."""
 
     gates, cell = 3, staticmethod(gru)
 
 
 class LSTMBuilder(RNNBuilder):
-    """Gates that forget, let in and let out, as `naive_graph.tensor.lstm`."""
+    """Long short-term memory, as `naive_graph.tensor.lstm`."""
 
     gates, states, cell = 4, 2, staticmethod(lstm)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Ground(NamedTuple):
-    """A function of x and y, where to start, and its lowest points (none if it has none)."""
+    """A test surface: a function of x and y, a starting point, and its global minima (empty if it has none)."""
 
     height: Callable[[Any, Any], Any]
     start: tuple[float, float]

@@ -1,4 +1,4 @@
-"""`Trainer`: an update formula applied to all weights, and what the formula remembers of each."""
+"""`Trainer`: base class of optimizers; applies an update rule (formulas.py) to all weights, and keeps their state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..program.update import memories_of
 from .archive import Shapes, read, write
 from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, make_range_check
 
-CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
+CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's name -> the trainer's
 
 
 FINITE = make_range_check(-LARGEST, LARGEST, "finite number")
@@ -63,9 +63,9 @@ class Trainer(Suggesting):
 
     _owner = "trainer"
     rule: ClassVar[Callable[..., tuple[Any, ...]]]
-    memories: ClassVar[int]  # how many numbers the formula remembers of each weight
-    counts: ClassVar[bool]  # whether it asks for the number of the step
-    called: ClassVar[dict[str, str]]  # its settings, and what the trainer calls them
+    memories: ClassVar[int]  # the number of state arrays per weight
+    counts: ClassVar[bool]  # whether the formula takes the step number t
+    called: ClassVar[dict[str, str]]  # formula setting -> the trainer's attribute
     takes: ClassVar[inspect.Signature]  # the settings, by the trainer's names
     __signature__: ClassVar[inspect.Signature]
 
@@ -108,7 +108,7 @@ class Trainer(Suggesting):
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = clip_threshold, 0, 0
         self.sparse_updates = True
-        self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
+        self.memory: dict[int, list[Any]] = {}  # index of the weight -> its state (momentum and the like)
         self.average: Average | None = None
 
     def _state(self) -> list[tuple[str, str]]:
@@ -148,16 +148,16 @@ class Trainer(Suggesting):
         scale = FINITE(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
-        parts = []  # that are moved: the number of the weight, the weight, and which part of it
+        parts = []  # (index, weight, part of it) for each weight that is updated
         for number, weight in enumerate(self.model.parameters):
             if weight.updated and (where := weight.select_part(self.sparse_updates)) is not False:
                 parts.append((number, weight, where))
         try:
             slopes = [weight.slope(... if where is None else where) for _, weight, where in parts]  # views, not copies
             factor, clipped = self._factor(slopes, scale)
-            with _quiet():  # what overflows is refused
+            with _quiet():  # overflow is detected below and raises DivergedError
                 changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
-        except DivergedError:  # a Model's gradients add up: what is refused would be in every later one
+        except DivergedError:  # gradients accumulate: the bad one must not stay
             self._clear_gradients()
             raise
         for (number, weight, where), (memory, moved, known) in zip(parts, changes):
@@ -169,7 +169,7 @@ class Trainer(Suggesting):
                     remembered[where] = rows
             self.memory[number] = memory
         self._clear_gradients()
-        counters = vars(self)  # which need no check here
+        counters = vars(self)  # bypasses the checks of __setattr__
         counters["clips"] += clipped
         counters["updates"] += 1
         self._decay()
@@ -178,14 +178,14 @@ class Trainer(Suggesting):
             self.average.note([weight.read(None) for weight in self.model.parameters])
 
     def _factor(self, slopes: Sequence[Any], scale: float) -> tuple[float, bool]:
-        """What gradients are multiplied with, and whether they are shortened. Raises DivergedError."""
+        """Clip gradients by norm: the factor for all gradients, and whether they are clipped. Raises DivergedError."""
         norm, threshold = _norm(slopes), self.clip_threshold or 0.0
         if 0.0 < threshold < abs(scale) * norm:
             return scale * (threshold / (abs(scale) * norm)), True
         return scale, False
 
     def _change(self, number: int, weight: Movable, where: Any, slope: Any) -> tuple[list[Any], Any, list[Any]]:
-        """The memory of a weight, and what the formula makes of a part of both. Raises DivergedError."""
+        """Apply the formula to (a part of) a weight: its state, new values and new state. Raises DivergedError."""
         memory = self.memory.get(number) or [weight.zeros() for _ in range(self.memories)]
         known = memory if where is None else [part[where] for part in memory]
         moved, *known = self.formula(weight.read(where), slope, *known)
@@ -197,7 +197,7 @@ class Trainer(Suggesting):
             weight.clear_gradient()
 
     def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        """The new weight and the new memory."""
+        """Apply the update rule: returns the new weight and the new state."""
         settings = {name: getattr(self, called) for name, called in self.called.items()}
         return self.rule(w, g, *memory, **settings, **({"t": self.updates + 1} if self.counts else {}))
 
@@ -209,16 +209,16 @@ class Trainer(Suggesting):
                     weight.shrink(1 - decay)
 
     def _after(self) -> None:
-        """What a kind of trainer does after each step."""
+        """Hook for subclasses: called after each step."""
 
     # --- settings ---
 
     def set_clip_threshold(self, threshold: float | None) -> None:
-        """The longest gradient that is used as it is; None, or 0 or less, uses every one as it is."""
+        """Set the norm above which gradients are clipped; None, or 0 or less, turns clipping off."""
         self.clip_threshold = threshold
 
     def restart(self, lr: float | None = None) -> None:
-        """Forget what is remembered of the weights. The counters stay."""
+        """Reset the optimizer state of all weights. The counters stay."""
         if lr is not None:
             self.learning_rate = POSITIVE(lr, "lr")
         self.memory.clear()
@@ -350,7 +350,7 @@ class Average:
         self.beta = beta
         self.count = count
         self.values = list(values)
-        self.kept, self.swapped = list(kept), swapped  # the weights themselves, while the averages stand in their place
+        self.kept, self.swapped = list(kept), swapped  # the weights, while the averages are swapped in
 
     def note(self, weights: list[Any]) -> None:
         self.count += 1
@@ -369,7 +369,7 @@ def _list_variables(model: Any) -> list[Variable]:
 
 
 def _norm(slopes: Iterable[Any]) -> float:
-    """The length of all the gradients together; DivergedError if it is no finite number."""
+    """The global norm of all gradients. Raises DivergedError if it is not finite."""
     norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
     if not math.isfinite(norm):
         raise DivergedError(

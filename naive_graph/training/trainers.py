@@ -1,4 +1,4 @@
-"""The seven trainers, each an update formula of `formulas` that a `Trainer` applies; and the one list of them."""
+"""The optimizers ("trainers"): SGD, cyclical SGD, momentum, Adagrad, Adadelta, RMSProp, Adam; and their table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CyclicalSGDTrainer(SimpleSGDTrainer):
 
 
 class MomentumSGDTrainer(Trainer, rule=formulas.momentum):
-    """A heavy ball, which keeps most of its speed: see `formulas.momentum`."""
+    """SGD with momentum (heavy ball): see `formulas.momentum`."""
 
 
 class AdagradTrainer(Trainer, rule=formulas.adagrad):
@@ -98,14 +98,14 @@ class AdamTrainer(Trainer, rule=formulas.adam):
 
 
 class Registered(NamedTuple):
-    """A trainer as races and live pages have it."""
+    """An entry of TRAINERS: the class, and its settings for comparisons and web pages."""
 
     trainer: type[Trainer]
-    settings: Callable[[float], dict[str, float]]  # on a surface, where plain descent has this rate
-    page_rate: float | None  # that a live page begins with; None where the formula has no rate
+    settings: Callable[[float], dict[str, float]]  # settings for test surfaces, given the rate of plain SGD
+    page_rate: float | None  # the initial rate on web pages; None if the formula has no rate
 
 
-TRAINERS = {  # the one list of trainers, by the names that pictures have
+TRAINERS = {  # all trainers, by the names shown in pictures
     "SGD": Registered(SimpleSGDTrainer, lambda rate: {"learning_rate": rate}, 0.1),
     "cyclical SGD": Registered(
         CyclicalSGDTrainer,

@@ -1,14 +1,14 @@
-"""Ways to look at a graph and at what became of it.
+"""Views: draw graphs, plot optimisations, step through sweeps, and show models in pages and TensorBoard.
 
 theme           sizes, digits and colours: all views take theirs from here
 csp             the Content-Security-Policy of a page
 assets          scripts, styles and templates of pages
 drawing/        graphs
 plots/          optimisations, and timetables
-steps/          the walk through the sweeps
-stepper/        that walk on a screen
+steps/          recorded sweeps, event by event
+stepper/        the page and the widget that show these steps
 altitude_view/  a model from its layers down to its instructions
-playground/     a page in which one writes Python
+playground/     a page that runs Python in the browser
 tensorboard/    a history, and a graph, in TensorBoard
 """
 

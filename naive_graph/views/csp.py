@@ -1,4 +1,4 @@
-"""What a page that we write may do in a browser: run its own script, and load nothing."""
+"""The Content-Security-Policy of a generated page: it may run its own scripts only, and load nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import hashlib
 
 
 def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None = None) -> str:
-    """The line in a page's head that lets in these scripts and no others, and nothing from anywhere else.
+    """The <meta> tag of a Content-Security-Policy that allows these scripts by hash, and nothing from elsewhere.
 
-    So a text that came into a page as markup by a fault of ours, a name or an
-    error's, runs nothing and tells nobody. style: the page's own, where no
+    So a name or an error message that gets into a page as markup by mistake cannot
+    run anything or send data. style: the page's own, where no
     element has one of its own; without it any may stand in the page. dot: whether
     the page lays out pictures, by a program that it holds compiled to WebAssembly. python: for a page
     with cells that the playground's files run, the other host that it may ask, or "".
@@ -26,5 +26,5 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
 
 
 def digest(text: str) -> str:
-    """By which a browser knows a text again."""
+    """The CSP source expression of an inline script or style: its SHA-256 in base64."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,4 +1,4 @@
-"""One look for all that is shown: sizes, spaces, digits, and colours by their meaning, on light and dark ground.
+"""The theme of all views: font sizes, spacing, number format, and colours by meaning, for light and dark mode.
 
 Every view takes them from here: SVG, pages, plots and films (what a terminal shows: graph/printed). A
 colour is asked for by what it says, `LIGHT["gradient"]`; a page asks for
@@ -47,7 +47,7 @@ MINUS = "−"
 
 
 def format_number(value: float, digits: int = DIGITS) -> str:
-    """So many significant digits, a true minus sign, and words for what is no number.
+    """Format with `digits` significant digits and a true minus sign; NaN and infinity as words.
 
     >>> format_number(-0.181818182), format_number(-2.5e-7), format_number(float("inf")), format_number(float("nan"))
     ('−0.18182', '−2.5e−7', 'infinite', 'not a number')
@@ -62,7 +62,7 @@ def format_number(value: float, digits: int = DIGITS) -> str:
 
 # --- colours ------------------------------------------------------------------
 
-# What a colour says: (on light ground, on dark ground).
+# Meaning of a colour: (hex value in light mode, in dark mode).
 COLOURS = {
     "ground": ("#ffffff", "#16181c"),  # behind everything
     "panel": ("#f5f6f8", "#22252b"),  # behind what stands apart
@@ -101,7 +101,7 @@ HEATS = 8  # steps from zero to either
 
 
 class Look(NamedTuple):
-    """How a kind of box looks. Kinds differ in shape and outline, not by colour alone."""
+    """The style of a kind of box. Kinds differ in shape and outline, not only in colour."""
 
     shape: str
     colour: str  # of the line; that of the ground is "<colour>-ground"
@@ -136,7 +136,7 @@ LOOKS = {
 
 
 def heatmap_color(share: float) -> tuple[str, str]:
-    """The ground of a heat map's cell, light and dark; share: from -1, far below zero, to 1.
+    """The fill of a heat map's cell, for light and dark mode; share: from -1, far below zero, to 1.
 
     >>> heatmap_color(0.0) == COLOURS["ground"], heatmap_color(1.0)[0], heatmap_color(-1.0)[0]
     (True, '#eda04e', '#5aa2d8')
@@ -146,7 +146,7 @@ def heatmap_color(share: float) -> tuple[str, str]:
 
 
 def surface_color(share: float) -> tuple[str, str]:
-    """The ground of a surface, light and dark; share: from 0, its lowest, to 1.
+    """The fill of a contour band, for light and dark mode; share: from 0, lowest, to 1.
 
     >>> surface_color(0.0) == COLOURS["ground"], surface_color(1.0)[0]
     (True, '#c3d5e8')

@@ -3,23 +3,23 @@
 Reading, in this order:
 arrays              tensors of the file as NumPy arrays
 sklearn_models      scikit-learn's operators expanded to ONNX's own
-steps, reading      local functions inlined, nodes sorted; everything that a file says, parsed and checked
-inference           what onnx itself says about an operator: schema, result types and sizes, what it is made of
-import_graph        apply the operator that stands for each step, by the mapping on its row
-import_rules        operators that need more than their mapping; the larger ones have files of their own:
+steps, reading      local functions inlined, nodes sorted; the whole file parsed and checked
+inference           the onnx package's schemas, inferred types and sizes, and function bodies of operators
+import_graph        build each step by the operator of ours that is mapped to it
+import_rules        operators that need more than a mapping; the larger ones have their own files:
                     windows, resize, grid_sample, fourier, control_flow
 network             `from_onnx`, and the network that it returns
-import_layers       a chain of operators as the layers of a Sequential
+import_layers       read a chain of operators as a Sequential's layers
 
 Writing:
-export_values       arrays whose arithmetic writes nodes; inputs, weights and constants
-export_graph        graphs and local functions that are being written, and scalar rules on them
-export_rules        a call as one ONNX operator where mappings do not suffice, and nodes that no call made
+export_values       tracer values whose arithmetic writes ONNX nodes; inputs, weights and constants
+export_graph        builders of graphs and local functions; scalar rules as ONNX operators
+export_rules        export rules for operators whose mapping does not suffice, and for nodes without an operator call
 export_nodes        all nodes in order
-dynamic_axes        open sizes as named dimensions
+dynamic_axes        dynamic axes as named dimensions
 export_layers       a Sequential, one node for each layer
 export              `to_onnx`
-custom_ops          operators that ONNX lacks: written as local functions that come back as what they were
+custom_ops          operators that ONNX lacks: written as local functions, restored on import
 """
 
 from ...core.imports import door

@@ -1,4 +1,4 @@
-"""Read the tensors of an ONNX file as arrays: every numeric type, inside the file or in files beside it."""
+"""Read an ONNX file's tensors (TensorProto) as NumPy arrays: all numeric types, also from external data files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OURS = {np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
 def array_of(tensor: Any, folder: Path | None = None) -> Any:
     """Return the array of a TensorProto; float types that NumPy lacks become float32. Raises ImportModelError.
 
-    folder: where files that hold numbers may lie; None if none may.
+    folder: of external data files; None if there may be none.
     """
     name, shape = f"Tensor {tensor.name!r}", tuple(tensor.dims)
     dtype_of(tensor.data_type, name)
@@ -48,7 +48,7 @@ def _load_external(tensor: Any, folder: Path | None, name: str) -> Any:
     loaded.CopyFrom(tensor)
     try:
         load_external_data_for_tensor(loaded, str(folder))
-    except Exception as error:  # onnx raises what it likes for a file that is outside of the folder, or no file
+    except Exception as error:  # onnx may raise anything for a missing file or one outside of the folder
         raise ImportModelError(
             f"{name} lies in {place!r:.80}, which cannot be read: {error}".rstrip(".") + "."
         ) from None

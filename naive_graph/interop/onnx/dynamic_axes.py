@@ -1,9 +1,9 @@
-"""Named dimensions: sizes that an imported network leaves open stay open in the file that is written of it.
+"""Dynamic axes on export: sizes that an imported network leaves open become named dimensions of the file.
 
-A graph here has numbers for all its sizes. So it is written for two sizes that
-nothing else in it has, and the two files are compared: what differs is taken
-from the shape of an input, or left to a Reshape. A size that is used for
-anything else stays closed, as it was used last.
+A graph here has concrete sizes. So it is written twice, for two sizes that
+occur nowhere else in it, and the files are compared: what differs is computed
+from an input's Shape, or becomes -1 of a Reshape. A size that is used for
+anything else stays fixed, at the value used last.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FixedSize(Exception):
 
 
 def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
-    """Write a network with as many of its open sizes as possible left as named dimensions."""
+    """Write a network with as many open sizes as possible as named dimensions."""
     extents = [fix_sizes(slot, network.sizes) or shape for slot, shape in zip(network.slots, present)]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
@@ -41,7 +41,7 @@ def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Calla
                 for index in (0, 1)
             ]
             written, open_ = _join(files, tried), tried
-        except (FixedSize, NaiveGraphError):  # it has meaning for the size at hand alone
+        except (FixedSize, NaiveGraphError):  # the network is valid only for the current size
             continue
     return written
 
@@ -61,7 +61,7 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
         _open_function(function, another)
     names, axes = {pair: name for name, pair in open_.items()}, dict[Pair, tuple[str, int]]()
     for part in ("output", "input"):
-        axes.clear()  # of results nothing is computed
+        axes.clear()  # sizes are never computed from outputs
         for one, two in zip(getattr(graph, part), getattr(other, part)):
             for axis, dims in enumerate(zip(one.type.tensor_type.shape.dim, two.type.tensor_type.shape.dim)):
                 pair = dims[0].dim_value, dims[1].dim_value
@@ -79,7 +79,7 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
 
 
 def _open_function(function: Any, other: Any) -> None:
-    """Replace the sizes that differ in a local function by -1. Raises FixedSize unless Reshapes read them."""
+    """Replace the sizes that differ in a local function by -1. Raises an error unless Reshapes read them."""
     if len(function.node) != len(other.node) or function.name != other.name:
         raise FixedSize
     numbers = OpenedNumbers({}, function.node)
@@ -91,7 +91,7 @@ def _open_function(function: Any, other: Any) -> None:
 
 
 class OpenedNumbers:
-    """Numbers that depend on open sizes. axes: an input's axis, by its two extents. nodes: what computes them."""
+    """Constants that depend on dynamic sizes. axes: (extent, extent) -> an input's axis. nodes: compute them."""
 
     def __init__(self, axes: Mapping[Pair, tuple[str, int]], readers: Sequence[NodeProto]) -> None:
         self.axes, self.readers, self.nodes = axes, [*readers], list[NodeProto]()

@@ -26,20 +26,20 @@ from .export_nodes import NodeWriter
 from .export_values import DOUBLE, FLOAT, StoredValue
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
-OLDEST, NEWEST = 18, 26  # opsets; what runtimes read today
+OLDEST, NEWEST = 18, 26  # opsets that runtimes read today
 OPSET = 24
 NEWEST_IR = 13
 
 
 def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", opset: int | None = None) -> Path:
-    """Write an ONNX file of what was computed; whole, or not at all.
+    """Export to an ONNX file, written atomically.
 
     what: a tensor node, a scalar node, or several, in a list or by name in a dict,
     which become the results; what from_onnx or from_tensorflow gave; a Model, whose parameters
     become results; or a Sequential. dtype: "float32" or
-    "float64". opset: from 18 to 26, of which 24 if none is given. Parameters
-    leave under their names, inputs stay inputs. Raises ExportError, which names
-    all that cannot leave.
+    "float64". opset: from 18 to 26, by default 24. Parameters become initializers
+    with their names, inputs stay inputs. Raises ExportError, which lists
+    everything that cannot be exported.
 
     >>> import tempfile
     >>> from naive_graph import LeafNode
@@ -55,7 +55,7 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
 
 
 def export_model(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
-    """What `to_onnx` writes, as a message of protobuf."""
+    """Build the ModelProto that `to_onnx` writes."""
     try:
         return _build_model(what, dtype, opset)
     except UnicodeEncodeError as error:
@@ -66,7 +66,7 @@ def export_model(what: Any, dtype: str = "float32", opset: int | None = None) ->
 
 def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
     model_builder = ModelBuilder(*_check_options(dtype, opset))
-    if isinstance(what, Layers):  # before Model, which it is too
+    if isinstance(what, Layers):  # before Model: it is a subclass
         return make_model(model_builder, write_layers(model_builder, what), **{SAID: json.dumps(what.settings())})
     if isinstance(what, Model):
         return make_model(model_builder, _write_parameters(model_builder, what))
@@ -76,7 +76,7 @@ def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
 
 
 def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
-    """Write an imported network, with its open sizes as named dimensions where possible."""
+    """Write an imported network, with dynamic axes as named dimensions where possible."""
     present = network.with_sizes()
     shapes = tuple(present.inputs[slot.name].shape for slot in network.slots)
 
@@ -134,7 +134,7 @@ def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) ->
 
 
 def _write_parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
-    """Write a model's parameters as a graph whose outputs they are."""
+    """Write a model's parameters as the outputs of a graph."""
     builder = GraphBuilder(model_builder)
     values = [StoredValue(builder, parameter.values, parameter.name, True) for parameter in model]
     names = [value.form() for value in values]

@@ -1,4 +1,4 @@
-"""Graphs of ONNX while they are written: that of a whole model, and those of its local functions."""
+"""Builders of ONNX graphs: the GraphProto of a model, and its local functions (FunctionProto)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .export_values import (
     Value,
 )
 
-SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
+SHARED = 64  # unnamed constants up to so many entries are written once and shared
 SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: "int32"}
-MOST_BYTES = 2**31 - 2**20  # protobuf's own limit, less room for all but the weights
+MOST_BYTES = 2**31 - 2**20  # protobuf's limit of 2 GB, less a reserve for everything but weights
 
 
 class Kinds(NamedTuple):
@@ -47,13 +47,13 @@ def _first(kinds: Iterable[int], types: Collection[str]) -> int:
 
 
 class ModelBuilder:
-    """What all graphs of one model share: the type of its numbers, its opset, its local functions."""
+    """State shared by all graphs of one model: float type, opset, local functions."""
 
     def __init__(self, real: int, opset: int, has_open_sizes: bool = False) -> None:
         self.real, self.opset, self.has_open_sizes = real, opset, has_open_sizes
-        self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
-        self.names: dict[str, int] = {}  # of functions, and how many have each
-        self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
+        self.functions: dict[bytes, FunctionProto] = {}  # by serialized content
+        self.names: dict[str, int] = {}  # function names, and how often each is used
+        self.named: dict[Any, str] = {}  # scalar rule -> the name of its function
         self.known: dict[str, Kinds] = {}
         self.bytes = 0
         self.learned: list[str] = []  # names of parameters
@@ -99,7 +99,7 @@ def unique_name(taken: dict[str, int], name: str) -> str:
 
 
 class GraphBuilder:
-    """A graph that is being written. inside: whether it is a local function's, which holds no weights."""
+    """Writes one graph. inside: whether it is a local function's body, which has no initializers."""
 
     def __init__(self, model_builder: ModelBuilder, inside: bool = False) -> None:
         self.model_builder, self.inside = model_builder, inside
@@ -109,16 +109,16 @@ class GraphBuilder:
         self.weights: list[TensorProto] = []
         self.taken: dict[str, int] = {}  # names of values
         self.called: dict[str, int] = {}  # names of nodes
-        self.reserved: set[str] = set()  # labels of results, which are theirs in the form that is promised
+        self.reserved: set[str] = set()  # labels of outputs: no other value may take them
         self.given: set[str] = set()  # names of results
         self.constants: dict[Any, StoredValue] = {}
 
     def named(self, label: str, promised: bool = False) -> str:
-        """Return a free name. promised: whether it is that of a result, which keeps its label."""
+        """Return a free name. promised: the value is an output, which gets the label itself."""
         return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
-        """Write unnamed numbers; few are shared by all that read them, but for sizes that each may be left open."""
+        """Write an unnamed constant; small ones are shared, except sizes that may become dynamic."""
         array = np.asarray(value)
         is_integer = array.dtype.kind in "iu"
         array = array.astype(np.int64) if is_integer else array
@@ -152,7 +152,7 @@ class GraphBuilder:
             kind = kinds.inputs[min(position, len(kinds.inputs) - 1)]
             order = orders[position] if position < len(orders) else None
             requests.append(None if value is None else (value, kind[value.exact], order))
-        for _ in (1, 2):  # what one place takes for truth values may become numbers for the next
+        for _ in (1, 2):  # a second pass, as an input's type may change from bool to float
             inputs = ["" if request is None else request[0].form(*request[1:]) for request in requests]
         while inputs and not inputs[-1]:
             inputs.pop()
@@ -196,7 +196,7 @@ class GraphBuilder:
         self.nodes.append(helper.make_node(operator, inputs, outputs, unique_name(self.called, name), **attributes))
 
     def call_it(self, value: Value, label: str) -> None:
-        """Rename the last node and its value to a name that the user chose."""
+        """Rename the last node and its value to the name that the user gave."""
         form = self.real, value.straight
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
@@ -241,7 +241,7 @@ class GraphBuilder:
             return self.value(first)
         return self.entrywise(name, operands, label, scope)
 
-    # --- what is asked for often ---
+    # --- common operators ---
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
         shape = tuple(shape)
@@ -270,7 +270,7 @@ def _whole(numbers: Sequence[int]) -> Any:
 
 
 def common_order(values: Sequence[Value]) -> Order | None:
-    """The order of axes in which all values are already written, if it is not their own; then none is transposed."""
+    """A non-trivial axis order in which all values are already written, if any: then no Transpose is needed."""
     large = [value for value in values if value.shape]
     if not large or len({value.shape for value in large}) > 1:
         return None
@@ -311,7 +311,7 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
     return model_builder.named[key]
 
 
-# --- as messages of protobuf --------------------------------------------------
+# --- protobuf messages --------------------------------------------------
 
 
 def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:

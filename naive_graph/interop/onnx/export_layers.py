@@ -1,8 +1,8 @@
-"""A Sequential as an ONNX file: one operator for each layer.
+"""Export a Sequential to ONNX: one operator for each layer.
 
-In a file the samples are many, and a picture has its channels before its rows.
-Here they stand last: so pictures are turned at the input, and where a dense
-layer lays them out in a row.
+In the file there is a batch axis, and images are NCHW (channels first).
+Here they are channels last: so images are transposed at the input, and before a dense
+layer flattens them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ...sequential.network import Network
 from .export_graph import GraphBuilder, ModelBuilder, common_order, graph
 from .export_values import InputValue, StoredValue, Value
 
-FIRST = (0, 3, 1, 2)  # channels before rows and columns, seen from here
-SAMPLES = "N"  # how many there are is open
-SAID = "sequential"  # by which the file says what else belongs to a network
+FIRST = (0, 3, 1, 2)  # the permutation from NHWC to NCHW
+SAMPLES = "N"  # the name of the dynamic batch dimension
+SAID = "sequential"  # metadata key of the network's training settings
 OPERATORS = {
     Dense: "Gemm", Conv2D: "Conv", MaxPooling2D: "MaxPool", AveragePooling2D: "AveragePool", Dropout: "Dropout",
 }  # fmt: skip

@@ -1,9 +1,9 @@
 """Write tensor nodes and scalar nodes into a graph, in topological order.
 
-A call of an operator of the table leaves as ONNX's operator of its row's
-mapping; one that ONNX lacks as a local function, which carries its name and
-the nodes that it is composed of. What no call stands for leaves as it is: the
-kinds of node, and scalar nodes.
+A call of a tensor operator is exported as the ONNX operator of its
+mapping; if ONNX lacks it, as a local function with its name and
+its composition as the body. Nodes without an operator call are exported by their
+kind; scalar nodes by their rules.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ MOST_SAID = 10  # things that a message names
 
 
 class NodeWriter:
-    """Writes tensor nodes into a graph. root: a scope around all of them, which names leave out."""
+    """Writes tensor nodes into a graph. root: a common scope prefix, omitted from names."""
 
     def __init__(self, builder: GraphBuilder, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
         self.builder, self.root = builder, root
         self.values: dict[TensorNode, Value] = values or {}
-        self.inner: dict[TensorNode, Call | None] = {}  # of a composition's results, the calls inside
-        self.sources: dict[Any, Value] = {}  # of parameters, by their part of a model
+        self.inner: dict[TensorNode, Call | None] = {}  # result of a composition -> the call inside it, if any
+        self.sources: dict[Any, Value] = {}  # a model's parameter -> its value
         self.refused: dict[str, None] = {}
         self.scalars = ScalarWriter(builder, self.refused)
 
@@ -58,7 +58,7 @@ class NodeWriter:
     def put(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """Write nodes and return their values; reasons for refusals are collected."""
         for root in nodes:
-            getattr(root, "home" if isinstance(root, TensorNode) else "row")  # which refuses a stale node
+            getattr(root, "home" if isinstance(root, TensorNode) else "row")  # raises an error if the node is stale
         tensors = [node for node in nodes if isinstance(node, TensorNode)]
         for tensor in self.find_needed(tensors):
             self.write(tensor)
@@ -79,7 +79,7 @@ class NodeWriter:
             return self.scalars([node])[0]
         return self.values[node] if isinstance(node, TensorNode) else self.builder.constant(np.asarray(node, float))
 
-    # --- what needs what ---
+    # --- dependencies ---
 
     def find_needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
         """Collect all nodes that these results need, in topological order."""
@@ -101,11 +101,11 @@ class NodeWriter:
         return operands + (self.outside(node, call, operands) if isinstance(call.operator, Row) else [])
 
     def call(self, node: TensorNode) -> Call | None:
-        """The call that a node is written as; None if it is written as what it is."""
+        """The operator call that a node is exported as; None if it is exported by its kind."""
         return self.inner.get(node, node.call)
 
     def outside(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
-        """Tensors that a composition uses besides its operands: parameters, and what its function closes over."""
+        """Tensors that a composition captures besides its operands: parameters, and closure variables."""
         captures: dict[TensorNode, None] = {}
         seen = set(given)
         waiting = list(call.results or (node,))
@@ -209,7 +209,7 @@ class NodeWriter:
         metadata = describe_call(call.operator.name, [*fed], call.operands, call.properties)
         called, attributes = custom_name(call)
         proto = function(inside, called, values, metadata)
-        proto.attribute.extend(attributes)  # what they say stands in it already
+        proto.attribute.extend(attributes)  # their values are already in the body
         name = self.builder.model_builder.enter(proto)
         shapes = [result.shape for result in results]
         return self.builder.call(name, [self.of(tensor) for tensor in fed], shapes, label, scope, attributes)

@@ -1,6 +1,6 @@
-"""Export rules: a call of a row as one operator of ONNX, and the kinds of node that no call stands for.
+"""Export rules: write a call of a tensor operator as one ONNX node; export nodes without a call by their kind.
 
-The mapping of a row is read backwards; what it does not say is an `export_rule`.
+By default an operator's import mapping is inverted; where that does not suffice there is an `export_rule`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..builder import register
 from .export_graph import SPELT, GraphBuilder, common_order
 from .export_values import BOOL, FLOAT, INT32, INT64, LAST, Extents, Order, Refused, Value
 
-TURNED = ("data_format", "axis")  # properties that ONNX fixes: what they concern is turned
-ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # those that it lacks, for which operands are turned
-UNREAD = ("GlobalLpPool", "Swish")  # which onnxruntime has not
-SINGLE = ("MeanVarianceNormalization",)  # whose definition has numbers in single precision
-STANDS_FOR = {"strides": "pool"}  # what a property that is None means, where ONNX means something else
-ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # the others: the largest
+TURNED = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
+ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # properties that ONNX lacks: operands are transposed
+UNREAD = ("GlobalLpPool", "Swish")  # operators that onnxruntime lacks
+SINGLE = ("MeanVarianceNormalization",)  # defined with single-precision constants
+STANDS_FOR = {"strides": "pool"}  # our default for None, where ONNX's default differs
+ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # all others: reduce_max
 CHOICES = {f"tensor({SPELT[kind]})" for kind in (BOOL, INT64, INT32)}
 
 
@@ -116,7 +116,7 @@ class ExportedOperator:
             self.inputs[position] = np.array([entries[index] for index in range(len(entries))])
 
     def _place_attribute(self, home: Attribute, value: Any) -> None:
-        # A file has its attributes in single precision. What this rounds is another number in double.
+        # Attributes are stored in single precision: in a double-precision file, rounding would change the value.
         single = self.builder.real == FLOAT
         require(single or not isinstance(value, float) or float(np.float32(value)) == value)
         if value is None or (home.default is not REQUIRED and _is_same(value, home.default)):
@@ -152,7 +152,7 @@ def _fit_type(value: Any, kind: int) -> Any:
     return float(value) if kind == AttributeProto.FLOAT else value
 
 
-# --- what stands otherwise there ----------------------------------------------
+# --- operators whose ONNX form differs in axes, ranks or attributes ----------------------------------------------
 
 
 ExportRule = Callable[[ExportedOperator], list[Value]]
@@ -197,7 +197,7 @@ def _slice_ends(call: Call) -> dict[str, Any]:
 def _elementwise(exported: ExportedOperator) -> list[Value]:
     """Elementwise operators keep the transposed layout that all their operands have."""
     values = [input_ for input_ in exported.inputs.values() if isinstance(input_, Value)]
-    require(exported.operator != "PRelu" or values[0].shape == exported.shapes[0])  # it spreads the slope alone
+    require(exported.operator != "PRelu" or values[0].shape == exported.shapes[0])  # PRelu broadcasts only the slope
     order = common_order(values) if len(values) == len(exported.inputs) else None
     if order is not None:
         exported.orders.update({place: order for place, each in exported.inputs.items() if each.shape})
@@ -207,7 +207,7 @@ def _elementwise(exported: ExportedOperator) -> list[Value]:
 @export_rule("reduction")
 def _reduction(exported: ExportedOperator) -> list[Value]:
     axes = exported.call.properties["axis"]
-    require(axes is None or len(axes))  # none at all would mean all there
+    require(axes is None or len(axes))  # an empty list means all axes in ONNX
     return exported.emit()
 
 
@@ -215,7 +215,7 @@ def _reduction(exported: ExportedOperator) -> list[Value]:
 def _window(exported: ExportedOperator) -> list[Value]:
     """Convolution and pooling: ONNX wants four axes with channels second."""
     properties, builder, (shape,) = exported.call.properties, exported.builder, exported.shapes
-    require(not properties.get("ceil_mode") or builder.opset >= 22)  # before, ONNX counted otherwise
+    require(not properties.get("ceil_mode") or builder.opset >= 22)  # earlier opsets count windows differently
     exported.inputs[0] = _reshape_to_four_axes(builder, exported.inputs[0])
     order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
     if order is not None:
@@ -245,7 +245,7 @@ def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
 @export_rule("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
 def _put_channels_second(exported: ExportedOperator) -> list[Value]:
     """ONNX wants channels second: transpose if they are last here."""
-    require(not exported.call.properties.get("training"))  # runtimes have it for training alone
+    require(not exported.call.properties.get("training"))  # not exported in training mode
     if exported.call.properties["data_format"] == "NCHW":
         return exported.emit()
     rank = len(exported.shapes[0])
@@ -256,7 +256,7 @@ def _put_channels_second(exported: ExportedOperator) -> list[Value]:
 
 @export_rule("local_response_norm")
 def _local_response_norm(exported: ExportedOperator) -> list[Value]:
-    require(len(exported.shapes[0]) == 4)  # runtimes have it for images alone
+    require(len(exported.shapes[0]) == 4)  # runtimes support only images
     return _put_channels_second(exported)
 
 
@@ -304,7 +304,7 @@ def _recurrent(exported: ExportedOperator) -> list[Value]:
     return exported.emit([(1, 2, 0, 3), *[(1, 0, 2)] * (len(exported.shapes) - 1)])
 
 
-# --- kinds of node that no call stands for ------------------------------------
+# --- nodes without an operator call, by kind ------------------------------------
 
 
 def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:

@@ -1,4 +1,4 @@
-"""The values of a graph while it is written: arrays whose arithmetic writes operators."""
+"""Tracer values of ONNX export: arithmetic on a `Value` writes ONNX nodes; inputs, weights and constants."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from ...core.numpy_protocol import rule_and_operands_for
 from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import ExportError
 
-GraphBuilder = Any  # of export_graph.py, which stands on this file
+GraphBuilder = Any  # export_graph.GraphBuilder, which imports this file
 
 FLOAT, DOUBLE, BOOL, INT64, INT32 = (
     int(kind) for kind in (
         TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL, TensorProto.INT64, TensorProto.INT32,
     )
 )  # fmt: skip
-LAST = 2**31 - 1  # beyond the ends of all axes
+LAST = 2**31 - 1  # an end index beyond all axes
 Order = tuple[int, ...]
-Extents = Sequence[Any]  # whole numbers, or the name of one that is not known
+Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
 class Refused(Exception):
-    """Raised for one thing that cannot be exported: what it is, and how to mend it."""
+    """Raised for something that cannot be exported: says what it is, and how to fix it."""
 
 
 class Value(Arithmetic):
     """A tensor of a graph that is being written. Arithmetic on it writes nodes, so rules run on it as on an array.
 
-    exact: whether it holds whole numbers, which stay whole where they may.
+    exact: whether it holds integers, which keep an integer type where operators allow it.
     """
 
-    __array_ufunc__: Any = None  # so that NumPy leaves sums and products with its arrays to this
+    __array_ufunc__: Any = None  # so that NumPy arrays defer to this class's operators
     dtype = float
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, exact: bool = False) -> None:
         self.builder, self.shape, self.label, self.exact = builder, tuple(shape), label, exact
-        self.straight: Order = tuple(range(len(self.shape)))  # its axes in its own order
+        self.straight: Order = tuple(range(len(self.shape)))  # the identity permutation of its axes
         self.forms: dict[tuple[int, Order], str] = {}
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
@@ -128,8 +128,8 @@ class StoredValue(Value):
 
     def begin(self, kind: int, order: Order) -> None:
         if (self.weight and kind == BOOL) or (kind != self.builder.real and not self._fits_type(kind)):
-            kind = self.builder.real  # the other follows from it
-        with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
+            kind = self.builder.real  # other types are cast from it
+        with np.errstate(over="ignore"):  # a bound may exceed the file's type
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
             raise ExportError(f'{self.label!r} has numbers beyond single precision. Write dtype="float64".')
@@ -214,7 +214,7 @@ class ArrayFunctions:
     def full_like(self, pattern: Any, value: float) -> Any:
         return self.builder.constant(float(value))
 
-    # --- rules that ONNX lacks, with all their digits ---
+    # --- rules that ONNX lacks, without loss of precision ---
 
     def square(self, a: Any) -> Any:
         return a * a

@@ -1,4 +1,4 @@
-"""DFT and STFT, as products with constant matrices of cosines and sines."""
+"""Import of DFT and STFT, as products with constant matrices of cosines and sines."""
 
 from __future__ import annotations
 

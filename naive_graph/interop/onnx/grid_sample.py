@@ -1,4 +1,4 @@
-"""GridSample: entries between the entries of an image or a volume, at places that are a tensor."""
+"""Import of GridSample: interpolate an image or volume at coordinates that are a tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .resize import far, near
 from .steps import Application
 
 CUBIC = -0.75
-Tap = tuple[Any, Any]  # places along an axis, and what they weigh; None for 1
+Tap = tuple[Any, Any]  # indices along an axis, and their weights (None: 1)
 
 
 @import_rule("GridSample")
@@ -46,7 +46,7 @@ def grid_sample(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 def _taps(one: Any, extent: int, options: dict[str, Any]) -> list[Tap]:
-    """The entries along an axis that count, for coordinates from -1 to 1."""
+    """The interpolation taps along an axis, for coordinates from -1 to 1."""
     half, first = ((extent - 1) / 2, 0.0) if options["align_corners"] else (extent / 2, -0.5)
     return TAPS[options["mode"]](entry(lambda a: (a + 1.0) * half + first, one))
 
@@ -67,7 +67,7 @@ TAPS = {"linear": _linear, "nearest": lambda spot: [(round(spot), None)], "cubic
 
 
 def _clamp_tap(tap: Tap, extent: int, stride: int, options: dict[str, Any]) -> Tap:
-    """A tap inside the axis, as a step in the flattened image."""
+    """Apply the padding mode to a tap; returns its offset in the flattened image, and its weight."""
     position, weight = tap
     last, low = extent - 1.0, 0.0 if options["align_corners"] else -0.5
     if options["padding_mode"] == "zeros":

@@ -1,7 +1,7 @@
 """Build tensor nodes from an ONNX graph, step by step (a step is one ONNX node).
 
 A step is built, in order of preference: by its import rule (import_rules.py), by
-the row (operator definition) that is mapped to its ONNX operator, or by the
+the operator of ours that is mapped to its ONNX operator, or by the
 function body that ONNX itself gives for the operator. Steps whose inputs are all
 constants are folded to arrays.
 """
@@ -39,7 +39,7 @@ from .inference import (
 )
 from .steps import Application
 
-IMPORT_RULES: dict[str, ImportRule] = {}  # operators that take more than their row's mapping; see import_rules.py
+IMPORT_RULES: dict[str, ImportRule] = {}  # operators that need more than a mapping; see import_rules.py
 import_rule = partial(register, IMPORT_RULES)
 WHOLE = {getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
          if hasattr(TensorProto, f"{sign}INT{bits}")}  # fmt: skip
@@ -115,7 +115,7 @@ class OnnxBuilder(StepBuilder):
         return self.types.get(step.inputs[place], int(TensorProto.FLOAT))
 
     def is_whole(self, step: Application, place: int) -> bool:
-        """Whether an input's entries are whole numbers."""
+        """Whether an input's entries are integers in ONNX."""
         return self.type(step, place) in WHOLE
 
     def attributes(self, step: Application, mapping: Name) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from .steps import Application
 def sequential_from_onnx(source: Any) -> Sequential:
     """A Sequential from an ONNX file whose operators are layers one after the other, as `to_onnx` of one writes them.
 
-    Pictures stand in the file with their channels before their rows, and here
-    with their channels last; the weights are laid out for that. Raises
-    ImportModelError, which names all that is no layer.
+    Images are NCHW in the file and NHWC (channels last) here;
+    the weights are rearranged for that. Raises
+    ImportModelError, which lists all operators that are no layer.
 
     >>> from naive_graph.interop.onnx.export import export_model
     >>> from naive_graph.sequential import Dense, Sequential
@@ -59,18 +59,18 @@ class LayerReader:
         self.at = content.inputs[0].name
         turned = any(step.op == "Transpose" for step in content.steps[:1])
         extents = [extent if isinstance(extent, int) else 0 for extent in content.inputs[0].extents[1:]]
-        ours = KEY in content.said  # whether channels stand before rows now:
+        ours = KEY in content.said  # whether the layout is channels first at this point:
         self.first = len(extents) == 3 and not turned and not ours
         self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
         self.input_shape = self.shape
 
     def take(self, step: Application) -> None:
-        """Read one operator; what is no layer is collected for the error message."""
+        """Read one operator; unrecognised ones are collected for the error message."""
         how = READ.get(step.op, _reject_step) if not step.domain else _reject_step
         follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
         try:
             is_layer = follows and how(self, step)
-        except (SequentialError, KeyError, TypeError, ValueError):  # its sizes, or attributes, fit no layer
+        except (SequentialError, KeyError, TypeError, ValueError):  # its sizes or attributes fit no layer
             is_layer = False
         if not is_layer:
             self.strange.setdefault(step.label)
@@ -188,7 +188,7 @@ def _read_activation(reader: LayerReader, step: Application) -> bool:
 
 def _read_dropout(reader: LayerReader, step: Application) -> bool:
     rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
-    # By way of its text 0.3 in float32 is 0.3.
+    # Via str: float32(0.3) becomes 0.3, not 0.30000001192...
     return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
 
 

@@ -1,4 +1,4 @@
-"""Import rules: ONNX operators that need more than the mapping on their row."""
+"""Import rules: ONNX operators that need more than the mapping on our operator definition."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def drop_attributes(step: Application, *attributes: str) -> Application:
     )
 
 
-# --- what is known of any tensor ----------------------------------------------
+# --- constants, shapes and types ----------------------------------------------
 
 
 @import_rule("Constant")
@@ -72,7 +72,7 @@ def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
         return [x]
     if old in FLOATS:
         return [truncate(x, step.name)]
-    bounds = np.iinfo(entry_type(new))  # whole numbers that are too large begin again
+    bounds = np.iinfo(entry_type(new))  # integers that are too large wrap around
     return [TABLE["mod"](x - float(bounds.min), float(bounds.max - bounds.min + 1)) + float(bounds.min)]
 
 
@@ -132,7 +132,7 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     attributes = attributes_of(step)
     axes = attributes.get("axes") if "axes" in attributes else builder.known_array(step, 1)
     whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
-    row = TABLE["reduce_sum"] if whole_mean else None  # the mean is a sum times 1 / count, which may be below
+    row = TABLE["reduce_sum"] if whole_mean else None  # an exact sum first, as times 1 / count rounds
     step = drop_attributes(step, "noop_with_empty_axes")
     if axes is not None and np.size(axes):
         results = builder.by_row(step, row)
@@ -180,7 +180,7 @@ def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.by_body(step)
 
 
-# --- what is known beforehand of a part ---------------------------------------
+# --- masks and conditions ---------------------------------------
 
 
 @import_rule("IsNaN", "IsInf")
@@ -204,7 +204,7 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     )
 
 
-# --- whole numbers that stand for others --------------------------------------
+# --- quantization --------------------------------------
 
 
 def _broadcast_along_axis(builder: OnnxBuilder, step: Application, position: int, shape: tuple[int, ...]) -> Any:

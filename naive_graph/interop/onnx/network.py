@@ -1,4 +1,4 @@
-"""`from_onnx`: read an ONNX file as a network of tensor nodes."""
+"""`from_onnx`: read an ONNX file as a network of differentiable tensor nodes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OnnxNetwork(network.ImportedNetwork):
         self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
     ) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
-        self.said = described_as(content, content.name)  # while the weights are still there
+        self.said = described_as(content, content.name)  # before the weights are moved out of content
         slots = [input_ for input_ in content.inputs if input_.name not in self.known]
         super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
 
@@ -90,7 +90,7 @@ def described_as(content: OnnxContent, title: str) -> str:
 
 
 def _here(step: Application) -> str:
-    """What a step becomes here, for the summary."""
+    """How a step is imported: the operator's name, or a phrase for the summary."""
     function = own_function(step)
     if function is not None:
         return operator_name(function)
@@ -117,8 +117,8 @@ def from_onnx(
     are made when the network is first called, for the arrays that it is given,
     and made anew for arrays of another shape; the parameters stay the same. known:
     arrays for inputs that must be known beforehand, such as a shape. inputs, outputs:
-    names of values in the file that are given, or asked for, in place of its own;
-    what lies outside is not looked at. parameters: names of the weights that are
+    names of values in the file to use as inputs or outputs in place of its own;
+    everything outside is ignored. parameters: names of the trainable weights;
     learned; without it those that the file says, or else the weights of products,
     convolutions, recurrent rows, normalisations and embeddings, but not masks,
     angles, scales and running means: `network.summary()` lists both. most: how

@@ -20,12 +20,12 @@ from .import_graph import mapping_of
 from .steps import Application, captured_names, find_needed_steps, inline_functions, rename_reads, sort_steps, text
 
 OLDEST = 7  # opset
-OLDEST_OF_ML = 13  # where a file says none, since it has no operator of ONNX's own
+OLDEST_OF_ML = 13  # for files that declare none, as they have no standard operators
 FLOAT = onnx.TensorProto.FLOAT
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
-PASSING = ("Cast", "CastLike")  # which stand for nothing here, where all numbers are of one type
-KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # by which PyTorch says what a weight was to it
-SEEMS = {  # first bytes -> what has them
+PASSING = ("Cast", "CastLike")  # no-ops here, as all numbers have one type
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # PyTorch's metadata key: parameter or buffer
+SEEMS = {  # first bytes -> the format that they indicate
     b"PK": "a zip archive, such as PyTorch's .pt and Keras' .keras", b"\x89HDF": "an HDF5 file, such as Keras' .h5",
     b"version https://git-lfs": "what git-lfs puts in a file's place (git lfs pull brings the file)",
 }  # fmt: skip
@@ -39,7 +39,7 @@ class OnnxContent(NamedTuple):
     weights: dict[str, Any]  # arrays
     steps: list[Application]
     outputs: list[Port]
-    said: dict[str, str]  # what else was written in it
+    said: dict[str, str]  # metadata
     learned: set[str]  # the weights that are parameters
     types: dict[str, int]  # of weights, in ONNX's numbers
 
@@ -132,11 +132,11 @@ def _uses(step: Application) -> Iterator[Use]:
             outer = {captured: captured for captured in captured_names(graph)}
             inner = [prefix + info.name for info in graph.input]
             inner_outputs = [outer.get(info.name, prefix + info.name) for info in graph.output]
-            for mine, theirs in zip(inner[::-1], step.inputs[::-1]):  # a Loop counts first
+            for mine, theirs in zip(inner[::-1], step.inputs[::-1]):  # a Loop's body has the counter first
                 yield Use("identity", True, {"x": [theirs]}, [theirs], [mine])
             for function in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
                 yield from _uses(function)
-            for mine, theirs in zip(inner_outputs[::-1], step.outputs[::-1]):  # and says whether to go on
+            for mine, theirs in zip(inner_outputs[::-1], step.outputs[::-1]):  # condition first
                 yield Use("identity", True, {"x": [mine]}, [mine], [theirs])
             inputs = []
     if inputs or not results:
@@ -159,7 +159,7 @@ def _parse_model(source: Any) -> tuple[Any, Path | None]:
     try:
         model.ParseFromString(bytes(source) if isinstance(source, memoryview) else source)
         is_complete = model.HasField("graph")
-    except Exception:  # protobuf's own, which lives elsewhere in each version
+    except Exception:  # protobuf's DecodeError, whose module depends on the version
         is_complete = False
     if not is_complete:
         raise ImportModelError(
@@ -176,7 +176,7 @@ def _who(source: Any) -> str:
 
 
 def _guess_format(begin: bytes) -> str:
-    """Guess what a file that is no model seems to be, from its first bytes."""
+    """Guess the format of a file that is no model from its first bytes."""
     format_name = next((what for sign, what in SEEMS.items() if begin.startswith(sign)), "")
     if format_name or not begin:
         return format_name or "empty"
@@ -213,7 +213,7 @@ def _extent(dim: Any) -> int | str | None:
     which = dim.WhichOneof("value")
     if which == "dim_param":
         return text(dim.dim_param)
-    return dim.dim_value if which and dim.dim_value >= 0 else None  # -1 is written for what is open
+    return dim.dim_value if which and dim.dim_value >= 0 else None  # some files write -1 for an open size
 
 
 # --- weights in Constant nodes, and in the graph of an If, Loop or Scan ---------

@@ -1,4 +1,4 @@
-"""Resize and Upsample: along each axis an entry is a weighted sum of neighbours, gathered at constant places."""
+"""Import of Resize and Upsample: along each axis a weighted sum of neighbours, gathered at constant indices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Axis(NamedTuple):
     part: tuple[float, float]
 
 
-# Where an entry lies in the old axis.
+# Coordinate transformations: the position of a new entry in the old axis.
 PLACES: dict[str, Callable[[Any, Axis], Any]] = {
     "half_pixel": lambda index, axis: (index + 0.5) / axis.scale - 0.5,
     "pytorch_half_pixel": lambda index, axis: (index + 0.5) / axis.scale - 0.5 if axis.after > 1 else index * 0.0 - 0.5,
@@ -46,7 +46,7 @@ PLACES: dict[str, Callable[[Any, Axis], Any]] = {
         else index + sum(axis.part) * (axis.before - 1) / 2
     ),
 }  # fmt: skip
-# Whether the later of two neighbours is nearer, by how far behind the earlier one an entry lies.
+# Nearest modes: whether to take the later of two neighbours, by the distance from the earlier one.
 NEARER: dict[str, Callable[[Any], Any]] = {
     "round_prefer_floor": lambda way: way > 0.5, "round_prefer_ceil": lambda way: way >= 0.5,
     "floor": lambda way: way >= 1.0, "ceil": lambda way: way >= 0.0,
@@ -131,7 +131,7 @@ def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str,
     """Resize along one axis; also return which new entries lie outside the old axis."""
     spots = PLACES[options["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
     beyond = (spots < 0) | (spots > axis.before - 1)
-    low = np.ceil(spots).astype(int) - 1  # the neighbour before, of a whole place the one before that
+    low = np.ceil(spots).astype(int) - 1  # the neighbour strictly before the position
     if options["mode"] == "nearest":
         taps = [(low + NEARER[options["nearest_mode"]](spots - low), None)]
     else:

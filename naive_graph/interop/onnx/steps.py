@@ -10,19 +10,19 @@ from ...errors import ImportModelError, UnknownOperatorError
 from .custom_ops import is_ours
 
 MOST_STEPS = 100_000
-DEEPEST = 100  # functions within functions, as protobuf allows graphs within graphs
+DEEPEST = 100  # nesting limit of local functions, as protobuf's of graphs
 OWN = ("", "ai.onnx")
 
 
 class Application(NamedTuple):
-    """One application of an operator, in the graph or inside an inlined function."""
+    """One node (operator application) of the flattened graph; the same as a NodeProto with local functions inlined."""
 
     op: str
     domain: str
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: dict[str, Any]  # AttributeProto by name; of an operator of our own, what its function says
+    attributes: dict[str, Any]  # AttributeProto by name; of our own exported operators: {"function": FunctionProto}
     opset: int
 
     @property
@@ -46,10 +46,10 @@ class Application(NamedTuple):
 
 
 class _Body(NamedTuple):
-    """Nodes that are being inlined: of the graph, or of a called function."""
+    """The nodes of the graph, or of a local function while it is inlined."""
 
     nodes: Iterator[Any]
-    names: dict[str, str]  # what the caller calls the values in it; empty for the graph itself
+    names: dict[str, str]  # inner value name -> the caller's name; empty for the graph itself
     prefix: str
     attributes: Mapping[str, Any]
     opsets: Mapping[str, int]
@@ -137,9 +137,9 @@ def _step(node: Any, body: _Body) -> Application:
 
 
 def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
-    """A copy of an attribute, under this name. As a part of the file's message it would keep all of that alive.
+    """Copy an attribute under a name (a reference would keep the whole file's message alive).
 
-    A graph in it calls what is outside as `called` says.
+    called: renames the outer values that a subgraph in it reads.
     """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
@@ -174,7 +174,7 @@ def _enter_function(function: Any, call: Application) -> _Body:
         raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
     inputs = (*call.inputs, *[""] * (len(function.input) - len(call.inputs)))
     names = {inner: outer for inner, outer in zip(function.output, call.outputs) if outer}
-    names |= dict(zip(function.input, inputs))  # an input that is left out is left out inside
+    names |= dict(zip(function.input, inputs))  # an omitted input is omitted inside, too
     defaults = {attribute.name: attribute for attribute in function.attribute_proto}
     return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
 
@@ -221,7 +221,7 @@ def find_needed_steps(
 def _toposort(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
     before = [{makers[name] for name in step.reads if name in makers} for step in steps]
     if all(maker < index for index, some in enumerate(before) for maker in some):
-        return list(steps)  # as it was written
+        return list(steps)  # already sorted
     try:
         return [steps[index] for index in TopologicalSorter(dict(enumerate(before))).static_order()]
     except CycleError as error:

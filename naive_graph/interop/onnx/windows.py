@@ -1,4 +1,4 @@
-"""Convolution and pooling in one and three dimensions, built from the operators for images."""
+"""Import of 1-D and 3-D convolution and pooling, built from the 2-D operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POOLS = ("MaxPool", "AveragePool", "LpPool")
 @import_rule("Conv", "ConvTranspose", *POOLS, "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "DepthToSpace",
           "SpaceToDepth")  # fmt: skip
 def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
-    """Treat a sequence as an image of one row, and a volume as images, with its depth apart."""
+    """Treat a sequence as an image of one row, and a volume as images whose depth axis is handled separately."""
     x = builder.operand(step, 0)
     if not 3 <= x.rank <= 5 or (x.rank != 4 and "Space" in step.op):
         raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read.")
@@ -69,7 +69,7 @@ def _slide_image(
 
 def _slide_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
     n, c, depth, *image = x.shape
-    if step.op in POOLS:  # of images first, and of what that gives along the depth
+    if step.op in POOLS:  # pool images first, then along the depth
         flat = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c * depth, *image))])
         after = flat.shape[2:]
         deep = _slide_image(builder, step, [0, None], [picks.reshape(flat, (n, c, depth, prod(after)))])

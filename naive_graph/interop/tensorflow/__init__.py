@@ -3,8 +3,8 @@
 values         convert attributes and tensors to Python and NumPy values
 steps          inline functions, and sort the nodes topologically
 folding        constant folding
-building       build each node (step) by the row, our operator definition, that is mapped to its operator
-import_rules   operators without a row (constants, shapes, casts), or that differ from their row
+building       build each node (step) by the operator of ours that is mapped to it
+import_rules   operators without a counterpart here (constants, shapes, casts), or that differ from it
 reading        parse and check a file
 network        `from_tensorflow`, and the network that it returns
 """

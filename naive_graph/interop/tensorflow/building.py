@@ -1,7 +1,7 @@
 """Build the tensor graph of a TensorFlow GraphDef, step by step (a step is one node).
 
-A step is built by its import rule (import_rules.py), or else by the row (operator
-definition) that is mapped to its operator. TensorFlow has integer and Boolean
+A step is built by its import rule (import_rules.py), or else by the operator
+of ours that is mapped to it. TensorFlow has integer and Boolean
 tensors, and ours are all float64: `whole` remembers which tensors are such.
 """
 
@@ -26,9 +26,9 @@ from .steps import GraphStep
 from .values import Type
 
 MOST_ENTRIES = 2**25  # limit for one tensor
-IMPORT_RULES: dict[str, ImportRule] = {}  # operators that are not exactly one row; see import_rules.py
+IMPORT_RULES: dict[str, ImportRule] = {}  # operators without an exact counterpart; see import_rules.py
 import_rule = partial(register, IMPORT_RULES)
-# Rows whose results are integers or Booleans in TensorFlow.
+# Our operators whose results are integers or Booleans in TensorFlow.
 WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "logical_and",
          "logical_or", "logical_not"}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Import rules for TensorFlow operators without a row (our operator definition), or that differ from their row.
+"""Import rules for TensorFlow operators without an exact counterpart among our operators.
 
 Each rule takes the builder and a step, and returns the step's results: arrays or nodes.
 """
@@ -163,7 +163,7 @@ def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
     return [builder.pass_whole(x, held(x), step.name)]
 
 
-# --- operators that differ from their row --------------------------------------
+# --- operators that differ from their counterpart here --------------------------------------
 
 
 @import_rule("StridedSlice")

@@ -4,10 +4,10 @@ arrays            conversion to arrays, and which library an array is of
 recipes           the evaluation plan: what to compute, in topological order, with products fused
 einsum_kernels    einsums of one or two arrays as plain NumPy calls
 gather_scatter    contractions with selections as gathers and scatter-adds
-structural_zeros  masks of entries that are zero by construction
+structural_zeros  masks of entries that are zero by construction (0 * inf is 0 there)
 contraction       contraction of any number of arrays and selections
 entries           elementwise rules
-reducing          reductions along axes
+reducing          reductions of arrays along axes (max, logsumexp, ...)
 evaluate          forward evaluation with cached values and their invalidation
 backprop          backward, and the gradients stored on nodes
 calculation       a compiled function of arrays: planned once, called many times

@@ -53,8 +53,8 @@ _RUNS: WeakKeyDictionary[Tables, BackwardRun] = WeakKeyDictionary()  # the lates
 def backward(node: TensorNode, full: bool = False) -> None:
     """Differentiate a tensor of one entry; `gradient()` of the nodes that it depends on then has the arrays.
 
-    Only parameters, and what depends on one, get gradients; with `full` all
-    nodes do, and scalar nodes among them have theirs in `node.grad`. Evaluates what is missing or stale. Raises
+    Only parameters and nodes that depend on one get gradients; with `full` all
+    nodes do, and scalar nodes among them have theirs in `node.grad`. Evaluates missing or stale values. Raises
     ShapeError if there are more entries: sum them first.
 
     >>> from naive_graph import LeafNode
@@ -118,7 +118,7 @@ def store_gradients(
 
     Gradients that are not finite are first recomputed with structural zeros kept apart (see _recompute_nonfinite).
     """
-    branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # where NaN may stay
+    branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # may keep NaN
     if not all(is_finite(gradients[node]) for node in gradients if branched or not node.reads):
         nonfinite_nodes = [node for node in gradients if not is_finite(gradients[node])]
         gradients = {**gradients, **_recompute_nonfinite(output, nonfinite_nodes)}
@@ -195,15 +195,15 @@ def _is_parameter(node: TensorNode) -> bool:
 
 @method
 def gradient(node: TensorNode) -> Any:
-    """What the last backward differentiated, with respect to this tensor, for the present leaves; None before any.
+    """The gradient of the last backward()'s output with respect to this tensor; None before any backward().
 
-    The array has the tensor's shape, and is the caller's own. Where leaves were written since, it is
-    computed again. But while parameters move one after the other, each by its own gradient, those
-    that were not asked for yet are the backward's: all move from one point.
+    The array has the tensor's shape and is a copy. If leaves were written since backward(), it is
+    recomputed. But in a manual update loop, w.value -= lr * w.gradient() for each parameter w, the
+    gradients not yet read stay those of backward(), so that all parameters step from one point.
 
     Raises NoGradientError if that backward's result does not depend on the
-    tensor, or if it depends on no parameter and `full` was not asked for;
-    StaleGraphError where a gradient is asked for again in the middle of such a step.
+    tensor, or if it depends on no parameter and backward(full=True) was not called;
+    StaleGraphError if a gradient is read a second time in the middle of such a loop.
 
     >>> from naive_graph.tensor import LeafNode, gradient
     >>> t = LeafNode.parameter([1.0, 2.0])

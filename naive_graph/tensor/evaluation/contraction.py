@@ -112,13 +112,13 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], ds
             if join:
                 moves.append(join)
                 continue
-        moves.append(move or pick_done.writing(lying))  # no gather or scatter is possible: densify one
+        moves.append(move or pick_done.writing(lying))  # no gather or scatter is possible: make one selection dense
         picks = [pick for pick in picks if pick is not pick_done]  # not remove(): == of table arrays is ambiguous
     return moves
 
 
 class Pick(NamedTuple):
-    """A picker within a contraction, with the ids of its axes."""
+    """One index map of a selection within a contraction, with the ids of its axes."""
 
     shape: Shape  # of the selection
     picker: Picker
@@ -179,7 +179,7 @@ class Pick(NamedTuple):
                 )
             return None
         if not picker_ids and lying and not with_one:
-            with_many = [0]  # a picker of no axes puts an array at one place of a new axis
+            with_many = [0]  # an index map without axes puts an array at one index of a new axis
         shared = [index for index in picker_ids if index in needed]
         if len(with_many) == 1 and with_many[0] not in with_one and (picker.table is not None or not shared):
             number, ids = with_many[0], lying[with_many[0]]

@@ -23,7 +23,7 @@ from .arrays import Array, like, namespace
 
 
 class Entries(Arithmetic):
-    """An array with overloaded operators: rules applied to it compute arrays."""
+    """An array wrapped so that the scalar catalogue's rules, applied to it, compute arrays entry by entry."""
 
     __slots__ = ("array",)
 
@@ -37,7 +37,7 @@ class Entries(Arithmetic):
         return self._own(rule, operands, arrays)
 
     def _own(self, rule: Rule, operands: tuple[Any, ...], arrays: list[Any]) -> Entries:
-        """Apply an operator that a learner defined."""
+        """Apply a user-defined operator: to whole arrays if its value is composed of rules, else entry by entry."""
         try:
             result = rule.value(*operands)
             return result if isinstance(result, Entries) else Entries(full(namespace(self.array), self.array, result))

@@ -114,10 +114,10 @@ def factors(index: LinearIndex, left: Any, right: Any) -> list[Factor]:
 
 @method
 def eval(node: TensorNode) -> Array:
-    """The tensor's array for the present leaves; what was computed from these before is not computed again.
+    """Evaluate a tensor for the current leaves; only missing or stale ancestors are computed.
 
-    The array is the caller's own. Raises PlaceHolderError if an input that it needs
-    holds no value, and StaleGraphError if a scalar node in it was computed from another one's value of before.
+    The array is a copy. Raises PlaceHolderError if an input that it needs
+    holds no value, and StaleGraphError if a scalar node in it was computed before a value behind it changed.
 
     >>> from naive_graph.tensor import LeafNode, incremental_forward
     >>> a = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
@@ -135,7 +135,7 @@ method(incremental_forward)
 
 @method
 def forward(node: TensorNode) -> Array:
-    """The tensor's array, with everything that it needs computed again from the leaves' present values.
+    """Evaluate a tensor, recomputing all its ancestors from the leaves' current values.
 
     >>> from naive_graph.tensor import LeafNode, forward
     >>> t = LeafNode.parameter([1.0, 2.0])
@@ -176,7 +176,7 @@ def keep(node: TensorNode, value: Array, now: int) -> None:
 
 
 def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
-    """Invalidate cached values among the ancestors that are older than a leaf they depend on; returns their nodes."""
+    """Drop cached values of ancestors that are older than a leaf that they depend on; returns the affected nodes."""
     now = next(ticks)
     newest: dict[TensorNode, int] = {}  # for each node the version of the newest leaf that it depends on
     seen: dict[Watch, int] = {}  # versions of watched arrays, each compared only once

@@ -1,6 +1,6 @@
 """Contractions with selections as gathers and scatter-adds on arrays, so that no 0/1 tensor is built.
 
-Summing over a picker's `axis` gathers; summing over its `axes` scatters (see selection.py).
+Summing over the `axis` of a selection's index map gathers; summing over its `axes` scatters.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .arrays import Array, like, namespace
 
 
 def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
-    """Gather: replace one axis of x by the picker's axes, each of whose positions reads the entry that it picks.
+    """Gather: replace one axis of x by the selection's `axes`; each of their positions reads one entry of x.
 
-    shape: the selection's. Positions that pick nothing are 0.
+    shape: the selection's. Positions whose index is -1 are 0.
     """
     extents = [shape[each] for each in picker.axes]
     if picker.is_reshape(shape):

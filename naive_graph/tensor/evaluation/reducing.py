@@ -1,4 +1,4 @@
-"""Reductions of arrays along axes: a left fold for few entries, the library's own reduction for many.
+"""Reduce arrays along axes (max, argmax, logsumexp, ...): a left fold for few entries, else one library call.
 
 The rules are those of tensor/reduction.py: "maximum", "argmax", "logsumexp", ...
 """

@@ -1,4 +1,4 @@
-"""Structural zeros: entries that are zero by construction, because a selection leaves them empty (a "hole").
+"""Structural zeros: entries that are zero by construction, because a selection leaves them empty.
 
 Their products are not computed, so a structural zero times infinity is 0, while an ordinary 0 * inf is NaN.
 Lowered to scalars there is no node for such an entry. An array stores a 0 like any other, so when a product of
@@ -21,7 +21,7 @@ from .recipes import missing
 
 
 def may_have_holes(node: TensorNode) -> bool:
-    """Whether some entries may be structural zeros; determined once for each node."""
+    """Whether some entries may be structural zeros (a conservative analysis, cached on the node)."""
     return node.structural or _has_holes(node)
 
 
@@ -29,11 +29,11 @@ def _has_holes(node: TensorNode) -> bool:
     if node.holes is None:
         for each in missing(node, lambda known: known.holes is not None, _behind):
             each.holes = _infer_holes(each)
-    return bool(node.holes)  # a dynamic one-hot has none: products with its zeros are ordinary 0s
+    return bool(node.holes)  # a run-time one-hot has none: products with its zeros are ordinary 0s
 
 
 def _behind(node: TensorNode) -> tuple[TensorNode, ...]:
-    """The nodes that decide where a node has holes: a product's sources, even if it has a kernel."""
+    """The nodes that decide where a node has structural zeros: a product's sources, even if it has a kernel."""
     return node.sources if multiplies(node) else node.reads
 
 
@@ -58,7 +58,7 @@ def _leaves_holes(source: TensorNode, ids: Ids) -> bool:
 
 
 def _only_moves(selection: SelectionNode, picker: Picker, ids: Ids) -> bool:
-    """Whether every position of the product receives an entry through this picker, so that no hole arises."""
+    """Whether every position of the product receives an entry, so that no structural zero arises."""
     if ids[picker.axis] < 0:
         return bool((picker.picks(selection.shape) >= 0).all())
     return picker.is_reshape(selection.shape) and all(ids[axis] < 0 for axis in picker.axes)

@@ -2,6 +2,6 @@
 
 bulk        appends scalar nodes in blocks, vectorised over arrays of row numbers
 scalars     reductions as scalar nodes
-lower_node  one tensor, given the lowered sources
+lower_node  lowers one tensor, given its lowered sources
 lower       a whole tensor graph: `lower`, `element_of`, `estimate`
 """

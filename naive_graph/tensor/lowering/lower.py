@@ -204,7 +204,7 @@ def _asked_for(lowered: LoweredRows, writer: BulkWriter) -> LoweredRows:
 
 
 class Element(NamedTuple):
-    """An element of a tensor; `exact` if the node is its value, not a step on the way."""
+    """An element of a tensor; exact: the node is the element itself, not an intermediate step."""
 
     tensor: TensorNode
     at: tuple[int, ...]
@@ -212,7 +212,7 @@ class Element(NamedTuple):
 
 
 def element_of(node: Node) -> Element | None:
-    """Which element of which tensor a scalar node is, or helps to compute; None for any other node.
+    """The tensor element that a scalar node is, or is an intermediate step of; None for any other node.
 
     >>> from naive_graph import LeafNode, lower
     >>> y = LeafNode.parameter([[1.0, 2.0]], "y")
@@ -238,11 +238,11 @@ def element_of(node: Node) -> Element | None:
     return None
 
 
-# --- how much -----------------------------------------------------------------
+# --- estimating the number of nodes -----------------------------------------------------------------
 
 
 def estimate(tensor: TensorNode) -> int:
-    """About how many scalar nodes lowering would append; never fewer than it does, but for shared Constants."""
+    """An upper bound on the scalar nodes that lowering would append (shared Constants not counted)."""
     check_tensors("estimate", [tensor])
     return sum(_size(node) for node in _waiting(tensor, tensor.home))
 

@@ -40,7 +40,7 @@ class LoweredRows:
         return self.first + self.size
 
     def name_of(self, offset: int) -> str | None:
-        """The name of the row at an offset in the block, such as `y[0,2]`; None for a step on the way."""
+        """The name of the row at an offset in the block, such as `y[0,2]`; None for an intermediate step."""
         flat_index = self.flat_index_of(self.first + offset) if self.tensor.given_name else None
         return None if flat_index is None else self.tensor.name_of(flat_index)
 
@@ -152,12 +152,12 @@ def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> 
 
 
 def _is_one_hot(node: TensorNode) -> bool:
-    """Whether a source of a product says, at run time, which entries of the other are chosen."""
+    """Whether a source of a product is a one-hot whose indices are known only at run time."""
     return isinstance(node, NonlinearNode) and node.structural
 
 
 def needs_guard(hot: TensorNode) -> bool:
-    """Whether its places can be outside their table: they are computed or fed. `lower` looks at those it knows."""
+    """Whether its indices may be out of range at run time (computed or fed); known ones are checked by `lower`."""
     if hot.direct is None or hot.direct.check is None:
         return False
     places = hot.direct.sources[0]
@@ -165,7 +165,7 @@ def needs_guard(hot: TensorNode) -> bool:
 
 
 def _guard(node: LinearNode, position: int, rows: Rows, writer: BulkWriter) -> Rows:
-    """A number to add to each entry of the node: 0, but NaN where a place that it reads is none of its table."""
+    """A term for each entry of the node: 0, or NaN if an index that it reads is out of range."""
     chosen = writer.sums(rows.reshape(-1, rows.shape[-1]))  # 1, or 0 for a place outside
     zero = np.array([writer.constant(0.0)])
     guards, ids = writer.apply(DIV, zero, chosen).reshape(rows.shape[:-1]), node.index[1 + position][:-1]

@@ -1,16 +1,16 @@
-"""The table of tensor operators: a row says what an operator is, and everything follows.
+"""Tensor operators and their registry ("table"): each operator is declared once, everything else is derived.
 
-properties, mapping    kinds of property; names and attributes elsewhere, as data
-signature              what a function's parameters say: operands, and properties
-examples, facts        what a row is checked with; what a definition says, and a derivative of its own gives
-row, kinds             what a row is and does when it is called; what rows of a kind share
-table                  all rows by name; `@tensor_operator()` adds one
-elementwise            rows that are functions of numbers
-reductions             sums, extremes, softmax, and places along axes
-moves, joins, rearranging, blocks, indexing, scattering    entries put elsewhere
+properties, mapping    kinds of property (attribute); names and attributes in ONNX and TensorFlow
+signature              parse a function's signature into operands and properties
+examples, facts        examples for checks; validation of definitions and of custom derivatives
+row, kinds             the operator definition, and what a call does; base classes of operator families
+table                  the registry by name, and the decorator `@tensor_operator()`
+elementwise            activations, comparisons and other elementwise operators
+reductions             sum, max, softmax, argmax, top_k, cumsum
+moves, joins, rearranging, blocks, indexing, scattering    reshape, transpose, concat, pad, gather, scatter and the like
 matrices, attention    products
 convolution, pooling   windows over images
-normalise, recurrence, recurrent, likelihood    layers that remember, or compare
-methods, every         what a node knows of its operator; all rows, loaded
-check, describe        is a row right? One tick for each promise; what is written of it
+normalise, recurrence, recurrent, likelihood    normalisation, recurrent layers, and likelihood losses
+methods, every         node attributes and methods; registration of all operators
+check, describe        checks of an operator definition; operators as text
 """

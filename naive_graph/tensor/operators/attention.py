@@ -1,4 +1,4 @@
-"""Attention: each query's mean of values, weighted by how its key fits."""
+"""Scaled dot-product attention."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .properties import Maybe, MaybeReal, Tensor
 from .reductions import softmax
 from .table import composition
 
-LOWEST = -1e300  # a row of no larger score is masked whole
+LOWEST = -1e300  # a row whose largest score is below this is fully masked
 
 
 def _infer_attention_shape(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
@@ -45,8 +45,8 @@ def attention(
 ) -> Any:
     """softmax(scale * q @ k.T + mask) @ v, with scale 1 / sqrt(E) if none is given. Source: Vaswani et al., 2017.
 
-    mask: numbers that are added to the scores; a query from which -inf hides all keys gets zeros.
-    causal: no query sees a later key.
+    mask: added to the scores; a query whose keys are all masked by -inf gets zeros.
+    causal: queries do not attend to later keys.
     """
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else scale
     scores: Any = arithmetic.scale_by(arithmetic.matmul(q, transpose_matrices(k)), scale)
@@ -58,7 +58,7 @@ def attention(
 
 
 def _compute_masked_softmax(scores: TensorNode) -> TensorNode:
-    """The softmax of each row; zeros for one that is masked whole, as in torch, where it would be 0 / 0."""
+    """The softmax of each row; zeros for a fully masked row (as in torch) instead of 0 / 0."""
     top = reduce.over(scores, "peak", -1, True)
     hidden = arithmetic.broadcast(entry(lambda t: less(t, LOWEST), top), scores.shape)
     shares = softmax(entry(lambda h, s: where(h, 0.0, s), hidden, scores))

@@ -1,4 +1,4 @@
-"""Blocks of images laid out as channels or as a batch, and back."""
+"""depth_to_space, space_to_depth, batch_to_space, space_to_batch: move blocks of an image to channels or batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _check_blocks(x: Extents, block: int, data_format: str, deeper: bool) -> Non
 
 
 def _last(x: Extents, data_format: str) -> Any:
-    """The place of each entry in the flattened image, with channels last."""
+    """Flat indices of the image's entries, as an array with channels last."""
     table = number_entries(x)
     return table if data_format == "NHWC" else table.transpose(0, 2, 3, 1)
 
@@ -43,7 +43,7 @@ def _back(table: Any, data_format: str) -> Any:
 def depth_to_space(
     x: Tensor, block: Size, data_format: Layout = "NHWC", mode: Annotated[str, one_of("DCR", "CRD")] = "DCR"
 ) -> Any:
-    """Channels laid out as blocks of rows and columns; mode says whether the block's place leads a channel's number."""
+    """Rearrange channels into spatial blocks; mode: whether the block index comes first (DCR) or last in a channel."""
     table = _last(x.shape, data_format)
     n, h, w, c = table.shape
     if mode == "DCR":
@@ -60,7 +60,7 @@ def depth_to_space(
     tensorflow=TensorFlow("SpaceToDepth", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def space_to_depth(x: Tensor, block: Size, data_format: Layout = "NHWC") -> Any:
-    """Blocks of rows and columns laid out as channels: depth_to_space, undone."""
+    """Rearrange spatial blocks into channels: the inverse of depth_to_space."""
     table = _last(x.shape, data_format)
     n, h, w, c = table.shape
     table = table.reshape(n, h // block, block, w // block, block, c).transpose(0, 1, 3, 2, 4, 5)
@@ -85,7 +85,7 @@ def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
     ],
 )  # fmt: skip
 def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
-    """Images of a batch laid out as blocks, then cropped."""
+    """Rearrange batch entries into spatial blocks, then crop."""
     m, shape = len(block), x.shape
     table = number_entries(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
     order = [
@@ -119,7 +119,7 @@ def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
     ],
 )  # fmt: skip
 def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
-    """Images padded with zeros, their blocks laid out as a batch."""
+    """Pad with zeros, then rearrange spatial blocks into the batch."""
     m, shape = len(block), x.shape
     room = [(0, 0), *paddings, *[(0, 0)] * (len(shape) - m - 1)]
     table = np.pad(number_entries(shape), room, constant_values=-1)

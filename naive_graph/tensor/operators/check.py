@@ -1,4 +1,4 @@
-"""The check of a tensor operator: one tick for each promise that its row makes, on its examples."""
+"""Check an operator definition on its examples: shape, value, derivatives of all modes, lowering, mappings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .examples import Example, numbers
 from .row import Row
 from .table import TABLE
 
-MOST_ENTRIES = 3  # of an operand that are moved, for finite differences
+MOST_ENTRIES = 3  # entries of an operand that are checked by finite differences
 MOST_OFF = 1e-6
 
 
 class ExampleCall:
-    """A call of a row on an example, with parameters for operands."""
+    """A call of an operator on an example, with parameter leaves for operands."""
 
     def __init__(self, row: Row, example: Example) -> None:
         self.row = row
@@ -51,7 +51,7 @@ class ExampleCall:
         return leaf
 
     def loss(self) -> TensorNode:
-        """All results, each entry weighted, as one number."""
+        """A scalar loss: the weighted sum of all results' entries."""
         total: Any = 0.0
         for position, result in enumerate(self.results):
             total = total + (result * numbers(result.shape, 3 + position, (0.5, 1.5))).sum()
@@ -60,7 +60,7 @@ class ExampleCall:
 
 @dataclass
 class CheckedRow:
-    """The result of checking a row: which promises it keeps; true if it keeps all.
+    """The result of checking an operator: which promises hold and which are broken; true if all hold.
 
     >>> from naive_graph import check_operator
     >>> from naive_graph.tensor import softmax
@@ -79,7 +79,7 @@ class CheckedRow:
         return not self.broken
 
     def require(self) -> CheckedRow:
-        """These ticks if no promise is broken; else a GradientCheckError that says which are."""
+        """Raise GradientCheckError if a promise is broken; returns self."""
         if self.broken:
             raise GradientCheckError(str(self))
         return self
@@ -92,7 +92,7 @@ class CheckedRow:
 
 
 def check_row(row: Row, examples: Iterable[Example] | None = None) -> CheckedRow:
-    """Check a row's promises on its own examples, or on these."""
+    """Check an operator's promises on its own examples, or on the given ones."""
     ticks = CheckedRow(row.name)
     chosen = row.examples if examples is None else as_list(examples, "check_operator", "examples: [example((2, 3))]")
     if not chosen or not all(isinstance(each, Example) for each in chosen):
@@ -124,7 +124,7 @@ def _close(value: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
 
 
 def has_a_name(row: Row, example: Example) -> None:
-    """The table has the row; a node that it makes knows it, and two have different names."""
+    """The registry has it; result nodes refer to it; each call gets a unique name."""
     first, second = ExampleCall(row, example), ExampleCall(row, example)
     _require(TABLE[row.name] is row, "the table has another row of this name")
     for result in first.results:
@@ -138,7 +138,7 @@ def has_a_name(row: Row, example: Example) -> None:
 
 
 def has_properties(row: Row, example: Example) -> None:
-    """They are readable on the node, and doing it again with what was read gives the same."""
+    """Properties can be read from the node, and a call with the values read gives the same result."""
     case = ExampleCall(row, example)
     read = dict(case.results[0].properties)
     _require(list(read) == row.property_names, f"properties read {list(read)}")
@@ -152,7 +152,7 @@ def has_properties(row: Row, example: Example) -> None:
 
 
 def has_its_shape(row: Row, example: Example) -> None:
-    """The shape rule says what the composition gives."""
+    """The shape rule agrees with the composition's shape."""
     case = ExampleCall(row, example)
     rule = row.result_shape(row.bound([], case.given))
     shapes = [result.shape for result in case.results]
@@ -164,7 +164,7 @@ def has_its_shape(row: Row, example: Example) -> None:
 
 
 def is_pure(row: Row, example: Example) -> None:
-    """Building and evaluating change no operand, draw no scalar, and give the same every time."""
+    """Building and evaluating is pure: operands unchanged, no scalar nodes, reproducible values."""
     before = len(Graph.node_list)
     case, other = ExampleCall(row, example), ExampleCall(row, example)
     values = [leaf.value.copy() for leaf in case.leaves]
@@ -178,13 +178,13 @@ def is_pure(row: Row, example: Example) -> None:
 
 
 def differentiates_in_reverse(row: Row, example: Example) -> None:
-    """Derivatives agree with differences of the loss, in every mode; each has its operand's shape."""
+    """Derivatives agree with finite differences, in every mode; each has its operand's shape."""
     case = ExampleCall(row, example)
     _check_gradients(case, case.loss())
 
 
 def _check_gradients(case: ExampleCall, loss: TensorNode) -> None:
-    """Check a loss with respect to the operands that may move."""
+    """Gradient check of a loss with respect to the operands that are not fixed."""
     fixed = [
         ancestor for ancestor in ancestors([loss]) if isinstance(ancestor, LeafNode) and ancestor not in case.leaves
     ]
@@ -192,7 +192,7 @@ def _check_gradients(case: ExampleCall, loss: TensorNode) -> None:
 
 
 def differentiates_forward(row: Row, example: Example) -> None:
-    """Tangents as nodes, which never use a row's own derivative, agree with gradients, which do."""
+    """Forward mode (which never uses a custom derivative) agrees with reverse mode (which does)."""
     case = ExampleCall(row, example)
     loss = case.loss()
     for leaf in case.leaves:
@@ -209,7 +209,7 @@ def differentiates_twice(row: Row, example: Example) -> None:
 
 
 def lowers(row: Row, example: Example) -> None:
-    """As scalars it has the same value."""
+    """Lowered to scalar nodes, it has the same value."""
     for result in ExampleCall(row, example).results:
         with np.errstate(all="ignore"):
             scalars = result.lower()
@@ -218,7 +218,7 @@ def lowers(row: Row, example: Example) -> None:
 
 
 def has_a_formula(row: Row, example: Example) -> None:
-    """It is written down, in text and in TeX; so is an element of it."""
+    """The result has equations in text and TeX, and its lowered elements have formulas."""
     for result in ExampleCall(row, example).results:
         for style in ("text", "tex"):
             _require(result.equations(style), f"nothing is written in {style}")
@@ -226,7 +226,7 @@ def has_a_formula(row: Row, example: Example) -> None:
 
 
 def is_one_box(row: Row, example: Example) -> None:
-    """All that a call makes stands in one frame of its name, or is one node."""
+    """All nodes of a call lie in one scope of its name, or there is only one node."""
     case = ExampleCall(row, example)
     call = case.results[0].call
     assert call is not None
@@ -240,7 +240,7 @@ def _is_given(node: TensorNode) -> bool:
 
 
 def maps(row: Row, example: Example) -> None:
-    """Every name elsewhere leads back to the row, and every property that it states is one of the row's."""
+    """Each ONNX and TensorFlow name maps back to the operator; each mapped property is one of its properties."""
     for mapping in row.mappings:
         _require(TABLE.named(mapping.framework, mapping.operator) is row, f"{mapping.operator} leads to another row")
         strange = set(mapping.properties) - set(row.property_names)

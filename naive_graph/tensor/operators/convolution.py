@@ -153,7 +153,7 @@ def depthwise_conv2d(
     x: Tensor, w: Tensor, strides: Pair = 1, padding: Padding = "VALID", dilations: Pair = 1,
     data_format: Layout = "NHWC",
 ) -> Any:  # fmt: skip
-    """A convolution of each channel with filters of its own. w: (kh, kw, C, multiplier)."""
+    """Depthwise convolution: each channel has its own filters. w: (kh, kw, C, multiplier)."""
     channels = w.shape[2]
     filters = reshape(w, (*w.shape[:2], 1, channels * w.shape[3]))
     return conv2d.function(x, filters, strides, padding, dilations, channels, data_format)
@@ -225,7 +225,7 @@ def conv2d_transpose(
     output_padding: Annotated[Any, several(2, 0)] = 0,
     output_shape: MaybePair = None,
 ) -> Any:
-    """Each entry spread over the window that it stood for: conv2d's derivative as an operator.
+    """Transposed convolution: scatter each entry over its window (the adjoint of conv2d).
 
     y[n, p s + i d, q s + j d, f] sums x[n,p,q,c] w[i,j,f,c]. w: (kh, kw, F / groups, C).
     padding is cut off; output_padding is added at the end.

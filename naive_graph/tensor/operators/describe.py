@@ -1,4 +1,4 @@
-"""Operators as text: a line for each, and all that one row says."""
+"""Operators as text: a list of all, and the full description of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_LINES = 12  # of a formula
 
 
 def list_operators() -> str:
-    """A line for each operator: its name, its kind, and what it is called elsewhere."""
+    """A table of all operators: usage, kind, and names in ONNX and TensorFlow."""
     rows = [row for name, row in sorted(TABLE.items()) if row.name == name]
     lines = [[row.usage(), row.kind, _elsewhere(row, "onnx"), _elsewhere(row, "tensorflow")] for row in rows]
     return "\n".join(_columns([["operator", "kind", "ONNX", "TensorFlow"], *lines], (28, 11, 19, 16)))
@@ -38,13 +38,13 @@ def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[st
 
 
 def described(row: Row) -> str:
-    """An operator described: its usage, meaning, properties, formula, derivatives, and names elsewhere."""
+    """Describe an operator: usage, docstring, properties, formula, derivatives, ONNX and TensorFlow names."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
     return wrap_text("\n".join([*parts, *facts(row)]))
 
 
 def facts(row: Row) -> Iterator[str]:
-    """What an operator's own text does not say: its properties, formula, derivatives, and names elsewhere."""
+    """Lines on an operator beyond its docstring: properties, formula, derivatives, ONNX and TensorFlow names."""
     for name in row.property_names:
         kind, default = row.by_name[name].kind, row.by_name[name].default
         assert kind is not None
@@ -81,7 +81,7 @@ def _formulas(row: Row) -> Iterator[str]:
 
 
 def _constants(result: TensorNode) -> Iterator[str]:
-    """Constants that an operator adds itself, such as a first state of 0, which its equations leave out."""
+    """Constants that an operator creates, such as a zero initial state, which equations leave out."""
     nodes = ancestors([result])
     names = names_among(nodes)
     for node in nodes:

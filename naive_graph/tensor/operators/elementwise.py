@@ -1,7 +1,7 @@
 """Elementwise operators beyond the scalar catalogue's rules: activations, bounds, comparisons.
 
-Each is a function of numbers, one node of a tensor; those that the scalar
-catalogue has are taken from it.
+Each is a function of numbers, applied by one nonlinear node. The functions are
+defined in core/compositions.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .mapping import Attribute, Input, Onnx, TensorFlow, single
 from .row import Row
 from .table import tensor_operator
 
-HUGE = 3.4028234663852886e38  # float32's largest, which older files state where they mean no bound
+HUGE = 3.4028234663852886e38  # float32's maximum, which older ONNX files use for no bound
 
 
 def entrywise(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
@@ -24,7 +24,7 @@ def entrywise(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]]
 
 
 def define_kinked(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """Define an elementwise operator whose slope jumps somewhere."""
+    """Define an elementwise operator whose derivative has jumps (no second-order checks)."""
     return entrywise(*examples, smooth=False, **facts)
 
 

@@ -1,4 +1,4 @@
-"""All operators of the package: importing this file enters them into the table."""
+"""Register all operators of the package: importing this file imports every file that defines some."""
 
 # ruff: noqa: F401
 from .. import losses

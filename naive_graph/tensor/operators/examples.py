@@ -1,4 +1,4 @@
-"""Examples that a row is checked with: shapes, and the numbers that fill them."""
+"""Examples for checks of operators: operand shapes (or arrays) and properties; and arrays to fill the shapes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..base import checked_shape
 
 
 class Example(NamedTuple):
-    """Operands (shapes, or arrays where the numbers matter) and properties that a row is checked with."""
+    """Operands (shapes, or arrays if the numbers matter) and properties of one example call."""
 
     operands: tuple[Any, ...]
     properties: Mapping[str, Any]
 
 
 def example(*operands: Any, **properties: Any) -> Example:
-    """An example of a row: a tuple is a shape, a list several operands, an array itself.
+    """An example call of an operator: a tuple is a shape, a list of tuples a list operand, an array is used as it is.
 
     >>> example((2, 3), [1.0, 2.0], axis=1)
     Example(operands=((2, 3), [1.0, 2.0]), properties={'axis': 1})
@@ -46,7 +46,7 @@ def _check(operand: Any) -> None:
 
 
 def numbers(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:
-    """An operand for an example: entries all different, and not near those of other operands or whole numbers."""
+    """Fill a shape for an example: distinct entries, away from integers and from other operands' entries."""
     size = int(np.prod(shape, dtype=int))
     low, high = domain
     steps = np.random.default_rng(size + 31 * place).permutation(size)

@@ -1,7 +1,7 @@
-"""Indexing: entries found, and put, at places that are whole numbers.
+"""gather, gather_nd, gather_elements, one_hot, dynamic_partition: indexing with integer arrays ("places").
 
-Places that are known pick entries, and cost nothing. Places that are a tensor,
-known only at run time, are a bounded one-hot contraction: for each, a sum over
+Known indices become selections, which cost nothing. Indices that are a tensor,
+known only at run time, become a contraction with a one-hot tensor: a sum over
 all that it could be, of which the others count as nothing even where they are
 infinite. A place beyond them is a PlaceError on arrays, in `lower`, and as an input
 of a Program; scalars whose places are computed from what is fed are NaN there, as
@@ -32,9 +32,9 @@ from .table import composition
 
 
 def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: int | None = None) -> TensorNode:
-    """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis: in products, a choice.
+    """One-hot along a new last axis (negative indices count from the end); in products it acts as a gather.
 
-    spare: a number beyond these for which nothing is chosen; any other is a PlaceError.
+    spare: an out-of-range index that is allowed and selects nothing; any other raises PlaceError.
     """
     counted = LeafNode.constant(np.arange(float(extent)))
     shape = (*places_.shape, extent)
@@ -75,7 +75,7 @@ def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> 
                 TensorFlow("Gather", places=Input(1), harmless=("validate_indices",))],
 )  # fmt: skip
 def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> Any:
-    """The entries at these places along an axis; the first axes may be a batch that x and places share."""
+    """The entries at these indices along an axis; the first `batch_dims` axes are a batch shared by x and places."""
     axis_index = place(axis, x.rank)
     if isinstance(places, TensorNode):
         return _gathered_at_run_time(x, places, axis_index, batch_dims)
@@ -92,7 +92,7 @@ def _take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
 
 
 def _gathered_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batch_dims: int) -> TensorNode:
-    """gather where the places are a tensor: the sum over the axis of entries times 1 where chosen, else 0."""
+    """gather with indices that are a tensor: a contraction with their one-hot."""
     hot = indicator(places, x.shape[axis_index])
     new = [x.rank + 1 + offset for offset in range(places.rank - batch_dims)]
     source_ids = [axis + 1 if axis != axis_index else -(axis_index + 1) for axis in range(x.rank)]
@@ -115,7 +115,7 @@ def elements(x: Extents, places: Any, axis: int) -> Extents:
     onnx=Onnx("GatherElements", places=Input(1), axis=Attribute("axis", 0), since=11),
 )  # fmt: skip
 def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
-    """For each place the entry of its own line along the axis."""
+    """take_along_axis: for each index the entry of its own line along the axis."""
     axis_index = place(axis, x.rank)
     if not isinstance(places, TensorNode):
         table = arithmetic.in_reach(x, places, axis_index)
@@ -153,7 +153,7 @@ def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     tensorflow=TensorFlow("GatherNd", places=Input(1), refused={"bad_indices_policy": ""}),
 )  # fmt: skip
 def gather_nd(x: Tensor, places: Places, batch_dims: Count = 0) -> Any:
-    """The entries, or slices, at places that name several axes at once."""
+    """The entries or slices at multi-axis indices: the last axis of `places` indexes several axes of x."""
     if isinstance(places, TensorNode):
         x, flat = joined_axes(x, places, batch_dims)
         return gather.function(x, flat, batch_dims, batch_dims)
@@ -161,13 +161,13 @@ def gather_nd(x: Tensor, places: Places, batch_dims: Count = 0) -> Any:
 
 
 def joined_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple[TensorNode, TensorNode]:
-    """The tensor with the axes that places name made one, and the places along that."""
+    """Merge the axes that multi-axis indices refer to into one; returns the tensor and the flat indices."""
     end = batch_dims + places.shape[-1]
     flat: Any = 0.0
     for position, extent in enumerate(map(float, x.shape[batch_dims:end])):
         column = picks.entry(places, places.rank - 1, position)
 
-        def from_start(p: Any, extent: float = extent) -> Any:  # beyond the axis, no place of the joined one either
+        def from_start(p: Any, extent: float = extent) -> Any:  # out of range: NaN
             is_inside = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
             return where(is_inside, where(less(p, 0.0), p + extent, p), math.nan)
 
@@ -183,7 +183,7 @@ def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
     return numbers[tuple(np.moveaxis(places, -1, 0))]
 
 
-# --- classes ------------------------------------------------------------------
+# --- one-hot and partition ------------------------------------------------------------------
 
 
 def _hots(x: Extents, depth: int, axis: int) -> Extents:
@@ -199,7 +199,7 @@ def _hots(x: Extents, depth: int, axis: int) -> Extents:
     tensorflow=TensorFlow("OneHot", depth=Input(1), on=Input(2), off=Input(3), axis=Attribute("axis", -1)),
 )  # fmt: skip
 def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float = 0.0) -> Any:
-    """`on` at the place that a number names along a new axis, `off` elsewhere; below 0 it counts from the end."""
+    """One-hot along a new axis: `on` at the index, `off` elsewhere; negative indices count from the end."""
     hot = indicator(x, depth, structural=False)
     if (on, off) != (1.0, 0.0):
         hot = entry(lambda h: where(h, on, off), hot)
@@ -228,7 +228,7 @@ def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
     tensorflow=TensorFlow("DynamicPartition", partitions=Input(1), num_partitions=Attribute("num_partitions")),
 )  # fmt: skip
 def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) -> Any:
-    """The entries (or slices) of each part, in their order; partitions says to which each belongs."""
+    """Split entries (or slices) into groups, in order; partitions: the group number of each."""
     rest = x.shape[partitions.ndim :]
     rows = picks.reshape(x, (partitions.size, *rest))
     flat = partitions.reshape(-1)

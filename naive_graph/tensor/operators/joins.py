@@ -1,4 +1,4 @@
-"""Joining tensors along an axis, and cutting them."""
+"""concat, stack, split, unstack and slice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, move
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes
 
-TOGETHER = 64  # tensors that are joined at once
+TOGETHER = 64  # tensors per padded sum; more are joined as a tree
 
 
 def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
@@ -39,9 +39,9 @@ def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
                 TensorFlow("Concat", operands=[ALL], axis=Input(0), harmless=("N",))],
 )  # fmt: skip
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an axis."""
     axis_index, sources = place(axis, tensors[0].rank), tuple(tensors)
-    while len(tensors) > TOGETHER:  # so that no number is moved as often as there are tensors
+    while len(tensors) > TOGETHER:  # a balanced tree: each entry is moved O(log n) times
         tensors = [
             _add_padded(tensors[first : first + TOGETHER], axis_index) for first in range(0, len(tensors), TOGETHER)
         ]
@@ -78,13 +78,13 @@ def _infer_stack_shape(tensors: list[Extents], axis: int) -> Extents:
     tensorflow=TensorFlow("Pack", operands=[ALL], axis=Attribute("axis", 0), harmless=("N",)),
 )  # fmt: skip
 def stack(tensors: Tensors, axis: Axis = 0) -> Any:
-    """Tensors of one shape along a new axis."""
+    """Stack tensors of equal shape along a new axis."""
     axis_index = place(axis, tensors[0].rank + 1)
     return concat.function([arithmetic.expand_dims(tensor, axis_index) for tensor in tensors], axis_index)
 
 
 def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
-    """How long each part is; the last of a number of parts may be shorter."""
+    """The extents of the parts; with a number of parts the last may be shorter."""
     if (sizes is None) == (parts is None):
         raise ShapeError(f"sizes={sizes} and parts={parts}: give one of them.")
     if sizes is not None:
@@ -105,7 +105,7 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
                 TensorFlow("SplitV", sizes=Input(1), axis=Input(2), harmless=("num_split",))],
 )  # fmt: skip
 def split(x: Tensor, axis: Axis = 0, sizes: MaybeWholes = None, parts: MaybeSize = None) -> Any:
-    """The tensor cut along an axis into parts of these sizes, or into so many equal ones (the last may be shorter)."""
+    """Split along an axis into parts of these sizes, or into a number of equal parts (the last may be shorter)."""
     axis_index, pieces, start = place(axis, x.rank), [], 0
     for size in _sizes(x.shape[axis_index], sizes, parts):
         pieces.append(picks.pick(x, axis_index, (size,), (1,), start))
@@ -118,7 +118,7 @@ def split(x: Tensor, axis: Axis = 0, sizes: MaybeWholes = None, parts: MaybeSize
     tensorflow=TensorFlow("Unpack", axis=Attribute("axis", 0), harmless=("num",)),
 )  # fmt: skip
 def unstack(x: Tensor, axis: Axis = 0) -> Any:
-    """The entries along an axis, each a tensor without it."""
+    """The slices along an axis as separate tensors, without that axis."""
     axis_index = place(axis, x.rank)
     return [picks.entry(x, axis_index, position) for position in range(x.shape[axis_index])]
 
@@ -167,7 +167,7 @@ def slice(
     steps: MaybeWholes = None,
     sizes: MaybeWholes = None,
 ) -> Any:
-    """The entries from begin to before end (or so many; -1 for all), by steps; numbers below 0 count from the end."""
+    """Slice axes from begin to end (exclusive) by steps; negative numbers count from the end. sizes: instead of end."""
     for axis_index, span in _ranges(x.shape, begin, end, axis, steps, sizes):
         x = picks.pick(x, axis_index, (len(span),), (span.step,), span.start)
     return x

@@ -35,7 +35,7 @@ REFUSED = {operator_name: {"incompatible_shape_error": True} for operator_name i
 
 
 class Elementwise(Row):
-    """A function of numbers, entry by entry: one nonlinear node. Numbers and scalar nodes it takes as they are."""
+    """An elementwise operator, one nonlinear node; numbers and scalar nodes are accepted as they are."""
 
     kind = "elementwise"
 

@@ -1,4 +1,4 @@
-"""Likelihoods of classes: the negative logarithm of the probability of the right one."""
+"""Classification losses: negative log-likelihood and softmax cross-entropy, as ONNX and TensorFlow define them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _pick_log_probabilities(
 def _at_run_time(
     x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
-    """The same for targets that are a tensor: sums over all classes, with 1 for the right one and 0 elsewhere."""
+    """The same for targets that are a tensor (known at run time): a contraction with their one-hot."""
     target_ids, of_class = tuple(range(1, x.rank)), -x.rank
     hot = indicator(target, x.shape[axis], spare=ignore_index)  # classes last
     chosen: TensorNode = LinearNode(
@@ -155,7 +155,7 @@ def _rows(z: Extents, y: Extents) -> Extents:
 
 
 def _differentiate_cross_entropy(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
-    """softmax(z) * (sum of y) - y: nothing cancels that was computed before."""
+    """The vjp: softmax(z) * (sum of y) - y, without cancellation."""
     down = arithmetic.expand_dims(adjoint, adjoint.rank)
     return down * (softmax(z) * reduce.sum(y, -1, True) - y), -down * log_softmax(z)
 

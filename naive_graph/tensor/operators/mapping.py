@@ -2,10 +2,10 @@
 
     Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01))
 
-A property is read from an attribute, from an input that holds constants, or
-from the shape of an input; where that changed, from one of several, each with
-the opsets it holds for. A default is the other framework's own: it is meant
-where a file leaves the attribute out. Nothing here reads a file.
+A property is read from an attribute, from a constant input, or
+from the shape of an input; if that changed between opsets, there are several, each with
+its opset range. A default is the other framework's: it applies
+if a file omits the attribute. This file only declares; importers and exporters read files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-REQUIRED = "required"  # there is no default: a file states it
+REQUIRED = "required"  # no default: the file must state it
 Adapter = Callable[..., Any]  # (value, attributes) -> the property
 
 
@@ -67,13 +67,13 @@ ALL = -1  # as an operand's position: all the inputs, as a list
 
 
 class Name:
-    """The name of this operator in another framework, with its properties.
+    """An operator's counterpart in another framework: its name there, and where its operands and properties are found.
 
     operands: the input that each operand is, in our order; inputs in their order
-    if left out. properties: where each is found; one that is not named keeps our
-    default. harmless: attributes that change no value. prepared: those that
-    whoever imports applies to the inputs first, as masks. refused: those that we
-    do not have; each may only have the value given here.
+    if omitted. properties: where each is found; one that is not listed keeps our
+    default. harmless: attributes that are ignored, as they change no value. prepared:
+    attributes that the importer handles itself, such as masks. refused: attributes that we
+    lack; importing fails unless each has the value given here.
     """
 
     framework = ""
@@ -105,7 +105,7 @@ class Name:
         return home_of
 
     def attributes(self, opset: int | None = None) -> set[str]:
-        """All attributes that are read, harmless, prepared or refused by name."""
+        """The names of all known attributes: read, harmless, prepared or refused."""
         read = {home.name for home in self.homes(opset).values() if isinstance(home, Attribute)}
         return read | {*self.harmless, *self.prepared, *self.refused}
 
@@ -154,7 +154,7 @@ class ListElement:
 
 
 def equals(text: str) -> Adapter:
-    """Whether a text is this one."""
+    """An adapter: whether a string equals `text`."""
     return lambda value, attributes: value == text
 
 
@@ -169,22 +169,22 @@ class Called:
 
 
 def truth(value: Any, attributes: Mapping[str, Any]) -> bool:
-    """A truth value, from 0 or 1."""
+    """An adapter: 0 or 1 as a bool."""
     return bool(value)
 
 
 def as_list(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
-    """One number as a list of one."""
+    """An adapter: a number as a list with one element."""
     return [value]
 
 
 def both_sides(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
-    """One number for rows and columns."""
+    """An adapter: one number for both rows and columns."""
     return [value, value]
 
 
 def single(value: Any, attributes: Mapping[str, Any]) -> Any:
-    """A number, from an array of one."""
+    """An adapter: an array with one element as a number."""
     number = value.item() if hasattr(value, "item") else value
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
@@ -209,7 +209,7 @@ def image_of(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def some(value: Any, attributes: Mapping[str, Any]) -> Any:
-    """The list; None for an empty one, which says nothing."""
+    """An adapter: a list; None if it is empty (not specified)."""
     return value or None
 
 
@@ -236,7 +236,7 @@ def _channels_first(attributes: Mapping[str, Any]) -> bool:
 
 
 def undone(home: Attribute, value: Any) -> dict[str, Any]:
-    """The attributes that are read as this property. Raises KeyError where there are none.
+    """The inverse of reading: the attributes for a property's value. Raises KeyError if there are none.
 
     >>> undone(Attribute("pads", (0, 0, 0, 0), padded_by), "SAME")
     {'auto_pad': 'SAME_UPPER'}

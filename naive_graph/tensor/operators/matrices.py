@@ -1,4 +1,4 @@
-"""Products of matrices and vectors: matmul, gemm, einsum; and sums of many tensors."""
+"""matmul, gemm, einsum, cross; sums and means of several tensors; bias_add."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def einsum(tensors: Tensors, equation: str) -> Any:
 
 
 def _diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
-    """The tensor with each letter once: where one stood twice, the diagonal."""
+    """Take diagonals of axes with equal letters; returns the tensor and its letters, each once."""
     once = "".join(dict.fromkeys(letters))
     return (x if once == letters else moved(x, np.einsum(f"{letters}->{once}", number_entries(x.shape)))), once
 
@@ -151,7 +151,7 @@ def _infer_bias_shape(x: Extents, bias: Extents, data_format: str) -> Extents:
     tensorflow=TensorFlow("BiasAdd", data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def bias_add(x: Tensor, bias: Tensor, data_format: Layout = "NHWC") -> Any:
-    """A number added to each channel."""
+    """Add a bias vector, one number for each channel."""
     channel_id = 2 if data_format == "NCHW" else x.rank
     return LinearNode(OpType.add, range(1, x.rank + 1), range(1, x.rank + 1), (channel_id,), x, bias)
 
@@ -164,7 +164,7 @@ def _vectors(a: Extents, b: Extents, axis: int) -> Extents:
 
 @composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_vectors, tensorflow=TensorFlow("Cross"))
 def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
-    """The vector product along an axis of extent 3."""
+    """The cross product of vectors along an axis of extent 3."""
     axis_index = place(axis, a.rank)
     (a1, a2), (b1, b2) = (
         [arithmetic.gather(vector, turn, axis_index) for turn in ([1, 2, 0], [2, 0, 1])] for vector in (a, b)

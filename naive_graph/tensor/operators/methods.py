@@ -1,4 +1,4 @@
-"""Attributes of a node that tell which operator made it, and methods of tensors that are no operators."""
+"""Node attributes about the operator that made it (operator, properties, operands), and further tensor methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .table import TABLE, method_of
 
 
 def _operator(node: TensorNode) -> Row | None:
-    """The row of the table that the node is a result of; None for a leaf, or a node built with letters."""
+    """The operator whose result the node is; None for a leaf, or a node built by equation (linear, transform)."""
     what = node.call.operator if node.call else None
     return TABLE[what.name] if isinstance(what, Rule) else what
 
@@ -33,7 +33,7 @@ def _properties(node: TensorNode) -> Mapping[str, Any]:
 
 
 def _operands(node: TensorNode) -> tuple[Any, ...]:
-    """What the operator was applied to; of a node that no operator made, its sources."""
+    """The operator's operands; the sources for a node that no operator made."""
     return node.call.operands if node.call else node.sources
 
 
@@ -100,7 +100,7 @@ def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
 
 
 def inner(node: TensorNode, name: str) -> TensorNode:
-    """The node of this name among all that this one is made of: `y["h"]`.
+    """Find an ancestor by name, also as `y["h"]`.
 
     It is the name that it was given, that of the operator's call (softmax_1), or that of equations and pictures (t3).
 
@@ -124,12 +124,12 @@ def inner(node: TensorNode, name: str) -> TensorNode:
 
 @method
 def compose(node: TensorNode, operator: str, *operands: Any, **properties: Any) -> TensorNode:
-    """A composition of the scalar catalogue, over tensors: the row of its name."""
+    """Apply a composition of the scalar catalogue to tensors: the tensor operator of that name."""
     result: TensorNode = TABLE[operator](*operands, **properties)
     return result
 
 
-# --- as NumPy spells it -------------------------------------------------------
+# --- NumPy's names and protocols -------------------------------------------------------
 
 
 def flatten(x: TensorNode) -> Any:
@@ -143,7 +143,7 @@ def flatten(x: TensorNode) -> Any:
 
 
 def asked_of_a_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of tensors as a function, which says what it takes."""
+    """Wrap a tensor method as a function that checks that its argument is a tensor node."""
 
     @wraps(function)
     def ask(x: TensorNode, *given: Any, **named: Any) -> Any:
@@ -156,7 +156,7 @@ def asked_of_a_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
     return ask
 
 
-# Other names of rows, as methods and as functions; and what is asked of tensors.
+# Aliases of operators, and methods that are also exported as functions.
 SPELT: dict[str, Callable[..., Any]] = {
     "sum": reduce_sum, "mean": reduce_mean, "max": reduce_max, "min": reduce_min, "prod": reduce_prod,
     "logsumexp": reduce_logsumexp, "flatten": flatten,
@@ -199,7 +199,7 @@ NUMPYS: dict[str, Callable[..., Any]] = {
 
 @method
 def __array_function__(node: TensorNode, function: Any, types: Any, given: Any, named: Any) -> Any:
-    """What NumPy asks before it takes a tensor apart into an array of tensors."""
+    """NumPy's protocol: map supported NumPy functions to our operators, reject others."""
     ours = NUMPYS.get(function.__name__)
     if ours is None:
         raise OperandError(

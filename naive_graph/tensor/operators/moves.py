@@ -1,4 +1,4 @@
-"""Moves: operators that only put entries elsewhere, repeat them, or leave some out."""
+"""Movement operators: reshape, flatten, transpose, squeeze, expand_dims and expand, without arithmetic."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Extents = tuple[int, ...]
 
 
 def move(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """Define a move: an operator whose entries all come from an operand, or are constant."""
+    """Define a movement operator: each entry of the result is an entry of an operand, or constant."""
     return tensor_operator(kind="move", examples=examples, **facts)
 
 
 def moved(x: TensorNode, table: Any) -> TensorNode:
-    """Entry p of the result is the flattened tensor's entry table[p], or 0 where that is -1."""
+    """Gather by flat indices: entry p of the result is x.flat[table[p]], or 0 if table[p] is -1."""
     table = np.asarray(table)
     flat = picks.reshape(x, (x.size,))
     return picks.pick(flat, 0, table.shape, (0,) * table.ndim, table=table)
 
 
 def number_entries(shape: Sequence[int]) -> Any:
-    """An array of each entry's place in the flattened tensor, to be moved by NumPy."""
+    """An array of this shape with each entry's flat index; rearranged by NumPy, it becomes a gather table."""
     return np.arange(prod(shape)).reshape(shape)
 
 
@@ -105,7 +105,7 @@ def squeeze(x: Tensor, axis: Axes = None) -> Any:
     tensorflow=TensorFlow("ExpandDims", axis=Input(1)),
 )  # fmt: skip
 def expand_dims(x: Tensor, axis: Wholes) -> Any:
-    """New axes of extent 1; `axes` are their places in the result."""
+    """Insert axes of extent 1 at the positions `axis` of the result."""
     for position in sorted(places(axis, x.rank + len(axis))):
         x = arithmetic.expand_dims(x, position)
     return x
@@ -123,5 +123,5 @@ def _spread(x: Extents, shape: Extents) -> Extents:
     onnx=Onnx("Expand", shape=Input(1), since=8), tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
 )  # fmt: skip
 def expand(x: Tensor, shape: Shape) -> Any:
-    """The tensor spread to what its shape and this one broadcast to."""
+    """Broadcast the tensor to the common shape of its own and `shape`."""
     return arithmetic.broadcast(x, _spread(x.shape, shape))

@@ -1,4 +1,4 @@
-"""Normalisation: entries less their mean, over their spread, by batch, layer, instance or group."""
+"""Normalisation: batch, layer, RMS, instance, group and local response norm; Lp norm and dropout."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ EPSILON = Attribute("epsilon", 1e-5)
 
 
 def channel(rank: int, data_format: str) -> int:
-    """The axis of the channels: the last, or that after the batch."""
+    """The channel axis: the last (NHWC), or the one after the batch (NCHW)."""
     return rank - 1 if data_format == "NHWC" else 1
 
 
 def by_channel(op: OpType, x: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
-    """x op vector, a number for each place along one axis."""
+    """x op vector, with the vector along one axis, broadcast over the others."""
     ids = range(1, x.rank + 1)
     return x if vector is None else LinearNode(op, ids, ids, (axis + 1,), x, vector)
 

@@ -1,8 +1,8 @@
-"""Kinds of property: which values an operator's property may have, and how they are kept.
+"""Kinds of operator property: validators that check a value and convert it to a canonical form.
 
-A kind stands in the signature of an operator: `strides: Pair = 1`. Python's own
-`float`, `int`, `bool` and `str` name the plain ones; `Annotated[float, between(0, 1)]`
-makes one of a learner's own. A parameter that has no kind is an operand.
+A kind is the annotation of a parameter: `strides: Pair = 1`. Python's
+`float`, `int`, `bool` and `str` are kinds, too; `Annotated[float, between(0, 1)]`
+defines a new one. A parameter without a kind is an operand (a tensor).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..nodes import LeafNode, LeafType
 
 
 class Kind(NamedTuple):
-    """A kind of property. take: turns a value into the form that is kept; raises any error if it is wrong."""
+    """A kind of property. what: its description. take: validates and converts a value; raises any error if invalid."""
 
     what: str
     take: Callable[[Any], Any]
@@ -36,7 +36,7 @@ LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
 
 
 class Wrong(Exception):
-    """Raised by a kind whose values need no message of their own."""
+    """Raised by a kind's `take` for an invalid value; the message is made from the kind's description."""
 
 
 def fitting(value: Taken, fits: object) -> Taken:
@@ -54,7 +54,7 @@ class Operand(NamedTuple):
 
 
 def require_known(value: Any) -> Any:
-    """The number or array that a property given as a tensor stands for. Raises where it is not known yet."""
+    """The number or array of a constant tensor given as a property. Raises an error if it is known only at run time."""
     if not isinstance(value, TensorNode):
         return value
     if not isinstance(value, LeafNode) or value.leaf_type != LeafType.CONSTANT:
@@ -95,12 +95,12 @@ def whole(value: Any) -> int:
 
 
 def from_on(least: int) -> Kind:
-    """A whole number of at least this."""
+    """A kind: an int of at least `least`."""
     return Kind(f"a whole number from {least} on", lambda value: fitting(found := whole(value), found >= least))
 
 
 def wholes(value: Any) -> tuple[int, ...]:
-    """Several whole numbers; one alone stands for itself."""
+    """A tuple of ints, from a list, an array, or one int."""
     if isinstance(value, TensorNode):
         value = [
             whole(float(entry)) if not float(entry).is_integer() else int(entry)
@@ -128,7 +128,7 @@ def one_of(*choices: Any) -> Kind:
 
 
 def several(count: int, least: int) -> Kind:
-    """So many whole numbers, or one that stands for all."""
+    """A kind: `count` ints of at least `least`, or one for all."""
 
     def take(value: Any) -> tuple[int, ...]:
         numbers = wholes(value)

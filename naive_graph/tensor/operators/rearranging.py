@@ -1,4 +1,4 @@
-"""Rearranging: tiles, paddings, triangles, reversals."""
+"""tile, pad, trilu (triangles), reverse, roll and reverse_sequence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _infer_tiled_shape(x: Extents, repeats: Extents) -> Extents:
     onnx=Onnx("Tile", repeats=Input(1), since=6), tensorflow=TensorFlow("Tile", repeats=Input(1)),
 )  # fmt: skip
 def tile(x: Tensor, repeats: Wholes) -> Any:
-    """The tensor beside itself, so many times along each axis."""
+    """Repeat the tensor `repeats` times along each axis."""
     dst = [axis_id for axis in range(x.rank) for axis_id in (-(axis + 1), axis + 1)]
     both = [size for times, extent in zip(repeats, x.shape) for size in (times, extent)]
     spread = TransformNode(dst, range(1, x.rank + 1), x, shape=both)
@@ -40,7 +40,7 @@ OF_ONNX = {mode: mode for mode in ("constant", "reflect", "edge", "wrap")}  # it
 
 
 def _amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]:
-    """How much is put before and after each axis; pads are all befores, then all afters."""
+    """The padding (before, after) of each axis; pads lists all befores, then all afters."""
     chosen = list(range(len(x))) if axis is None else places(axis, len(x))
     if len(pads) != 2 * len(chosen):
         raise ShapeError(f"pads={list(pads)} needs a before and an after for {len(chosen)} axes: all befores first.")
@@ -86,7 +86,7 @@ def pad(
     value: float = 0.0,
     axis: Axes = None,
 ) -> Any:
-    """Room around a tensor, filled with a value or with its own entries; a number below 0 cuts first.
+    """Pad with a value or with the tensor's own entries (by mode); negative numbers crop first.
 
     pads: the befores of all axes (or of `axis`), then the afters.
     """
@@ -159,7 +159,7 @@ def _check_roll(x: Extents, shift: Extents, axis: Any) -> Extents:
     tensorflow=TensorFlow("Roll", shift=Input(1), axis=Input(2)),
 )  # fmt: skip
 def roll(x: Tensor, shift: Wholes, axis: Axes = None) -> Any:
-    """The entries moved on along axes; what leaves at the end enters at the start."""
+    """Roll entries along axes; those that leave at the end re-enter at the start."""
     for distance, axis_index in zip(shift, places(axis, x.rank)):
         x = arithmetic.gather(x, (np.arange(x.shape[axis_index]) - distance) % x.shape[axis_index], axis_index)
     return x

@@ -1,4 +1,4 @@
-"""How a recurrent layer runs: its extents, its steps along time in each direction, its gates."""
+"""Shared implementation of recurrent layers: shape checks, the scan over time in each direction, gate slicing."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def run(
     x: TensorNode, w: TensorNode, r: TensorNode, b: Any, states: Sequence[Any], more: Any = None, *, direction: str,
     lengths: Any, batch_first: bool, cell: Callable[..., State], apart: bool = False,
 ) -> list[TensorNode]:  # fmt: skip
-    """All states, and the last of each kind, of a cell that steps along time in each direction.
+    """Run a cell over time in each direction; returns all outputs, and the last state of each kind.
 
-    cell: gives the states after a step, from the direction, what x and the biases bring, the states, r, and what
-    of b is apart, or more.
+    cell: the states after a step, from (direction, projected inputs, states, r, and the separate recurrent bias
+    or the peepholes).
     """
     x = arithmetic.transpose(x, 1, 0, 2) if batch_first else x
     time, batch, hidden = x.shape[0], x.shape[1], r.shape[-1]
@@ -100,7 +100,7 @@ def run(
 
 
 def _step(cell: Callable[..., State], way: int) -> Step:
-    """A step of a cell; a sequence that is over keeps its states."""
+    """Make the scan's step from a cell; a sequence that has ended keeps its states."""
 
     def step(fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> Sequence[Any]:
         after = cell(way, fed[0], states, *shared)

@@ -1,4 +1,4 @@
-"""Recurrent layers, step by step: rnn, gru, lstm, with the arrangement of weights that ONNX has.
+"""Recurrent layers rnn, gru and lstm, with ONNX's weight layout.
 
 x: (T, N, I), time first (batch first: (N, T, I)). Weights are stacked by
 direction D (1, or 2 for "bidirectional") and gate: w (D, G H, I), r (D, G H, H),
@@ -49,7 +49,7 @@ OF_ONNX: dict[str, Any] = {
 
 
 def _checks(gates: int, functions: int) -> Callable[..., None]:
-    """What the shapes of a layer must be whose only state is h."""
+    """The shape rule of a recurrent layer whose only state is h."""
 
     def rule(
         x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,

@@ -1,4 +1,4 @@
-"""Reductions along axes, softmax, and what is found along an axis: the place of the largest, the k largest."""
+"""Reductions along axes, softmax, argmax, top_k, cumsum and cumprod."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def hardmax(x: Tensor, axis: Axis = -1) -> Any:
     return _matches(expand_dims(_first_largest(x, axis_index, False), axis_index), _count_along(x, axis_index))
 
 
-# --- places along an axis -----------------------------------------------------
+# --- indices along an axis -----------------------------------------------------
 
 
 def _count_along(x: TensorNode, axis: int) -> TensorNode:
@@ -148,7 +148,7 @@ def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
 
 
 def _below(x: Any, top: Any) -> Any:
-    """1 where x is less, or is a number and the top NaN, which is larger than any."""
+    """1 where x < top; NaN counts as larger than any number."""
     return where(equal(top, top), less(x, top), equal(x, x))
 
 
@@ -222,7 +222,7 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
 
 
 def _pairs(x: TensorNode, axis: int) -> list[TensorNode]:
-    """All pairs along an axis, and along a new last one: the first of each, and the second."""
+    """All pairs of entries along an axis: (first, second), with the second along a new last axis."""
     last, shape = x.rank + 1, (*x.shape, x.shape[axis])
     src = [last if dimension == axis else dimension + 1 for dimension in range(x.rank)]
     dst = [-1 if dimension == axis else dimension + 1 for dimension in range(x.rank)] + [last]
@@ -263,7 +263,7 @@ def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = 
 
 
 def _run(x: TensorNode, axis: int, exclusive: bool, reverse: bool) -> TensorNode:
-    """For each place of an axis all entries up to it, along an axis behind; 0 for those that are not there."""
+    """All prefixes along an axis, each along a new following axis; 0 for entries beyond the prefix."""
     n = x.shape[axis]
     first = (1 if exclusive else 0) if reverse else 1 - n - (1 if exclusive else 0)
     return pick(x, axis, (n, n), (1, 1), first)

@@ -1,6 +1,6 @@
 """`Row`, the definition of a tensor operator: one row of the operator registry (table.py).
 
-A row wraps a Python function. Parameters without a kind annotation are operands (tensors), the others are
+It wraps a Python function. Parameters without a kind annotation are operands (tensors), the others are
 properties (attributes; see properties.py). The function returns a composition of the four kinds of node, or
 of other operators, from which derivatives, lowering and pictures follow. The decorator adds what the
 function's signature does not say:

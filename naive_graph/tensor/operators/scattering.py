@@ -1,4 +1,4 @@
-"""Scattering: entries put at places."""
+"""scatter_elements and scatter_nd: write or combine updates at indices ("places") of a tensor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimu
 
 
 def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
-    """x, flattened, with updates put at places; of several at one place the last counts, or they are joined."""
+    """Scatter updates at flat indices of x; of several at one index the last wins, or they are combined (reduction)."""
     targets = targets.reshape(-1)
     if reduction == "add":
         return arithmetic.elementwise(OpType.add, x, moved_to(updates, targets, x.shape))
@@ -47,7 +47,7 @@ def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> Te
 
 
 def _turns(targets: Any) -> list[Any]:
-    """The updates in rounds: no round has two at one place, and a later update comes in a later round."""
+    """Partition updates into rounds: no round writes an index twice, and later updates come in later rounds."""
     seen: dict[int, int] = {}
     turns: list[list[int]] = []
     for position, target in enumerate(targets):
@@ -58,7 +58,7 @@ def _turns(targets: Any) -> list[Any]:
 
 
 def moved_to(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
-    """Each entry added at its place of a tensor of zeros: the transpose of `moved`."""
+    """Scatter-add into a tensor of zeros by flat indices: the transpose of a gather by flat indices."""
     flat = picks.reshape(updates, (updates.size,))
     selection = SelectionNode((updates.size, prod(shape)), [Picker((0,), 1, (0,), table=targets)])
     return picks.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
@@ -79,7 +79,7 @@ def _check_scatter(x: Extents, updates: Extents, places: Any, axis: int) -> Exte
           Onnx("Scatter", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0), since=9, until=10)],
 )  # fmt: skip
 def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0, reduction: Reduction = "none") -> Any:
-    """x with updates put at places of their own line along the axis, or joined with what is there.
+    """Scatter updates at indices of their own line along the axis; reduction: combine them with what is there.
 
     Places that are a tensor are all different, unless what is put there is added.
     """
@@ -131,7 +131,7 @@ def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
                 TensorFlow("TensorScatterAdd", **OF_TENSORFLOW, reduction=Fixed("add"))],
 )  # fmt: skip
 def scatter_nd(x: Tensor, updates: Tensor, places: Places, reduction: Reduction = "none") -> Any:
-    """x with updates (entries, or slices) put at places that name several axes at once.
+    """Scatter updates (entries or slices) at multi-axis indices.
 
     Places that are a tensor are all different, unless what is put there is added.
     """

@@ -1,4 +1,4 @@
-"""The registry ("table") of tensor operators, and the decorator `tensor_operator` that adds definitions ("rows").
+"""The registry ("table") of tensor operators, and the decorator `tensor_operator` that adds definitions.
 
 The rules of the scalar catalogue are included as elementwise operators. The registry finds operators by
 name, and by their names in other frameworks (ONNX, TensorFlow).
@@ -64,7 +64,7 @@ class Operators(Mapping[str, Row]):
         return sum(1 for _ in self)
 
     def call(self, name: str, /, *operands: Any, **properties: Any) -> Any:
-        """The operator of that name, applied."""
+        """Look up an operator by name and call it."""
         return self[name](*operands, **properties)
 
     def named(self, framework: str, name: str) -> Row:
@@ -102,10 +102,10 @@ class Operators(Mapping[str, Row]):
         self._enter(row)
 
     def forget(self, *names: str) -> None:
-        """Remove a learner's own operators from the table; their names are free again.
+        """Remove user-defined operators from the registry; their names are free again.
 
-        A name that is not there is passed over; what was built keeps its operator.
-        Raises OperatorNameError for one that is not the learner's.
+        Unknown names are ignored; existing nodes keep their operator.
+        Raises OperatorNameError for a built-in operator.
         """
         for name in names:
             if not isinstance(name, str):
@@ -148,7 +148,7 @@ TABLE = Operators()
 
 
 def operators() -> Operators:
-    """The table of operators: a mapping from names to rows, a learner's own among them.
+    """The registry of operators: a mapping from names to definitions, user-defined ones included.
 
     >>> operators()["leaky_relu"].property_names
     ['alpha']
@@ -159,7 +159,7 @@ def operators() -> Operators:
 def tensor_operator(
     function: None = None, *, kind: str = "composition", method: bool = True, **facts: Any
 ) -> Callable[[Callable[..., Any]], Row]:
-    """Define a tensor operator: a function of operands and properties that gives tensors.
+    """Define a tensor operator from a function of operands and properties that returns a tensor or several.
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
     whose function is of (x, axis, keepdims); "move"; or "window". method: whether it is

@@ -84,7 +84,7 @@ def _let_go(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
 
 @contextmanager
 def _crew(workers: int) -> Iterator[Mapped]:
-    """`map`, or the `map` of a thread pool if there is more than one worker."""
+    """Yield `map`, or a thread pool's `map` if there is more than one worker."""
     if workers == 1:
         yield map
         return

@@ -26,15 +26,15 @@ Get = Callable[[Mapping[str, Any], list[str]], Any]  # a Dask scheduler's `get`:
 
 
 class DaskEngine(DAGExecutionEngine):
-    """A DAGExecutionEngine whose tasks run on Dask; the same bits.
+    """A DAGExecutionEngine whose tasks run on Dask; results are bit-identical.
 
     client: a `distributed.Client`, whose workers need naive_graph too; without
-    it Dask's threads in this process run them. An operator of the learner's own
-    travels with its functions. Workers compute with as many BLAS threads as this
-    process, since the order of a sum, and so its last bits, depend on them. What
-    a worker that is killed had found is found again. Each task costs Dask some
-    milliseconds, so send arrays on which it works longer; the engine says once
-    where it does not.
+    it Dask's threads in this process run them. A user-defined operator is pickled
+    with its functions. Workers compute with as many BLAS threads as this
+    process, since the order of a sum, and so its last bits, depend on them.
+    Results of a killed worker are recomputed. Each task costs Dask some
+    milliseconds, so it pays for large arrays only; the engine warns once
+    if tasks are too small.
 
     >>> from naive_graph.tensor import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")
@@ -183,7 +183,7 @@ def gather_results(client: Any, futures: Any) -> Any:
 
 
 class LostError(Exception):
-    """Dask has lost what it needs to go on."""
+    """Dask has no workers left, or has lost its scheduler."""
 
 
 @contextmanager

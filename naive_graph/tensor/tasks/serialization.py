@@ -26,7 +26,7 @@ from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..selection import SelectionNode
 
-OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "direct")  # attributes sent of a node
+OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "array_kernel")  # attributes sent of a node
 DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # attributes sent of a learner's operator
 
 
@@ -69,7 +69,7 @@ def _sent_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
     state = {name: value for name, value in vars(node).items() if name in OWN} if with_sources or selection else {}
     if node.travels:
         state["_value"] = node._value
-    return _make_node, (kind, node.shape), state | {"holes": selection, "structural": node.structural}
+    return _make_node, (kind, node.shape), state | {"has_structural_zeros": selection, "is_structural": node.structural}
 
 
 def _make_node(kind: type[TensorNode], shape: Shape) -> TensorNode:

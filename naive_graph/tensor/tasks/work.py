@@ -1,4 +1,4 @@
-"""The callables of the tasks of a task graph; together they do what the serial engine does.
+"""The callables of the tasks of a task graph; together they compute exactly what the serial engine computes.
 
     F(v)     the value of v
     B(v,k)   v's contribution to the derivative of its k-th source

@@ -1,9 +1,9 @@
-"""One program at every altitude, on one page that computes: layers, workers, tensors, scalars, instructions.
+"""The altitudes page: zoom from a model's layers to workers, tensors, scalars and machine instructions.
 
-subject         what is looked at: a network or a tensor, its layers, its dataflow
+subject         the model that is shown: its tensors by layer, and its dataflow
 pictures        the dataflow of a layer, and its tensors with their formulas
 machine         rows of the plan, level runs, and the instructions of each kind of row
-packed          all of it as one blob for a browser
+packed          serialises all of it for the browser
 altitudes       the function, and the page
 plan.js         the rows, computed by the code of their rules; their names
 grids.js        tensors as maps of cells

@@ -1,4 +1,4 @@
-"""altitudes: one page on which a model is seen from its layers down to the instructions of its rows."""
+"""altitudes(model): an interactive HTML page that zooms from a model's layers down to machine instructions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..theme import COLD, WARM, page_style
 from .packed import Altitudes
 from .subject import subject_of
 
-SHARED = ("figures", "closeup")  # with the stepper
+SHARED = ("figures", "closeup")  # scripts of the stepper that this page uses, too
 SCRIPTS = ("plan", "grids", "floors", "altitudes")
 
 
@@ -90,7 +90,7 @@ class AltitudesPage(Suggesting):
 
     @property
     def told(self) -> str:
-        """What it is of, in a line."""
+        """Title, number of tensors and number of scalars, in one line."""
         tensors, scalars = self.counts
         return f"{self.title}: {tensors} tensors, {scalars:,} scalars"
 
@@ -111,7 +111,7 @@ class AltitudesPage(Suggesting):
 
 @cache
 def script() -> str:
-    """All that a page runs, but for its rules."""
+    """The page's JavaScript, without the code generated for the model's rules."""
     drawn = [packed(f"drawing/{name}.js") for name in ("engine", "viewport", "compute")]
     shared = [piece(f"stepper/{name}.js") for name in SHARED]
     return "\n".join([*drawn, *shared, *(piece(f"altitude_view/{name}.js") for name in SCRIPTS)])
@@ -119,7 +119,7 @@ def script() -> str:
 
 @cache
 def style() -> str:
-    """How it looks, in the colours of all views; cold and warm are those of heat maps."""
+    """The page's CSS: the theme colours, and `cold` and `warm` for heat maps."""
     heats = " ".join(f"--ng-{name}: {colour};" for name, colour in HEATS.items())
     shared = packed("drawing/viewport.css") + piece("stepper/stepper.css")
     return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{piece('altitude_view/altitudes.css')}"

@@ -1,4 +1,4 @@
-"""The lowest altitude: where each row goes on its way to level runs, and what a kind of row is as machine code."""
+"""The lowest altitude: the compiled program's rows and level runs, and the LLVM IR and assembly of each operator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Signature = tuple[Rule, tuple[int, ...]]
 
 
 def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
-    """The level runs and the instructions; without a compiler that can do it, a sentence that says so."""
+    """The level runs and the machine code, for the page's header; {"missing": reason} if they cannot be compiled."""
     try:
         from ...engines.llvm.emit import NotCompilable
 
@@ -55,7 +55,10 @@ def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
 
 
 def signatures(plan: Plan) -> dict[str, Signature]:
-    """The kinds of rows: what each computes, and which of its operands are the same."""
+    """The distinct row signatures by key: the rule, and for each operand the number of its distinct value.
+
+    x * x has the operand slots (0, 0), x * y (0, 1).
+    """
     kinds: dict[str, Signature] = {}
     for step in range(len(plan)):
         rule, operands = plan.rule(step), plan.operands(step)
@@ -67,7 +70,7 @@ def signatures(plan: Plan) -> dict[str, Signature]:
 
 
 def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
-    """Of each kind of row both ways, in LLVM's language and as instructions. Its operands are places 0, 1, ..."""
+    """For each signature its key, and LLVM IR and assembly of its forward and reverse step (operands: 0, 1, ...)."""
     from ...engines import native
     from ...engines.llvm.compile import assembly
 
@@ -85,6 +88,6 @@ def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _strip_remarks(text: str) -> str:
-    """Instructions without the assembler's own remarks."""
+    """Assembly without the assembler's directives and local labels."""
     lines = (line for line in text.splitlines() if line.strip())
     return "\n".join(line for line in lines if not re.match(r"\s+[.#]|\.Lfunc_", line))

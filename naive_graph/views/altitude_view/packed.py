@@ -1,4 +1,4 @@
-"""All altitudes as one blob for a browser: a header, and the columns of the plan."""
+"""Serialise a model for the altitudes page: one binary blob of a JSON header and typed columns of the plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_ROWS = 300_000  # of a plan that a page holds
 
 
 class Altitudes:
-    """A subject, lowered and packed. blob: for the page; script: JavaScript that computes the rows."""
+    """A subject lowered to scalars and serialised. blob: the page's data; script: JavaScript that computes the rows."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject, self.packed, tables = subject, Packed(), CURRENT.tables
@@ -102,7 +102,7 @@ class Altitudes:
         }
 
     def _numbers(self, tables: Tables) -> dict[str, Any]:
-        """What the leaves hold; and of what a page cannot compute, all values and gradients of the first sample."""
+        """The leaves' values; if the page cannot compute the graph, also all values and gradients of sample 0."""
         plan, subject = self.plan, self.subject
         values: list[Any] = [tables.value(row) if plan.kinds[step] < 0 else None for step, row in enumerate(plan.rows)]
         for node, numbers in ((subject.sample, subject.samples), (subject.label, subject.labels)):
@@ -134,7 +134,10 @@ def _kind_of(node: TensorNode) -> str:
 
 
 def layout(node: TensorNode) -> tuple[list[int], int, int]:
-    """In which order the axes make maps, and how many rows and columns a map has; a long row is set in lines."""
+    """How a tensor is drawn as heat maps: the order of its axes, and rows and columns of one map.
+
+    A long row is wrapped into several.
+    """
     axes = [axis for axis in axes_of(node) if node.shape[axis] > 1]
     wide = node.shape[axes[-1]] if axes else 1
     high = node.shape[axes[-2]] if len(axes) > 1 else 1

@@ -1,4 +1,4 @@
-"""The pictures of the upper altitudes: dataflows with workers, and a layer's tensors with their formulas."""
+"""Drawings for the upper altitudes: dataflows with workers, and a layer's tensors with their formulas."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST = 2_000  # boxes of a dataflow
 
 
 def packed_scene(scene: Scene) -> dict[str, str]:
-    """A picture for a page to lay out."""
+    """SVG without coordinates, and DOT text: the page runs Graphviz and places the boxes."""
     return {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
 
 
 def tensors_picture(
     tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
 ) -> dict[str, Any]:
-    """A layer's tensors, and by the id of each box which tensor it is."""
+    """The drawing of a layer's tensors; "ids" maps each box's id to the number of its tensor."""
     part = {*tensors, *(source for tensor in tensors for source in tensor.sources if source in names)}
     drawn = Drawn(tensors, Wishes(values=False, grads=False, fold=False, most=MOST), False, names, part)
     described = drawn.scene()
@@ -36,5 +36,5 @@ def tensors_picture(
 
 
 def flow_picture(flow: Any, fold: bool = False) -> dict[str, str]:
-    """A dataflow: each operator, and each worker of a splitjoin."""
+    """The drawing of a dataflow: a box for each operator, and for each worker of a splitjoin."""
     return packed_scene(flow_scene(flow, Wishes(fold=fold, most=MOST)))

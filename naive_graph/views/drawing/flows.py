@@ -1,4 +1,4 @@
-"""What a picture of a Sequential shows: its layers; and of its dataflow: operators as boxes, streams as named arrows.
+"""Scenes of a Sequential (a box for each layer) and of a dataflow (operators as boxes, streams as labelled arrows).
 
 A splitjoin folds into one box.
 """
@@ -17,7 +17,7 @@ from .text_metrics import visible
 TINTS = ("variable", "placeholder", "scope", "constant")  # of workers, in turns; their numbers are written, too
 SPLITS = {"duplicate": "duplicate", "roundrobin": "roundrobin", "join": "roundrobin"}  # in COStream's words
 MOST_WEIGHTS = 1_000_000  # of a network that are made to be drawn
-FEW = 30  # operators that are drawn unfolded if nobody asks
+FEW = 30  # operators of the largest dataflow that is drawn unfolded by default
 
 
 def layer_scene(network: Any, wishes: Wishes) -> Scene:
@@ -96,7 +96,7 @@ def _is_inside(flow: Any, stream: Any) -> bool:
 
 
 def _whole(name: str) -> str:
-    """The operator that a part of a splitjoin belongs to."""
+    """The splitjoin that an operator belongs to: its name before the first dot; itself if there is none."""
     return name.partition(".")[0]
 
 
@@ -132,7 +132,7 @@ def _box(flow: Any, name: str, members: Sequence[str], scope: tuple[str, ...]) -
 
 
 def layers_of(flow: Any, most: int) -> str:
-    """Its layers, as many as are whole within so many letters, and how many more there are."""
+    """The layers as text of at most `most` letters: as many as fit whole, then how many more there are."""
     texts = [visible(repr(layer.layer)) for layer in getattr(flow, "layers", ())]
     for count in range(len(texts), 0, -1):
         rest = len(texts) - count

@@ -1,4 +1,4 @@
-"""Scopes that fold into one box, and open again."""
+"""Decide which scopes are folded, and map each row to the id of the box that shows it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .text_metrics import visible
 
 
 class Scoped(Protocol):
-    """What is drawn: rows of tables, or tensors by number."""
+    """What a Folder reads: the scope of each row. Implemented by the tables of scalars and by numbered tensors."""
 
     scopes: list[tuple[int, Scope | None]]
 
@@ -73,7 +73,7 @@ class Folder:
         return {name: scope for scope, name in self._ids.items()}
 
     def names(self) -> dict[str, str]:
-        """What is written on each scope."""
+        """The displayed title of each scope, by its id."""
         return {name: visible(short(scope.name, scope.parent)) for scope, name in self._ids.items()}
 
     def _is_folded(self, scope: Scope, depth: int) -> bool:
@@ -84,7 +84,7 @@ class Folder:
         return scope.path in self.fold
 
     def _check_paths(self) -> None:
-        """Refuse a path that leads nowhere, and say which there are."""
+        """Raise DrawingError for a path that no scope has; the message lists existing ones."""
         if not isinstance(self.fold, tuple):
             return
         paths = dict.fromkeys(enclosing.path for _, scope in self.tables.scopes for enclosing in around(scope))
@@ -95,7 +95,7 @@ class Folder:
 
 
 def short(name: str, scope: Scope | None) -> str:
-    """A name without the path that it stands in, which names of imported networks begin with.
+    """Remove the path of the enclosing scopes from a name: names in imported networks begin with it.
 
     >>> short("/encoder/layer/MatMul", Scope("layer", Scope("encoder"))), short("b", Scope("a"))
     ('MatMul', 'b')
@@ -114,7 +114,7 @@ def _paths(fold: object) -> tuple[str, ...]:
 
 
 def by_scope(paths: Iterable[Sequence[str]]) -> dict[tuple[str, ...], int]:
-    """A place for each scope path, such that what is inside a scope stays together.
+    """A sort position for each scope path, such that everything inside a scope is contiguous.
 
     >>> by_scope([(), ("a",), ("b",), ("a", "c")])
     {(): 0, ('a',): 1, ('a', 'c'): 2, ('b',): 3}

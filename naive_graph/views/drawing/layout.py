@@ -1,4 +1,4 @@
-"""The laid-out page: where each box, arrow, label and frame is, in pixels from the upper left corner, as dot says."""
+"""Lay out a scene with Graphviz: the position of each box, arrow, label and frame, in pixels from the top left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 1_500  # boxes that dot lays out in some seconds; arrows are counted as w
 
 @dataclass
 class Page:
-    """A scene with its places."""
+    """A scene with the coordinates of everything in it."""
 
     scene: Scene
     direction: str
@@ -35,13 +35,13 @@ class Page:
     frames: dict[str, Frame] = field(default_factory=dict)
 
     def seen(self, window: Point = WINDOW) -> float:
-        """About how much of it a window shows at a size at which it can be read."""
+        """About which share of it fits into a window at a readable size, from 0 to 1."""
         scale = READ / (SMALL if any(box.grid for box in self.scene.boxes) else TEXT)
         return min(1.0, window[0] / scale / self.wide) * min(1.0, window[1] / scale / self.high)
 
 
 def lay_out(scene: Scene, direction: str | None = None) -> Page:
-    """Lay a scene out: in the direction that is asked for, or else in the one that shows most of it.
+    """Lay out a scene in the given direction, or else in the one that shows most of it in a window.
 
     Raises DrawingError if dot would take too long.
     """
@@ -66,7 +66,7 @@ def lay_out_one_way(scene: Scene, direction: str, flat: bool = False) -> Page:
 
 
 def _page(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> Page:
-    """The places that dot told."""
+    """Convert dot's JSON (y upwards) to a SceneLayout (pixels, y downwards), with margins for frames and title."""
     _, _, across, down = map(float, dot_output["bb"].split(","))
     above = MARGIN + 1.6 * LINE * bool(scene.title)
     title, lines = bool(scene.title), heading(scene)
@@ -94,7 +94,7 @@ def _page(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) 
 
 
 def _add_arrow(page: Page, edge: dict[str, Any], to_point: Any) -> None:
-    """Its curve, or the half of it before or behind its label."""
+    """Add an edge's curve, or its half before or after the label node, and its arrowhead."""
     name = edge["id"]
     for spline in edge["pos"].split(";"):
         tip, points = None, spline.split()

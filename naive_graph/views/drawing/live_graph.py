@@ -1,4 +1,4 @@
-"""A graph that computes in a page: its rules and the trainers' formulas as JavaScript, itself as data.
+"""Compile a graph for the browser: rules and trainers as JavaScript, the graph as JSON data for a page to compute.
 
 Rules and formulas are what Python runs, written down by `core.arithmetics.code`. No text of
 the learner's gets into them but the names of operators, as strings.
@@ -24,13 +24,13 @@ from ...training import formulas, trainers
 from ...training.trainer import Trainer
 from .names import names_of
 
-MOST_ALIVE = 5_000  # nodes that a page computes while somebody drags
+MOST_ALIVE = 5_000  # nodes of the largest graph that a page computes while a slider is dragged
 MOST_OPERANDS = 200  # of one operator: each has a partial of its own
 CYCLE = 20  # updates, of the cyclical rate
 
 
 def step_of(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
-    """A trainer's formula as a page calls it: with the weight, its gradient, the rate, the step and the memory."""
+    """A trainer's update rule as a page calls it: with weight, gradient, rate, step number and the trainer's state."""
 
     def step(w: Any, g: Any, rate: Any, t: Any, *memory: Any) -> tuple[Any, ...]:
         settings = {"rate": rate} if "rate" in trainer.called else {}
@@ -47,7 +47,7 @@ TRAINERS = {
 
 @dataclass(frozen=True)
 class LiveGraph:
-    """A graph as it was when it was drawn, for a page to compute."""
+    """A snapshot of a graph that a page can evaluate and differentiate: `facts` as JSON data, `code` as JavaScript."""
 
     plan: Plan
     facts: dict[str, Any]
@@ -64,14 +64,14 @@ class LiveGraph:
 
     @property
     def key(self) -> str:
-        """By which a picture finds its code in a page of several."""
+        """A hash of the code: pictures with the same code share one copy in a page."""
         return sha256(self.code.encode()).hexdigest()[:12] if self.code else ""
 
 
 def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> LiveGraph | None:
-    """The graph of these results; None where it is too large, waits for edges, or runs in a circle.
+    """Snapshot the graph of these results for a page; None if it is too large, incomplete or cyclic.
 
-    wishes: what a picture shows of it. The gradients are those of the results
+    options: what a picture shows of it. The gradients are those of the results
     whose own is 1, as after a `backward` from them; without any, those of their sum.
     """
     try:
@@ -106,7 +106,7 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
 
 
 def _taken_over(plan: Plan) -> list[tuple[int, int, int]]:
-    """The steps that a merged step took over: by which, itself, and how many of its operands it had."""
+    """Steps that were merged into a longer sum or product: (the merged step, the step, its number of operands)."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
     return [(step_of[absorber], step_of[row], count) for absorber, row, count in taken_over(plan.absorbed, step_of)]
 
@@ -116,17 +116,17 @@ def _types(tables: Tables, plan: Plan) -> Iterator[str]:
 
 
 def _plain(value: float | None) -> float | str:
-    """As JSON can say it and a page reads it: what has no value is no number."""
+    """A value as JSON: NaN and infinities as strings that the page reads back; no value is "NaN"."""
     if value is None or value != value:
         return "NaN"
     return value if isfinite(value) else f"{'-' * (value < 0)}Infinity"
 
 
 def rules_code(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
-    """Statements that leave `rules` and `trainers` behind; empty where a page cannot compute what Python did.
+    """JavaScript statements that define `rules` and `trainers`; empty where a page cannot compute what Python did.
 
     That is an operator whose value or partial asks for numbers, and a graph
-    none of whose leaves can be given another value. more: rules, each with its
+    none of whose leaves can be given another value. extra_rules: rules, each with its
     number of operands, that are written beside those of the plan.
     """
     needed = dict[str, str]()
@@ -143,7 +143,7 @@ def rules_code(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
 
 
 def _rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str, str]) -> Iterator[str]:
-    """Of each rule with so many operands: its value from a list of them, its partials from that and the result."""
+    """Yield each rule, for its number of operands, as a JavaScript object with `value(x)` and `partials(x, y)`."""
     pairs = ((rule, end - start) for (start, end), rule in zip(pairwise(plan.starts), plan.rules))
     for rule, count in dict.fromkeys(chain(pairs, more)):
         if rule is None:
@@ -165,7 +165,7 @@ def _of_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
 
 @cache
 def _written_trainers() -> tuple[list[str], dict[str, str]]:
-    """The trainers' formulas, which are the same in every page, and the functions that they need."""
+    """The trainers' update rules as JavaScript, the same in every page, and the helper functions that they call."""
     needed: dict[str, str] = {}
     cycle = [formulas.cyclical_rate(it, low=0.01, high=0.1, step_size=CYCLE / 2) for it in range(CYCLE)]
     updates = []
@@ -182,5 +182,5 @@ def _written_trainers() -> tuple[list[str], dict[str, str]]:
 
 
 def _quote_script(name: str) -> str:
-    """A text of JavaScript, also inside a page."""
+    """A JavaScript string literal that is safe inside a <script> element."""
     return json.dumps(name).replace("<", "\\u003c")

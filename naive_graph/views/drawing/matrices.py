@@ -1,4 +1,4 @@
-"""Tensors as matrices: a cell for each entry, coloured by its value, and which entries feed which."""
+"""Draw tensors as matrices: a cell for each entry, coloured by its value; and which entries depend on which."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def axes_of(node: TensorNode) -> list[int]:
 
 
 def value_of(node: TensorNode) -> Any:
-    """The entries as they are known: those that were kept, or those of its scalars; None if some are not."""
+    """The tensor's cached value, or the values of the scalars it was lowered to; None if some are not computed."""
     if isinstance(node, LeafNode):
         return node.held
     unfolding = CURRENT.tables.unfolded.get(node) if node._value is None else None
@@ -106,7 +106,7 @@ def _short(number: float) -> str:
 
 
 def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
-    """As JSON, for each source that has a box: which of its entries each entry of the node is computed from."""
+    """As JSON, for each source that has a box: the source's entries from which each entry of the node is computed."""
     if not node.sources or node.size > MOST_CELLS:
         return ""
     if isinstance(node, NonlinearNode):
@@ -123,7 +123,7 @@ def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
 
 
 def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
-    """For each source the flat places of the node, and those of the source that they meet."""
+    """For each source: flat indices into the node, and the flat indices into the source that contribute to them."""
     dst, *sources = _apart(node.index)
     extents: dict[object, int] = {}
     for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources))):
@@ -144,7 +144,7 @@ def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
 
 
 def _apart(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
-    """The ids of the result and of each source; a negative one of a transform belongs to its side alone."""
+    """The axis ids of the result and of each source; a transform's negative ids are made distinct for each side."""
     arrays = list(index)
     local = len(arrays) == 2
     return [

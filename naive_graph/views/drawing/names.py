@@ -1,4 +1,4 @@
-"""One name for each node, wherever it is shown: its own, its formula if that is short, or `the product in line 4`."""
+"""The display name of each node, in all views: its own, a short formula, or `the product in line 4`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Alike = Mapping[tuple[str, int], list[int]]  # the rows of each kind of node in 
 
 
 def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
-    """What each of these rows is called; all differ but those of Constants. Operands come first among the rows."""
+    """The display name of each row; unique, except for Constants. rows: in topological order."""
     rows = list(rows)
     formulas = _formulas(tables, rows)
     counts, alike = Counter(formulas.values()), alike_of(tables, rows)
@@ -37,7 +37,7 @@ def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
 
 
 def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
-    """The short formulas."""
+    """The rows' formulas, those that are at most SHORT letters long."""
     texts: dict[int, Text] = {}
     for row in rows:
         name, kind = tables.name(row), tables.operators[row]
@@ -58,7 +58,7 @@ def formula_line(node: Node, most: int) -> str:
 
 
 def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:
-    """The rows by what they are and where they were written."""
+    """Group the rows by kind of node and source line."""
     lines: dict[Any, int] = {}
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in sorted(rows):

@@ -146,7 +146,7 @@ class Picture(Suggesting):
         return page_of_its_own(self.scene.title or self.name, self.html, policy(script(self.live_graph), dot=True))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture as its suffix says: .svg, .png, .pdf, .dot or .html. It is there whole or not at all."""
+        """Write the picture as its suffix says: .svg, .png, .pdf, .dot or .html. The write is atomic."""
         target = checked_path(path, "A picture", FORMS, DrawingError)
         made = self.page if target.suffix.lower() == ".html" else getattr(self, target.suffix.lower()[1:])
         write_whole(target, made.encode() if isinstance(made, str) else made)
@@ -202,7 +202,7 @@ def graphviz_for_this_cell() -> str:
 
 
 def checked_path(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:
-    """The path of a file in one of these forms. Raises `failure` for another, and for what is no path."""
+    """The path, checked to have one of these suffixes. Raises `error_type` for another, and for what is no path."""
     target = path_of(path, failure)
     *others, last = forms
     if target.suffix.lower() not in (*others, last):
@@ -212,5 +212,5 @@ def checked_path(path: Any, what: str, forms: Iterable[str], failure: type[Naive
 
 
 def write_whole(target: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all. Raises DrawingError if it cannot be written."""
+    """Write a file atomically. Raises DrawingError if it cannot be written."""
     files.write_whole(target, data, DrawingError)

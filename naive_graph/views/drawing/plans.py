@@ -1,4 +1,4 @@
-"""What a picture of a plan shows: its rows as boxes, those that every sample has in a frame."""
+"""The scene of a compiled plan: a box for each row; rows that are computed once per sample stand in a frame."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_LANES = 2  # of the samples' numbers that are written in a leaf
 def draw_plan(
     answers: CompiledBackend, after: str, direction: str | None = None, title: str = "", most: int | None = None
 ) -> Picture:
-    """The plan of a question as a picture, as it is after that pass. The others: as `draw` takes them."""
+    """Draw the plan of a compiled program as it is after the named pass. The other arguments are those of `draw`."""
     check_wishes(direction, title, most)
     stage = [stage for stage in answers.stages() if stage.name == after][-1]
     described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
@@ -70,7 +70,7 @@ def _samples(count: int) -> str:
 
 
 def _labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str]:
-    """What the results of a pass are: the outputs, then each one's derivatives. A row may be several of them."""
+    """A label for each result row: the outputs, then the derivatives of each. A row may have several."""
     names = [_node_name(answers.tables, row) for row in answers.rows]
     slopes = [f"d{output}/d{_node_name(answers.tables, leaf)}" for output in names for leaf in answers.wrt]
     labels: dict[int, str] = {}
@@ -80,7 +80,7 @@ def _labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str]:
 
 
 def _node_name(tables: Tables, row: int) -> str:
-    """A node's name; an output without one has none, a leaf is called by its row."""
+    """A node's name; without one, "" for an operator and its row for a leaf."""
     name = tables.name(row)
     return name if name is not None else "" if tables.operators[row] >= 0 else f"(row {row})"
 
@@ -99,7 +99,7 @@ def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
 
 
 def _held(tables: Tables, lanes: Lanes) -> str:
-    """What the samples hold at a leaf: their numbers, or their nodes' names."""
+    """The first samples' values at a leaf: numbers, or names of nodes."""
     some = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
     texts = [format_number(number) if source is None else _each(tables, source) for number, source in some]
     return ", ".join([*texts, "..."] if len(lanes.numbers) > MOST_LANES else texts)

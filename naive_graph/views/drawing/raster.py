@@ -1,6 +1,6 @@
-"""PNG and PDF of a picture, made from its SVG: the same face, colours and places.
+"""Convert a picture's SVG to PNG (resvg) and PDF (cairosvg), with the same font, colours and layout.
 
-The face is in the package, so that a picture is the same on every machine;
+The font is in the package, so that a picture is the same on every machine;
 letters that it lacks, such as Chinese ones, come from the machine's fonts.
 """
 
@@ -27,7 +27,7 @@ def png_of(svg: str) -> bytes:
 
 
 def pdf_of(svg: str) -> bytes:
-    """The picture as PDF. Raises MissingToolError without cairosvg, DrawingError as `png_of` does."""
+    """The picture as PDF. Raises MissingToolError without cairosvg, DrawingError as `svg_to_png` does."""
     try:
         import cairosvg
     except (ImportError, OSError):  # OSError: without the system's cairo
@@ -46,7 +46,7 @@ def pdf_of(svg: str) -> bytes:
 
 @cache
 def _lend_to_cairo() -> bool:
-    """Whether cairo knows our face from now on: it asks fontconfig, which takes files for this process."""
+    """Register our font with fontconfig, for this process, so that cairo finds it; whether that worked."""
     try:
         is_added = ctypes.CDLL(find_library("fontconfig") or "").FcConfigAppFontAddFile(None, str(FONT_FILE).encode())
     except (OSError, AttributeError):
@@ -67,12 +67,12 @@ def _check_letters(svg: str, form: str) -> bool:
 
 
 def _light(svg: str) -> str:
-    """The SVG in its light colours alone: neither tool knows `light-dark`."""
+    """The SVG without its <style>, in light colours: neither tool supports CSS light-dark()."""
     return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
 def _render_png(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
-    """The SVG as PNG. borrow: letters from the machine's fonts."""
+    """The SVG as PNG. use_system_fonts: for letters that our font lacks."""
     try:
         import resvg_py
     except ImportError:
@@ -90,20 +90,20 @@ def _render_png(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
 
 
 def _letters(svg: str) -> list[str]:
-    """The letters of the picture that are in few fonts."""
+    """The letters of the picture beyond Latin, which our font may lack."""
     plain_text = re.sub(r"<title>.*?</title>|<[^>]*>", "", _light(svg), flags=re.DOTALL)
     return sorted({letter for letter in plain_text if letter > "\u024f" and not letter.isspace()})
 
 
 @cache
 def _is_here(family: str) -> bool:
-    """Whether the machine has a font of this name: what is not here comes out in another."""
+    """Whether the machine has a font of this name: a text in a missing font looks like one in an unknown font."""
     return _sample("a", family, True) not in (_sample("a", UNKNOWN_FONT, True), _sample("", family, True))
 
 
 @cache
 def _has(letter: str, borrow: bool = False) -> bool:
-    """Whether our font, or some font here, has a letter: else it comes out as the letter that none has."""
+    """Whether our font (or a system font) has a letter: a missing one looks like a letter that no font has."""
     shown = _sample(letter, OWN_FONT, borrow)
     return shown not in (_sample("", OWN_FONT, borrow), _sample(UNKNOWN_LETTER, OWN_FONT, borrow))
 

@@ -1,4 +1,4 @@
-"""What a picture of a graph shows: boxes and arrows, before anybody lays them out."""
+"""The scene of a scalar graph: boxes, arrows and captions, before layout; folding, bundling and limits apply here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEAREST = 100  # boxes that are shown of a larger graph
 MANY_LEAVES = 6  # that share a box
 SIDE_BY_SIDE = 20  # arrows from one box to another, beyond which they are one with its count
 VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
-TOGETHER = 10  # results that are followed back side by side
+TOGETHER = 10  # results that are searched back from at the same time, breadth first
 
 
 class Cell(NamedTuple):
@@ -66,7 +66,7 @@ class Box:
     lines: list[str]
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
     wrong: bool = False  # its value or gradient is no finite number
-    said: str = ""  # what a screen reader says of it; its lines, if nothing
+    said: str = ""  # for screen readers; by default its lines
     grid: Grid | None = None
     facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
     layer: int | None = None  # where all boxes of the scene have one, it is their column
@@ -75,7 +75,7 @@ class Box:
 
     @property
     def look(self) -> Look:
-        """How its kind looks; around a matrix there are straight sides."""
+        """The style of its kind; a box around a matrix has straight sides."""
         look = LOOKS[self.kind]._replace(colour=self.tint or LOOKS[self.kind].colour)
         straight = {"pill": "rounded", "hexagon": "box"}.get(look.shape, look.shape)
         return look._replace(shape=straight) if self.grid else look
@@ -112,7 +112,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the learner asked to see."""
+    """The options of `draw` that decide what a scene contains."""
 
     values: bool = True
     grads: bool = True
@@ -123,7 +123,7 @@ class Wishes:
 
 
 def check_wishes(direction: str | None, title: str, most: int | None) -> None:
-    """Raise DrawingError for a wish that no picture can meet."""
+    """Raise DrawingError for an invalid direction, title or number of boxes."""
     if direction is not None and direction not in DIRECTIONS:
         raise DrawingError(
             f"A picture runs in direction {', '.join(DIRECTIONS)}, or None for what fits best, not "
@@ -136,7 +136,7 @@ def check_wishes(direction: str | None, title: str, most: int | None) -> None:
 
 
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
-    """Describe these rows. Scopes are folded as wished, and far parts left out if there are too many."""
+    """Build the scene of these rows: scopes fold as the options say, and distant parts are left out if too many."""
     folder = Folder(tables, wishes.fold)
     folder.hidden = _first_zeros(tables, rows) if wishes.bundle else set()
     rows = [row for row in rows if row not in folder.hidden] if folder.hidden else rows
@@ -158,7 +158,7 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
 
 
 def _taken_over(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
-    """For the box of each merged node: those that took it over, with their partials. No arrow leads there."""
+    """For the box of each merged node: the nodes it was merged into, with their partials. No arrow leads there."""
     absorbed, absorbers = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
     operands = {absorber: operand_rows for absorber, _, operand_rows, _ in absorbed}
     for merged_row, row, count in taken_over(absorbed, {*rows}):
@@ -207,7 +207,7 @@ def _choose_boxes(
 
 
 def _leaves_bundled(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
-    """The boxes, with leaves in one that feed the same folded scopes and no others: the weights of every step."""
+    """Merge leaves that feed the same folded scopes and nothing else into one box: the weights of every step."""
     fed: dict[int, set[str]] = defaultdict(set)
     for target, members in boxes.items():
         for row in members:
@@ -246,7 +246,7 @@ def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[I
 
 
 def with_room(described: Scene) -> Scene:
-    """The scene with room in its boxes for numbers that become known, or change."""
+    """The scene with placeholder lines in its boxes, to keep space for values and gradients that come later."""
     boxes = [
         replace(box, lines=[*_titles(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
         if _has_numbers(box)
@@ -279,7 +279,7 @@ def _titles(box: Box) -> list[str]:
 
 
 def stubs(described: Scene) -> list[Box]:
-    """A box for each place where something is left out."""
+    """A "..." box for each arrow whose source is left out."""
     around = {box.id: box.scope for box in described.boxes}
     begun = [arrow for arrow in described.arrows if arrow.source not in around]
     return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in begun]
@@ -331,7 +331,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
 
 
 def sign(rule: Rule) -> str:
-    """A rule in a word, or less."""
+    """What is written for an operator: its symbol, its infix sign, or its name."""
     written = rule.symbol or rule.infix or rule.name
     return "−" if written == "-" else written
 
@@ -369,7 +369,7 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
 
 
 def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:
-    """The longest beginning of a merged sum or product that a learner gave a name and that is drawn."""
+    """The longest prefix of a merged sum or product that has a name and is drawn."""
     own_sources = tables.own_sources(row)
     while own_sources and own_sources[0] < 0:
         taken = ~own_sources[0]
@@ -380,7 +380,7 @@ def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:
 
 
 def _source(folder: Folder, operand: int, target: str, boxes: Mapping[str, object]) -> str:
-    """The box from which an operand comes; none for what is not drawn."""
+    """The id of the box that an operand's arrow comes from; "" if none is drawn."""
     if operand in folder.hidden:
         return ""
     name = folder.box(operand)

@@ -1,4 +1,4 @@
-"""How large a box is, where its texts stand, and its outline; viewport.js does the same by the letters' true width."""
+"""The size of a box, the positions of its lines, and its outline as SVG; viewport.js does the same in a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Point = tuple[float, float]
 
 
 def box_size(box: Box, flat: bool = False) -> Point:
-    """How wide and how high a box is: as small as its text. flat: all of it in one line."""
+    """Width and height of a box, fitted to its text. flat: all of it in one line."""
     widths = [text_width(line) for line in box.lines]
     beside, above = ROOMS.get(box.look.shape, USUAL_ROOM)
     if flat and not box.grid:

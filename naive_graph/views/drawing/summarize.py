@@ -1,4 +1,4 @@
-"""A graph too large to be read, in few boxes: what is alike stands in one, and a repeated body is drawn once.
+"""Summarise a large graph: equivalent nodes (by bisimulation) share a box, and a repeated loop body is drawn once.
 
 Nodes are alike if one instruction of the learner's program made them and their
 operands are alike, down to the leaves; leaves must feed nodes that are alike as
@@ -28,7 +28,7 @@ class SummaryPart:
     """A node or a folded scope, or what one stands for.
 
     key: what made it; name: what a learner called it, without its numbers.
-    sources: the parts that feed it, by place in the list of parts. also: those
+    sources: the parts that feed it, by index in the list of parts. also: those
     that feed the passes that are not drawn. members: all that it stands for.
     frames: the loops around it. lag: of a value that is carried along, from how
     many passes before. hands_on: whether the next pass uses it.
@@ -71,7 +71,7 @@ class Summary:
 
 
 def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
-    """The parts in at most so many classes; None if there is no way that leaves no arrow in a circle."""
+    """Group the parts into at most `most` classes, rolling up loops if needed; None if no grouping is acyclic."""
     counts: list[int] = []
     while True:
         classes = alike(parts, most)
@@ -86,7 +86,7 @@ def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
 
 
 def alike(parts: Sequence[SummaryPart], most: int) -> Classes | None:
-    """The class of each part such that those of one class have sources of the same classes; None if they are many.
+    """The equivalence class of each part: its members have sources of the same classes. None if there are too many.
 
     If those are too many, the finest that are few enough and have no arrow in a circle.
     """
@@ -116,7 +116,7 @@ def _number_keys(keys: Iterable[Hashable]) -> Classes:
 
 
 def _goes_round(parts: Sequence[SummaryPart], classes: Classes) -> bool:
-    """Whether arrows between classes would lead in a circle, or from one to itself."""
+    """Whether the graph of classes has a cycle or a self-loop."""
     sources: dict[int, set[int]] = defaultdict(set)
     for part, target in zip(parts, classes):
         sources[target].update(classes[source] for source in (*part.sources, *part.also))
@@ -131,7 +131,7 @@ def _goes_round(parts: Sequence[SummaryPart], classes: Classes) -> bool:
 
 
 def _longest_loop(parts: Sequence[SummaryPart]) -> tuple[int, int, int] | None:
-    """Where a loop begins, the length of its body, and how often that is run: the loop that saves most boxes."""
+    """The loop that saves most boxes: its first part, the length of its body, and its number of passes."""
     best, saved = None, 0
     for start, end in _stretches(parts):
         keys = [part.key for part in parts[start:end]]
@@ -144,7 +144,7 @@ def _longest_loop(parts: Sequence[SummaryPart]) -> tuple[int, int, int] | None:
 
 
 def _stretches(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
-    """The parts that stand in the same frames, one after the other."""
+    """Yield the ranges of consecutive parts that are in the same frames."""
     start = 0
     for end in range(len(parts) + 1):
         frames = None if end == len(parts) or parts[end].lag else parts[end].frames
@@ -155,7 +155,7 @@ def _stretches(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
 
 
 def _distances(keys: Sequence[Hashable]) -> list[int]:
-    """How far apart equal keys stand, those distances first that cover most."""
+    """Distances between equal keys: candidates for a body's length, those first that cover most parts."""
     last: dict[Hashable, int] = {}
     counts = Counter[int]()
     for index, key in enumerate(keys):
@@ -166,7 +166,7 @@ def _distances(keys: Sequence[Hashable]) -> list[int]:
 
 
 def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
-    """Where each stretch begins that repeats itself after so many keys, and how long it is."""
+    """Yield start and length of each maximal range of keys with this period."""
     begin = 0
     for end in range(period, len(keys) + 1):
         if end == len(keys) or keys[end] != keys[end - period]:
@@ -176,14 +176,14 @@ def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
 
 
 def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length: int) -> tuple[int, int, int]:
-    """The body begins where a pass takes least from the one before."""
+    """Rotate the loop so that its body begins where fewest values are carried from one pass to the next."""
     turns = range(min(period, length % period + 1 if length // period < 3 else period))
     ways = [(start + turn, period, (length - turn) // period) for turn in turns if period <= MOST_ROTATIONS or not turn]
     return min(ways, key=lambda way: len(_find_carried(parts, *way)))
 
 
 def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
-    """What the last pass takes from earlier ones: the place in the body, and from how many passes before."""
+    """The loop-carried values of the last pass: (position in the body, number of passes back)."""
     last = start + period * (count - 1)
     slots: dict[tuple[int, int], None] = {}
     for part in parts[last : last + period]:
@@ -194,18 +194,18 @@ def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: 
 
 
 def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
-    """The parts with a loop drawn once: its last pass stands for all, in a frame of this number."""
+    """Roll up a loop: its last pass represents all, in a frame with this number; returns the new parts."""
     last, end = start + period * (count - 1), start + period * count
     carried = list(_find_carried(parts, start, period, count))
     around = (*parts[start].frames, frame)
 
     def slot_of(source: int) -> tuple[int, int] | None:
-        """What the last pass takes there from an earlier one."""
+        """The loop-carried slot that a source of the last pass refers to; None if it is no earlier pass."""
         inside = start <= source < last
         return ((source - start) % period, count - 1 - (source - start) // period) if inside else None
 
     def moved(source: int) -> int:
-        """Where a part stands afterwards; one of an earlier pass where its like in the last does."""
+        """The new index of a part; parts of earlier passes map to their counterpart in the last pass."""
         if source < start:
             return source
         return start + len(carried) + ((source - start) % period if source < end else source - last)

@@ -1,4 +1,4 @@
-"""What a picture of a large graph shows: a box for what is alike, a frame for a loop (see summarize)."""
+"""The scene of a large graph: one box for equivalent nodes, one frame for a loop (see summarize.py)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
 
 
 def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
-    """The operands as they were written: a longer sum begins with the one that it took over, if that is drawn."""
+    """The operands before sums and products were merged: a merged operand that is drawn stands for its own terms."""
     tails: list[list[int]] = []
     operands = tables.own_sources(row)
     while operands and operands[0] < 0:
@@ -110,7 +110,7 @@ def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
 
 
 def _scene(summary: Summary, boxes: list[Box], total: int, what: str) -> Scene:
-    """These boxes, one for each class, with one arrow for several alike, and a frame for each loop."""
+    """The scene of these boxes, one for each class, with bundled arrows and a frame for each loop."""
     loop = ", and what is repeated is drawn once" if summary.counts else ""
     caption = (
         f"{total:,} {what}: those that are computed alike stand in one box with their count{loop}. "
@@ -133,7 +133,10 @@ def _before(lag: int) -> str:
 def _kind(
     tables: Tables, folder: Folder, name: str, members: Sequence[int], places: dict[Hashable, Hashable]
 ) -> tuple[Hashable, str]:
-    """What made a node or a scope, and what it is called but for numbers. places: of instructions, as they are met."""
+    """The key that equivalent parts share (operator and call site), and the name without digits.
+
+    call_sites: source position of each instruction, filled in here.
+    """
     scope = folder.scopes().get(name)
     if scope is not None:
         return (stem(scope.path), len(members)), ""
@@ -199,7 +202,7 @@ def _ids(rows: Sequence[int]) -> str:
 
 
 def _find_common_name(tables: Tables, folder: Folder, rows: Sequence[int]) -> str:
-    """What several nodes or scopes have in common: a value, a name but for its numbers, an operator."""
+    """A title for several nodes or scopes: the name they share up to digits, their operator, or their common value."""
     scope = folder.closed(tables.scope(rows[0]))
     if scope is not None:
         return visible(common_name([folded.name for row in rows if (folded := folder.closed(tables.scope(row)))]))

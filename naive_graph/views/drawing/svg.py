@@ -1,4 +1,4 @@
-"""A laid-out page as SVG: outlines and texts, words for those who do not see them, facts that a page follows."""
+"""Render a laid-out scene as SVG: shapes and texts, ARIA labels for screen readers, data-* attributes for scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3
 
 
 def render_svg(page: Page, said: str) -> str:
-    """The page as SVG text; said: the picture in a sentence. Frames and boxes come last: no arrow runs over a text."""
+    """Render as SVG text. description: the ARIA label. Frames and boxes come last: no arrow runs over a text."""
     scene, boxes = page.scene, {box.id: box for box in page.scene.boxes}
     around = {name: box.scope[:depth] for box in scene.boxes for depth, name in enumerate(box.scope)}
     body = [
@@ -64,7 +64,7 @@ def _box(box: Box, page: Page) -> str:
 
 def quoteattr(text: str) -> str:
     """An attribute's value, in its quotes."""
-    from xml.sax import saxutils  # brings what opens addresses, 20 ms that nobody is to wait for who draws nothing
+    from xml.sax import saxutils  # imported here: it pulls in urllib, 20 ms
 
     return saxutils.quoteattr(text)
 
@@ -78,7 +78,7 @@ def _cells(box: Box, high: float) -> Iterator[str]:
     for index, cell in enumerate(box.grid.cells):
         x, y = left + cell.column * across, top + cell.row * tall
         ink = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
-        if not cell.known:  # and no zero, which has a ground
+        if not cell.known:  # a zero is known: it has a fill
             ink = f'fill="none" stroke="{LIGHT["soft"]}" stroke-dasharray="2"'
         text = _text(x + across / 2, y + tall / 2 + 4, cell.text, "ink", SMALL) if cell.text else ""
         yield (
@@ -131,5 +131,5 @@ def _title(text: str) -> str:
 
 
 def render_unplaced_svg(scene: Scene, said: str) -> str:
-    """The scene as SVG that a page lays out: all that is drawn, and no place."""
+    """The scene as SVG without coordinates: the page's script lays it out."""
     return render_svg(Page(scene, "LR", False, 1, 1), said)

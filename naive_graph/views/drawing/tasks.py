@@ -1,4 +1,4 @@
-"""What a picture of tasks shows: each F, B and G with its level, and who needs whom."""
+"""The scene of a task graph: each task (F forward, B backward, G gradient sum) in its level, and what it depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a picture of tensors shows: each with its shape and its equation, and, where opened, its scalars."""
+"""The scene of tensors: a box for each with shape and equation, or, where opened, a box for each of its scalars."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ FEW = 16  # tensors that a screen shows with their equations
 
 
 class Drawn:
-    """The tensors of a picture, by number. To a Folder they are what rows are.
+    """Build the scene of tensors. They are numbered, and a Folder takes these numbers as rows.
 
-    names: what they are called; part: those that are drawn, if not all.
+    names: what they are called; drawn_tensors: those that are drawn, if not all.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Drawn:
         self.box_of = {row: f"row-{row}" for rows in self.rows.values() for row in rows}
 
     def _without_identities(self, nodes: list[TensorNode], results: Sequence[TensorNode]) -> list[TensorNode]:
-        """The tensors but those that are another over again, which stands for them; of many, without constants."""
+        """Drop identities, which are replaced by their sources; with many tensors drop constants as well."""
         for node in nodes:
             if node not in results and _is_identity(node):
                 source = node.sources[0]
@@ -101,7 +101,7 @@ class Drawn:
         )
 
     def _fold_to_read(self, nodes: list[TensorNode]) -> None:
-        """Fold scopes from within until few boxes are left; parameters that feed one folded scope alone are its own."""
+        """Fold scopes, innermost first, until a screenful is left; a folded scope absorbs parameters only it uses."""
         for depth in range(max(len(around(node.scope)) for node in nodes), -1, -1):
             self._hold(nodes, depth)
             self.owner = self._owners()
@@ -113,7 +113,7 @@ class Drawn:
         self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
 
     def _owners(self) -> dict[TensorNode, Scope]:
-        """The folded scope that each parameter feeds, of those that feed one and nothing else; by a transpose or so."""
+        """The folded scope of each parameter that is used in only one, directly or through a transpose."""
         fed: dict[TensorNode, set[Scope | None]] = defaultdict(set)
         learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or one in another order
         for node in self.nodes:
@@ -133,7 +133,7 @@ class Drawn:
         return {node: scope for node, scope in owners.items() if scope in others}
 
     def sources(self, node: TensorNode) -> list[TensorNode]:
-        """What feeds a tensor, identities passed by."""
+        """A tensor's sources, with identities skipped."""
         return [self.passed_on.get(source, source) for source in node.sources]
 
     def _hold(self, nodes: list[TensorNode], fold: object) -> None:
@@ -145,7 +145,7 @@ class Drawn:
         return self.all_nodes[row].scope
 
     def scene(self) -> Scene:
-        """All boxes and arrows, and what is said of those that are left out."""
+        """The scene: boxes, arrows, and a caption about what is left out."""
         far = f"{self.left_out:,} tensors further from the result are left out. See more with most=..."
         described = Scene(caption=" ".join([far] * bool(self.left_out) + self.said))
         for name, members in self.folder.grouped(self.place.values()).items():
@@ -197,7 +197,7 @@ class Drawn:
         return [Box(name, kind, lines, around, wrong, description, grid, facts)]
 
     def _layer(self, box: Box, name: str, members: Sequence[int]) -> Box:
-        """A folded scope with its result's shape and its number of weights; without a name, with what it computes."""
+        """The box of a folded scope: title, named results inside it, the shape of its result, number of weights."""
         scope, nodes = self.folder.scopes()[name], [self.all_nodes[member] for member in members]
         title, size = box.lines
         names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.given_name and node.sources)
@@ -235,7 +235,7 @@ class Drawn:
         return chosen
 
     def _open_rows(self, chosen: Sequence[TensorNode]) -> tuple[dict[TensorNode, list[int]], list[str]]:
-        """The rows to show of each opened tensor, element by element, with the steps on the way; what is said of it."""
+        """The rows to show for each opened tensor: elements and intermediate steps; and notes for the caption."""
         tables, taken = CURRENT.tables, set[int]()
         rows_of, notes = dict[TensorNode, list[int]](), list[str]()
         for node in chosen:
@@ -281,7 +281,7 @@ class Drawn:
         return arrows + bundle_arrows(bundles)
 
     def _into_scalar(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
-        """The arrows from scalars that are shown; those from tensors are counted."""
+        """Arrows into a scalar from scalars that are shown; those from tensors are added to `bundles`."""
         tables = CURRENT.tables
         operands = tables.operands(row)
         sources = [self.box_of.get(operand, "") for operand in operands]
@@ -293,7 +293,7 @@ class Drawn:
 
 
 def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
-    """Describe these tensors and all that they are made of; many of them in few boxes, if nobody asks for more."""
+    """The scene of these tensors and their ancestors; by default a large one is summarised to a screenful."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("draw", results)
     full_scene = Drawn(results, wishes, opened).scene()
@@ -309,14 +309,14 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
 
 
 def _made_by(box: Box) -> tuple[str, ...]:
-    """What tensors that are computed alike have in common: a shape, and an equation whatever the names in it."""
+    """The key by which boxes are merged: kind, shape, and equation with its names masked."""
     shape = box.lines[1] if box.kind == "scope" else box.lines[0].partition("  ")[2]
     equation = re.sub(r"\w+(?=\[)", "…", box.facts.get("formula", ""))
     return (box.kind, shape, equation or stem(box.lines[0]))
 
 
 def printed_names(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
-    """What pictures call these tensors, wherever they write it: in letters that can be printed, and kept in files."""
+    """The display names of tensors: unique, without scope paths, and with printable letters only."""
     shortened = {node: short(name, node.scope) for node, name in names_among(nodes).items()}
     return {node: visible(name, len(name)) for node, name in shortened.items()}
 
@@ -330,7 +330,7 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
 
 
 def described(node: TensorNode, most: int) -> str:
-    """A tensor without a name, by what it is made of: its equation if that speaks of named tensors, or their names."""
+    """A description of an unnamed tensor: its equation if that has named tensors, else its shape and their names."""
     named = [ancestor.name for ancestor in ancestors([node]) if ancestor.given_name]
     equation = node.equation() if any(source.given_name for source in node.sources) else ""
     if equation and len(equation) <= most:
@@ -339,7 +339,7 @@ def described(node: TensorNode, most: int) -> str:
 
 
 def _find_computed(nodes: Sequence[TensorNode]) -> set[TensorNode]:
-    """What was computed, though its entries may not have been kept: something that has a value stands on it."""
+    """Tensors that were computed, also those whose values were not cached: something computed depends on them."""
     tables, reached = CURRENT.tables, {node for node in nodes if node._value is not None and node.sources}
     for node in reversed(nodes):
         last = tables.unfolded[node].end - 1 if node in tables.unfolded else -1
@@ -358,7 +358,7 @@ def _is_identity(node: TensorNode) -> bool:
 
 
 def _over(match: re.Match[str]) -> str:
-    """`sum_{a} ` and `max_{a} ` as pictures write them."""
+    """Rewrite `sum_{a} ` as `Σ[a] ` and `max_{a} ` as `max[a] `."""
     return f"{'Σ' if match[1] == 'sum' else match[1]}[{match[2]}] "
 
 

@@ -1,4 +1,4 @@
-"""Text that both layouts share: what a label may hold, and how wide it is."""
+"""Text in labels: make it printable, shorten it, and estimate its width."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..theme import DIGITS, TEXT
 
-JOINERS = "\u200c\u200d"  # they shape the letters around them, and show nothing of their own
+JOINERS = "\u200c\u200d"  # zero-width characters that shape the letters around them
 MOST_LETTERS = 40
 # Widths of letters, in sizes of the font, where they are not 0.64.
 WIDTHS = {
@@ -48,7 +48,7 @@ def round_numbers(formula: str) -> str:
 
 
 def ideographs(text: str) -> int:
-    """How many letters are twice as wide as the others."""
+    """The number of double-width letters, such as Chinese ones."""
     return sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 

@@ -1,8 +1,8 @@
-"""A page in which one writes Python without installing any: the package itself, run by Pyodide.
+"""The playground: a web page that runs Python and this package in the browser, with Pyodide.
 
-parts    what it needs of others, fetched once and known by their sums
-folder   the page with all that it needs, as static files
-running  what it does with a program: runs it, and shows what comes of it
+parts    its dependencies, downloaded once and checked by hash
+folder   builds the page as static files
+running  runs programs and cells, and shows their results
 
 In the browser: index.html with playground.js and playground.css, and examples.txt,
 programs to begin with; cells.js, by which the cells of a lesson run in its page; for

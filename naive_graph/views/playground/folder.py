@@ -1,4 +1,4 @@
-"""The playground as static files: any web server can hand them out, and nothing else is asked for."""
+"""Build the playground, a static site that runs this package in the browser with Pyodide."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ OWN = ("shared.js", "playground.js", "cells.js", "editor.css", "frame.html")
 
 
 def examples() -> dict[str, str]:
-    """Programs to begin with, by their titles."""
+    """The example programs, by title."""
     texts = piece("playground/examples.txt").split("=== ")[1:]
     return {title: program.strip() + "\n" for title, _, program in (text.partition("\n") for text in texts)}
 
 
 def write_playground(folder: Path, given: Path | None = None, title: str = "naive_graph") -> None:
-    """Write the playground into a folder, which is made. given: a folder with the parts, see `parts`.
+    """Write the playground into a folder, created if missing. given: a folder with the downloads, see `collect_parts`.
 
     title: of the page, as HTML, so that it can lead somewhere.
     Raises FolderError where nothing can be written, and MissingToolError where a part cannot be had.
@@ -53,12 +53,12 @@ def _collect_own_files(title: str) -> Iterator[tuple[str, bytes]]:
 
 
 def fingerprint(archive: bytes) -> str:
-    """By what a page tells whether it has compiled this package before."""
+    """A cache key: a page reuses the compiled bytecode of the same archive."""
     return sha256(archive).hexdigest()[:16]
 
 
 def makers_host(folder: Path) -> str:
-    """Where Pyodide's makers keep NumPy and the like, as the Pyodide of a playground says; empty if it does not."""
+    """The CDN address of Pyodide's packages (NumPy ...), read from a playground's pyodide.mjs; empty if not found."""
     with suppress(OSError):
         version_match = re.search(
             r"cdnUrl=.{,60}?`(https://[^`]*)`", (folder / "pyodide" / "pyodide.mjs").read_text("utf-8")
@@ -69,7 +69,7 @@ def makers_host(folder: Path) -> str:
 
 
 def packed_package() -> bytes:
-    """This package as an archive, the same for the same files."""
+    """This package as a reproducible ZIP archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(PACKAGE.rglob("*")):

@@ -1,4 +1,4 @@
-"""What the playground needs of others: Pyodide and CodeMirror, fetched once, and known by their sums."""
+"""The playground's dependencies, Pyodide and CodeMirror: downloaded once with npm, cached, checked by SHA-256."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HOW = f"On any machine with npm, `npm pack {' '.join(PARTS)}` writes two archive
 
 
 def parts(given: Path | None = None) -> dict[str, bytes]:
-    """All files by their place in the playground's folder, "pyodide/pyodide.mjs" say.
+    """All files of the dependencies, by path in the playground's folder, such as "pyodide/pyodide.mjs".
 
-    given: a folder with the archives that `npm pack` writes. Without it, what was kept is taken, or npm asked once.
+    given: a folder with the archives that `npm pack` writes. Without it the cache is used, or npm is run once.
     Raises FolderError for a folder without them, or with others; MissingToolError where they cannot be had.
     """
     if given is not None:

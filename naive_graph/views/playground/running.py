@@ -1,4 +1,4 @@
-"""What the playground does with a program: runs it, and shows what its last line is, and what it displays."""
+"""Run programs and notebook cells in the browser (under Pyodide), and pass their results to the page for display."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _cells: dict[str, Any] = {}  # the names of a lesson
 
 
 def run(source: str, show: Show) -> bool:
-    """Run a program in a graph of its own; whether it came to its end. What fails is shown as an error."""
+    """Run a program in a new graph; True if it finished. An exception is shown as an error."""
     try:
         with Graph.scratch():
             _run(source, NAME, {"__name__": "__main__"}, show, display)
@@ -49,7 +49,7 @@ def run(source: str, show: Show) -> bool:
 
 
 def run_cell(source: str, name: str, show: Show) -> bool:
-    """Run a cell of a lesson as a notebook does, after the others and in their graph; whether it came to its end.
+    """Run a cell of a lesson in the namespace and graph of the cells before it; True if it finished.
 
     name: "cell 3", say. After an error for want of a module, the name of that is shown as "missing".
     """
@@ -85,7 +85,7 @@ def _run(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Ca
 
 
 def as_in_a_notebook(thing: Any, show: Show) -> None:
-    """Show a thing as a notebook does: its HTML, a page of its own if it is one to walk through, or its text."""
+    """Show a value as a notebook does: as HTML, as a page in a frame if it is interactive, or as text."""
     body = html(thing)
     if _has_page(thing) and (hasattr(thing, "_ipython_display_") or "<iframe" in body):
         show(type(thing).__name__.lower(), "page", _save_page(thing))
@@ -96,7 +96,7 @@ def as_in_a_notebook(thing: Any, show: Show) -> None:
 
 
 def html(thing: Any) -> str:
-    """A thing as HTML, empty if it has none; a picture with a copy of dot if there is more to see than one layout."""
+    """A value's HTML, or ""; a picture comes with Graphviz only if the page may have to lay it out again."""
     if isinstance(thing, Picture):
         return str(thing.html if thing.full_scene is not None or thing.scene.scope_names else thing._html(""))
     if isinstance(thing, type) or thing is None:
@@ -108,7 +108,7 @@ def html(thing: Any) -> str:
 
 
 def _scripts(thing: Any, body: str) -> list[str]:
-    """Those of our own scripts that a picture brings along; no other may run."""
+    """The package's scripts that this HTML contains: the Content-Security-Policy allows no other."""
     interactive = getattr(thing, "interactive", None)
     own_scripts = [
         script(),
@@ -119,14 +119,14 @@ def _scripts(thing: Any, body: str) -> list[str]:
 
 
 def _missing(error: BaseException | None) -> str:
-    """The module for want of which something failed; empty where nothing says."""
+    """The name of the missing module that caused an error; "" if unknown."""
     while error is not None and not isinstance(error, ModuleNotFoundError):
         error = error.__cause__ or error.__context__
     return (error.name or "").partition(".")[0] if error else ""
 
 
 def _figures(show: Show) -> None:
-    """What pyplot was told to draw, as a notebook shows it below the cell."""
+    """Show and close the open pyplot figures, as a notebook does below a cell."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
         buffer = io.BytesIO()
@@ -136,7 +136,7 @@ def _figures(show: Show) -> None:
 
 
 def _stand_in_for_ipython() -> None:
-    """Where there is no IPython, a formula of the lessons shows as its text."""
+    """Install a stub of IPython.display.Math that shows a formula as its text, if IPython is missing."""
     if find_spec("IPython") is None:
         module: Any = ModuleType("IPython.display")
         module.Math = type("Math", (str,), {"__repr__": str.__str__})
@@ -144,7 +144,7 @@ def _stand_in_for_ipython() -> None:
 
 
 def display(thing: Any, show: Show, whose: str = "") -> None:
-    """Show a node as a picture and a walk, what has a page as that page, anything else as a notebook would."""
+    """Show a result: a node as picture, steps and formula; what can save a page as that page; else HTML or text."""
     if isinstance(thing, Node):
         show(f"graph{whose}", "page", draw(thing).page)
         show(f"steps{whose}", "page", _save_page(step(thing, mode="both" if thing.last else "forward")))
@@ -169,7 +169,7 @@ def formula(node: Node) -> str:
 
 
 def format_error(error: BaseException, cell: str = "") -> str:
-    """An error as Python tells it, with the lines alone of the program, or of a cell and those before it."""
+    """Format a traceback with only the frames of the program, or of the lesson's cells."""
     report = traceback.TracebackException.from_exception(error)
     current: traceback.TracebackException | None = report
     while current is not None:
@@ -186,7 +186,7 @@ def format_error(error: BaseException, cell: str = "") -> str:
 
 
 def compiled() -> bytes:
-    """The modules that were imported, compiled, as an archive: the next page need not compile them again."""
+    """A ZIP of the bytecode of all imported modules of this package, so that the next page need not compile them."""
     import compileall  # here, since a page waits for every import
     import zipfile
     from py_compile import PycInvalidationMode

@@ -1,4 +1,4 @@
-"""A walk as an animated GIF: the ground is drawn once, and on it only the walk moves.
+"""Write an optimizer's path as an animated GIF: the background is drawn once, only path and point change.
 
 matplotlib.animation would draw the contours anew for each frame, which takes four times as long.
 """
@@ -31,7 +31,7 @@ PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
 
 
 def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any, frames: int) -> Path:
-    """Write the film that `History.animate` promises."""
+    """Implement `History.animate`: write the path as .gif, or as an interactive .html page."""
     target = checked_path(path, "A film", [".gif", ".html"], HistoryError)
     if target.suffix.lower() == ".html":
         plot: Plot = plot_walk(history, f, x, y, "", None)
@@ -44,14 +44,14 @@ def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any,
 
 
 def choose_frames(steps: int, frames: int) -> list[int]:
-    """So many of the steps at most, evenly spaced, with the first and the last."""
+    """At most `frames` of the steps, evenly spaced, including the first and the last."""
     if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
         raise HistoryError(f"A film has at least 1 frame, not {shortened(frames)}.")
     return sorted({round((steps - 1) * index / max(1, frames - 1)) for index in range(frames)})
 
 
 def _gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
-    """The walk so far, once for each place among its points."""
+    """The GIF with a frame for each of these steps, showing the path up to it."""
     with our_style():
         room = int(60 * stage.figure.get_figwidth() / (0.64 * TEXT))  # letters of a line
         texts = {place: fill(_caption(stage, name, place), room) for place in places}
@@ -75,7 +75,7 @@ def _caption(stage: Stage, name: str, place: int) -> str:
 
 
 def film(stage: Stage, moving: Sequence[Any], places: Sequence[int], show: Callable[[int], None]) -> bytes:
-    """A GIF with a frame for each place. moving: what `show` changes on the ground, which is drawn once."""
+    """Render a GIF with a frame for each step; only the `moving` artists, which `show(step)` updates, are redrawn."""
     from PIL import Image
 
     images = []

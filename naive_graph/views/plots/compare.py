@@ -1,4 +1,4 @@
-"""compare: several trainers on one surface, in one picture, one film and one table."""
+"""compare(): run several optimizers on one 2-D test function; show their paths as plot, GIF and table."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Comparison:
         return f"<Comparison of {', '.join(path.name for path in self.paths)} on {self.name}, {longest} steps>"
 
     def table(self) -> str:
-        """Where each walk ended, lowest first."""
+        """A text table of the trainers' final points and losses, lowest loss first."""
         head = ["trainer", "rate", "steps", "x", "y", self.name, "to minimum"]
         return "\n".join(align_columns([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
 
@@ -145,7 +145,7 @@ class Comparison:
         return target
 
     def _drawn(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:
-        """The picture, and in it the line of each walk and of its heights."""
+        """Draw a contour panel for each path, and the losses below; returns the stage, path lines and loss lines."""
         columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
         rows = -(-len(self.paths) // columns)
         figure = new_plot((max(WIDE, ACROSS * columns), 1.0), figsize)
@@ -176,7 +176,7 @@ class Comparison:
         return stage, walks, heights
 
     def _heights(self, panel: Any) -> list[Any]:
-        """The height at each step, on a logarithmic axis where it spans several tens, as far as the walks are shown."""
+        """Plot the loss at each step, on a log axis if it spans more than two decades; cut where the paths are cut."""
         near = [height for path in self.paths for _, height in _near(path, self.paths)]
         every = [height for height in near if abs(height) < LARGEST]
         lines = [panel.plot(path.heights, **self._apart(index, path))[0] for index, path in enumerate(self.paths)]
@@ -194,14 +194,14 @@ class Comparison:
         return lines
 
     def _apart(self, index: int, path: Path) -> dict[str, Any]:
-        """A line of heights: unbroken while colours last, since many cross; its marks stand beside those of others."""
+        """The style of a loss line: solid while colours last; the markers of different lines are offset."""
         look, style = _look(index, path), STYLES[index // len(SERIES) % len(STYLES)]
         _, every = look["markevery"]
         first = every * (2 * index + 1) // (2 * len(self.paths))
         return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
 
     def _stage(self, figure: Any, panels: list[Any]) -> Stage:
-        """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
+        """Draw the contours of f around all paths. A diverged path is cut at the range of the others."""
         points = [point for path in self.paths for point, _ in _near(path, self.paths)]
         with Graph.scratch():
             x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
@@ -225,19 +225,19 @@ def _end(path: Path) -> float:
 
 
 def _rate(path: Path) -> str:
-    """The learning rate, or its span."""
+    """The learning rate as text, "low to high" if it varies."""
     return "-" if path.rates is None else " to ".join(dict.fromkeys(format_number(rate) for rate in path.rates))
 
 
 def _name(panel: Any, path: Path, wide: float) -> None:
-    """Above a panel: the trainer, and in a second line its rate, unless the name says it."""
+    """Set a panel's title: the trainer, and below it its rate, unless the name contains it."""
     rate = f"rate {_rate(path)}" if path.rates else "without a rate"
     lines = [path.name] if path.rates and _rate(path) in path.name else [path.name, rate]
     panel.set_title("\n".join(fit_text(line, wide) for line in lines)).set_parse_math(False)
 
 
 def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
-    """The points of a path and their heights, without its last ones if it ran away."""
+    """The (point, loss) pairs of a path that lie within reach of the start; drops the end of a diverged path."""
     start = paths[0].points[0]
     reach = max(
         [10.0, *(3 * abs(value - begin) for other_path in paths if not other_path.left for point in other_path.points
@@ -250,7 +250,7 @@ def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], floa
 
 
 def _look(index: int, path: Path) -> dict[str, Any]:
-    """A walk's line, with some marks that tell it from others."""
+    """The style of a path's line, with about 8 markers."""
     every = max(1, len(path.points) // 8)
     return {**look_of(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
 

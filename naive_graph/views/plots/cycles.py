@@ -1,4 +1,4 @@
-"""cycles: which operator of a pipeline works on which iteration in which cycle, and whose weights it reads."""
+"""cycles(schedule): a pipeline schedule as a table of operators by cycles, with the weight version each one reads."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _list_texts(texts: list[str]) -> str:
 
 
 def _read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str, str]:
-    """What is read, in short; the colour of its buffer; the texture of the version."""
+    """For the version that a firing reads: its short text, its buffer's colour, and its hatching."""
     letter = LETTERS[bool(group_size)]
     if conflict is None:
         buffer = ODD if group_size and version % 2 else EVEN
@@ -123,7 +123,7 @@ def _draw_cell(panel: Any, cell: Any, iteration: int, version_text: str, colour:
 
 
 def _legend(used: Any, group_size: int | None) -> Legend:
-    """What the colours, the frame and the triangle are."""
+    """The legend of colours, frame and triangle."""
     words = {
         EVEN: ("", "reads buffer 0: U0, U2, …" if group_size else "reads one version: v0, v1, …"),
         ODD: ("//", "reads buffer 1: U1, U3, …"),

@@ -1,6 +1,6 @@
-"""A film of what a history's parameters make of a plane: the answer at every place, step after step.
+"""Animate a classifier's decision boundary: its answer over a 2-D input plane at each recorded training step.
 
-A page moves through its moments; where there is none, some of them stand side by side.
+A page plays the frames; a static image shows up to four of them side by side.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ Answer = Callable[[dict[str, float], float, float], Any]
 
 @dataclass
 class Moment:
-    """What the answer is at one step, over the whole plane and at each point."""
+    """One step of training: the answers over the plane, and which points are misclassified."""
 
     step: int
     text: str  # as a picture says it, whose fonts may know English only
     told: str  # as a page does
     answers: Any  # an array, lowest row first
-    wrong: list[int]  # places among the points
+    wrong: list[int]  # indices of the misclassified points
 
 
 @dataclass(frozen=True)
 class Plane:
-    """Where the answer is asked for: between two corners, whose sides have names."""
+    """The rectangle of inputs that is evaluated, the names of its axes, and the labelled points."""
 
     names: tuple[str, str]
     sides: tuple[tuple[float, float], tuple[float, float]]
     points: list[tuple[float, float, float]]
 
     def colours(self, answers: Any, most: float) -> Any:
-        """Red, green, blue and how much of it, for each answer: they lie on any ground, light or dark."""
+        """An RGBA array of the answers: sign as hue, size as opacity, so that it fits light and dark pages."""
         share = np.nan_to_num(np.clip(answers / most, -1, 1))
         tones = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for tone in (COLD[0], WARM[0])]
         opaque = np.rint(255 * TINT * abs(share))[..., None]
         return np.concatenate([np.where(share[..., None] > 0, tones[1], tones[0]), opaque], axis=2).astype(np.uint8)
 
     def draw(self, panel: Any, moment: Moment, most: float) -> None:
-        """A moment on matplotlib's panel."""
+        """Draw one frame into matplotlib axes."""
         grid = [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
         bands = [heatmap_color((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
         levels = np.linspace(-most, most, BANDS + 1)
@@ -88,7 +88,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class Film:
-    """What a page needs beside the four pictures: the ground, and what changes on it."""
+    """The interactive film for a page: a base figure, and for each frame an overlay (image, boundary, marks)."""
 
     ground: Plot
     frames: tuple[Any, Any]  # the panel of the plane, and that of the series below
@@ -98,7 +98,7 @@ class Film:
     series: list[float | None]
 
     def html(self, image: str) -> str:
-        """The four pictures, and the film that takes their place where scripts are run."""
+        """The static pictures, and the film that replaces them where scripts run."""
         ground = self.ground._image()  # first: it lays the panels out
         facts = {"moments": [self._frame_data(moment) for moment in self.moments], "points": self._marker_places()}
         wide, high = (100 * inch for inch in self.ground.get_size_inches())
@@ -145,12 +145,12 @@ class Film:
             yield f'<g class="ng-{"above" if label > 0 else "below"}">{shape}</g>'
 
     def _frame_data(self, moment: Moment) -> list[Any]:
-        """A moment as a page is told it: its words, its image, the line of 0, what is wrong, and where it stands."""
+        """A frame as JSON data: caption, image, decision boundary, misclassified points, marker in the lower panel."""
         image = _image(self.plane.colours(moment.answers, self.most)[::-1])
         return [moment.told, image, self._zero_path(moment.answers), moment.wrong, self._position_path(moment.step)]
 
     def _zero_path(self, answers: Any) -> str:
-        """The line where the answer is 0, as a path."""
+        """The decision boundary (answer = 0) as an SVG path."""
         left, top, wide, high = self._box()
         grid = np.linspace(left, left + wide, ACROSS), np.linspace(top + high, top, UP)
         if not _has_zero_line(answers):
@@ -193,7 +193,7 @@ def film_of(
 
 
 def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
-    """The room around the points, and what an answer calls its two numbers."""
+    """The plane around the points, with axis names from the parameters of `answer`. Raises HistoryError."""
     names = _parameter_names(answer)
     if len(names) != 3:
         raise HistoryError("A film asks a function of what was recorded at a step and two numbers: answer(step, x, y).")
@@ -211,7 +211,7 @@ def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
 
 
 def _parameter_names(answer: Answer) -> list[str]:
-    """What a function is given, by its names."""
+    """The names of a function's parameters; [] if unknown."""
     try:
         return [*signature(answer).parameters]
     except (TypeError, ValueError):  # it is none, or a builtin that does not say
@@ -219,7 +219,7 @@ def _parameter_names(answer: Answer) -> list[str]:
 
 
 def _answers_at(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> Moment:
-    """The answers of one step."""
+    """Evaluate one frame: the answers on a grid, and the misclassified points."""
     step = history[at]
 
     def answer_at(x: float, y: float) -> float:

@@ -1,4 +1,4 @@
-"""A matplotlib figure in our style, that shows itself in a notebook and saves itself whole.
+"""Plot, a matplotlib figure in the package's style that displays in notebooks and saves atomically; helpers for it.
 
 Importing this file imports matplotlib: it is imported when something is
 plotted. A user's rcParams and styles come before ours. Figures are built
@@ -61,7 +61,7 @@ METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "p
 
 
 def look_of(place: int) -> dict[str, Any]:
-    """How the line at this place among several looks: in our colours, or in those of a user's cycle."""
+    """Colour, dash style and marker of a line, by its number: our colours, or those of the user's prop_cycle."""
     colours = [light for light, _ in SERIES]
     if _is_changed("axes.prop_cycle"):
         colours = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", colours)
@@ -75,7 +75,7 @@ Save = str | os.PathLike[str] | None  # where a plot is to be saved, if it is
 
 
 class Recorded(Protocol):
-    """What a plot asks of a `History`."""
+    """The part of `History` that plots read."""
 
     @property
     def names(self) -> list[str]: ...
@@ -116,7 +116,7 @@ class Plot(Figure):
         return target
 
     def drawn(self, form: str, dpi: int = 100) -> bytes:
-        """The plot in one of the forms, as bytes; an SVG follows the reader's theme."""
+        """Render as "png", "svg" or "pdf"; an SVG follows the reader's light or dark theme."""
         buffer = io.BytesIO()
         with our_style(), quiet_about_glyphs():
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
@@ -164,7 +164,7 @@ def least_width(width: float) -> int:
 
 
 def _apply_theme(svg: str) -> str:
-    """The SVG with its colours as attributes, which a style turns into the dark ones, and without idle digits."""
+    """Turn matplotlib's inline styles into attributes, add CSS for dark mode, and shorten coordinates."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' style="([^"]*)"', lambda attribute: _attributes(attribute[1]), svg)
     svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a mark takes that of where it is used
@@ -182,7 +182,7 @@ def _attributes(style: str) -> str:
 
 @contextmanager
 def our_style() -> Iterator[None]:
-    """Our style where the user has none: settings that were changed stay, and with one colour of theirs all of them."""
+    """Apply our rcParams, except those the user changed; if the user set any colour, all colours stay theirs."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     fonts = ["DejaVu Sans", *(name for name in OTHER_FONTS if name in installed)]
     settings = {name: value for name, value in {**LOOK, "font.family": fonts}.items() if not _is_changed(name)}
@@ -201,7 +201,7 @@ def _is_changed(setting: str) -> bool:
 
 @contextmanager
 def quiet_about_glyphs() -> Iterator[None]:
-    """A letter that no font here has is drawn as an empty box, which says enough."""
+    """Suppress matplotlib's warnings about missing glyphs: the letter is drawn as an empty box."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
@@ -212,7 +212,7 @@ def quiet_about_glyphs() -> Iterator[None]:
 
 
 def label_axes(panel: Any, across: str, up: str) -> None:
-    """Name both axes, as far as they have room; a short name stands upright beside its axis."""
+    """Label both axes, shortened to fit; a short y label is not rotated."""
     wide, high = panel.figure.bbox.size / panel.figure.dpi * 100 * 0.7
     panel.set_xlabel(fit_text(across, wide)).set_parse_math(False)
     upright = {"rotation": 0, "ha": "right", "va": "center"} if len(up) <= 3 else {}
@@ -225,7 +225,7 @@ def label_axes(panel: Any, across: str, up: str) -> None:
 
 
 class Ticks(Formatter):
-    """Numbers beside an axis, with as many digits as tell them apart, and a true minus sign."""
+    """Tick labels with as many digits as are needed to distinguish them, and a true minus sign."""
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """A text for each number."""
@@ -240,7 +240,7 @@ class Ticks(Formatter):
 
 
 class Between(LogFormatter):
-    """Numbers between the tens of a logarithmic axis, where there are few tens."""
+    """Minor tick labels of a log axis, shown if it spans few decades."""
 
     def __call__(self, value: float, place: int | None = None) -> str:
         return format_number(value) if super().__call__(value, place) else ""
@@ -256,13 +256,13 @@ def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> 
 
 
 def columns_of(texts: Sequence[str], wide: float) -> int:
-    """How many columns a legend so wide has."""
+    """The number of legend columns that fit into this width."""
     widths = [text_width(text) + KEY for text in texts]
     return len(texts) if sum(widths) <= wide else max(1, int(wide / max(widths)))
 
 
 def explain(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: int, **where: Any) -> None:
-    """A legend of a figure or of one of its panels."""
+    """Add a legend to a figure or to axes, with texts shown literally."""
     legend = owner.legend(
         handles, [str(index) for index in range(len(texts))],  # matplotlib would drop a text that begins with _
         alignment="left", ncols=columns, handletextpad=0.5, columnspacing=1.3, **where,
@@ -274,7 +274,7 @@ def explain(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: i
 
 
 def fill_style(colour: str, hatch: str) -> dict[str, Any]:
-    """How a bar or a cell of this colour of `look` is filled; hatching, so that colour is not its only sign."""
+    """Fill, edge and hatch of a bar or cell in a theme colour; hatched, so that colour is not the only sign."""
     return {"facecolor": LIGHT[f"{colour}-ground"], "edgecolor": LIGHT[colour], "hatch": hatch}
 
 
@@ -298,7 +298,7 @@ def fit_text(text: str, wide: float, size: float = TEXT) -> str:
 
 
 def finish_figure(figure: Plot, title: str, save: Save) -> Plot:
-    """The figure with its title, saved if asked for."""
+    """Add the title, apply the user's figsize, and save if `save` is a path."""
     wrapped, size = fill(title, int(100 * figure.get_figwidth() / (0.66 * TITLE))), POINT * TITLE
     if title and figure.legends:  # matplotlib would draw a title of the figure over the legend
         figure.legends[0].set_title(wrapped, prop=font_manager.FontProperties(size=size))
@@ -320,7 +320,7 @@ Legend = tuple[Sequence[Any], Sequence[str]]  # handles, and what each is
 def draw_panel(
     draw: Callable[[Any], Legend], size: tuple[float, float], title: str, save: Save, ax: Any, figsize: Any
 ) -> Any:
-    """A figure of one panel that `draw` fills, whose legend it returns; with ax, axes of a user's, these."""
+    """Make a figure with one panel that `draw` fills, returning its legend; or draw into the user's axes `ax`."""
     if ax is not None:
         return finish_axes(ax, draw(ax), title)
     with our_style():

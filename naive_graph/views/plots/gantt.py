@@ -1,4 +1,4 @@
-"""gantt: when each task of a run began and ended, and on which worker."""
+"""gantt(run): a Gantt chart of tasks or pipeline firings over time, one row for each worker."""
 
 from __future__ import annotations
 

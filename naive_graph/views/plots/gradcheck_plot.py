@@ -40,7 +40,7 @@ def plot_gradcheck(
             label.set_parse_math(False)
         panel.invert_yaxis()
         label_axes(panel, "relative error (dashed: the tolerance)", "")
-        return (), ()
+        return (), ()  # no legend entries
 
     summary = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
     return draw_panel(draw, (7.6, 1.2 + 0.27 * len(entries)), title or summary, None, ax, figsize)

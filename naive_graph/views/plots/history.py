@@ -1,4 +1,4 @@
-"""History: what was recorded at each step of an optimisation.
+"""History: records named numbers at each training step; prints, plots, and writes CSV and TensorBoard files.
 
 The record itself needs the standard library alone; plotting it needs matplotlib.
 """
@@ -317,7 +317,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
 
 
 def _read_entries(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """The numbers of one series, or of one for each entry."""
+    """Yield (label, number): one pair for a scalar, one for each entry of an array or tensor."""
     if isinstance(value, Node) and value.value is None:
         raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
     value = value.value if isinstance(value, Node) else value

@@ -1,4 +1,4 @@
-"""Histories as plots: a panel for each series, a line in it for each history."""
+"""plot_histories, behind `History.plot`: a panel for each series, a line in it for each history."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str]
 
 
 def _choose_marks(heights: Sequence[float], index: int, among: int) -> list[int]:
-    """Which numbers get a mark: all of a few, those alone between gaps, and some to tell a line from others."""
+    """The indices that get a marker: all if few; else points isolated by gaps, and some to distinguish lines."""
     size = len(heights)
     if size <= (FEW if among == 1 else FEW // 2):
         return list(range(size))
@@ -151,7 +151,7 @@ def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: b
 
 
 def _explain(figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool) -> None:
-    """Above the panels: which line is whose, and what the crosses are."""
+    """Add a legend above the panels: a line for each history, and the crosses."""
     handles, texts = [], []
     if len(titles) > 1:
         handles, texts = [drawn[index] for index in sorted(drawn)], [titles[index] for index in sorted(drawn)]

@@ -1,4 +1,4 @@
-"""f as a function of one or two of its leaves, computed apart from the graph."""
+"""Surface: evaluate a graph node f over a grid of one or two of its leaves; plot ranges and contour levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = 12
 
 
 class Surface:
-    """The height of f over any point of its leaves. The graph is left as it is."""
+    """f as a function of chosen leaves, evaluated without changing the graph."""
 
     def __init__(self, f: Node, leaves: Sequence[Node]) -> None:
         rows_of([f, *leaves], "plot_path")
@@ -50,12 +50,12 @@ class Surface:
         return [self.at(*point) for point in progress(points, label="heights of f")]
 
     def affordable(self, most: int, least: int) -> int:
-        """How many points to compute: `most`, or fewer for a large graph."""
+        """The number of points to evaluate: `most`, or fewer (at least `least`) for a large graph."""
         return max(least, min(most, AFFORDABLE // len(self.plan)))
 
 
 def window(walk: Sequence[float], other: Sequence[float] = ()) -> tuple[float, float]:
-    """From where to where to look: the walk and a margin. One that stands still gets the width of the other.
+    """The plot range for one coordinate: that of the path plus a margin; a constant one gets the width of `other`.
 
     >>> window([0.0, 10.0])
     (-3.5, 13.5)
@@ -83,7 +83,7 @@ def spread(low: float, high: float, count: int) -> list[float]:
 
 
 def plain_range(heights: Sequence[float]) -> tuple[float, float]:
-    """The heights worth showing: all, unless a pole makes a few of them far larger than the rest.
+    """The range of values to show: all of them, or the middle 96 % if a pole makes a few far larger.
 
     >>> plain_range([*range(100), 1e9])
     (2, 98)
@@ -114,7 +114,7 @@ def contour_levels(heights: Sequence[float]) -> list[float]:
 
 
 def _round(level: float, gap: float) -> float:
-    """The level with as many digits as tell it from the next."""
+    """Round a level to as many digits as distinguish it from the next."""
     if gap <= 0:
         return level
     tens = math.floor(math.log10(gap))

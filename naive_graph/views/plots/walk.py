@@ -1,4 +1,4 @@
-"""A walk on the graph of f: on a curve over one leaf, on contours over two."""
+"""plot_walk, behind `History.plot_path`: an optimizer's path on the curve of f(x) or on contours of f(x, y)."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Walk:
     left_out: int
 
     def thin_out(self, most: int) -> Walk:
-        """At most about so many of its points. Every odd one, so that a zigzag stays one."""
+        """A walk with about `most` points. The stride is odd, so that a zigzag stays a zigzag."""
         every = -(-len(self.points) // most) | 1
         return Walk(self.names, self.steps[::every], self.points[::every], self.left_out)
 
 
 @dataclass
 class Stage:
-    """A figure with the curve or the contours of f, and where the walk stands in it."""
+    """A figure with the curve or contours of f, the walk in plot coordinates, and the legend entries so far."""
 
     figure: Any
     panel: Any
@@ -67,7 +67,7 @@ class Stage:
     texts: list[str] = field(default_factory=list)
 
     def explain(self, handle: Any, text: str) -> None:
-        """Give a thing in the picture a line in the legend."""
+        """Add a legend entry."""
         self.handles.append(handle)
         self.texts.append(text)
 
@@ -75,7 +75,7 @@ class Stage:
         self, spots: Sequence[tuple[float, float]], text: str, shape: str, colour: str, size: int,
         panels: Sequence[Any] = (),
     ) -> None:  # fmt: skip
-        """Explained marks, above all walks; in each of several panels."""
+        """Draw markers above all paths, in each panel, with one legend entry."""
         style = {"color": colour, "markeredgecolor": LIGHT["ink"], "markersize": size, "linestyle": "none"}
         for panel in panels or [self.panel]:
             (marks,) = panel.plot(*zip(*spots), shape, **style, zorder=5 + len(self.handles))
@@ -151,7 +151,7 @@ def _draw_curve(stage: Stage, name: str) -> None:
 
 
 def draw_contours(stage: Stage, name: str, panels: Sequence[Any] = ()) -> None:
-    """The ground of a walk in the plane; the same in each of several panels."""
+    """Draw the contours of f as background of a 2-D path, in each panel."""
     walk = stage.walk
     across, up = [point[0] for point in walk.points], [point[1] for point in walk.points]
     count = stage.surface.affordable(GRID_POINTS**2 // (2 if panels else 1), 15**2)
@@ -203,7 +203,7 @@ def _explain_shades(stage: Stage, shades: Any, levels: list[float], name: str) -
 
 
 def _draw_walk(stage: Stage) -> None:
-    """The way from point to point, with a dot every so many steps, its start and its end."""
+    """Draw the path as a line with a dot every few steps, and marks at its start and end."""
     xs, ys = zip(*stage.spots)
     every = _round_up(-(-len(xs) // DOTS))
     (line,) = stage.panel.plot(
@@ -219,6 +219,6 @@ def _draw_walk(stage: Stage) -> None:
 
 
 def _round_up(count: int) -> int:
-    """The next of 1, 2, 5, 10, 20, 50 and so on."""
+    """Round up to the next of 1, 2, 5, 10, 20, 50, ..."""
     rounds = (int(digit * 10**zeros) for zeros in range(count) for digit in (1, 2, 5))
     return next(candidate for candidate in rounds if candidate >= count)

@@ -1,4 +1,4 @@
-"""The stepper on a screen: one module of JavaScript behind a notebook's widget and a saved page.
+"""The stepper's front end: JavaScript that the notebook widget and the saved page share.
 
 figures.js     a walk out of its bytes
 columns.js     the columns of sweeps, and what is known after each event

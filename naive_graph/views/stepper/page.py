@@ -1,4 +1,4 @@
-"""A walk as one HTML page that needs nothing else: no network, no Python."""
+"""Render recorded steps as one self-contained HTML page: no network, no Python."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ SCRIPTS = (
 
 @cache
 def script() -> str:
-    """All that a browser runs, as one module: notebooks and pages share it."""
+    """The stepper's JavaScript, as one module for notebooks and pages."""
     stepper_scripts = [piece(f"stepper/{name}.js") for name in SCRIPTS]
     return "\n".join([*(packed(f"drawing/{name}.js") for name in DRAWN), *stepper_scripts])
 
 
 @cache
 def style() -> str:
-    """How it looks, in the colours of all views."""
+    """The stepper's CSS."""
     drawn = packed("drawing/viewport.css") + packed("drawing/controls.css")
     return page_style(".ng-stepper") + drawn + piece("stepper/stepper.css")
 
 
 def page(walk: PackedWalk) -> str:
-    """The page as text."""
+    """The HTML of the page."""
     look = root_style() + style()
     full_script = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
     return piece("stepper/page.html").format(

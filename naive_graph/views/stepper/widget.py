@@ -1,4 +1,4 @@
-"""A walk in a notebook: a widget, and a still picture where scripts are not run."""
+"""Show recorded steps in a notebook: an anywidget, with a static picture where scripts do not run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), o
 
 
 def show(walk: PackedWalk, said: str) -> None:
-    """Show a walk in a notebook: the still picture, and below it the widget, which hides the picture once it lives.
+    """Display the static picture and below it the widget, which hides the picture once it runs.
 
     They are two outputs. A page that an exporter makes would leave a widget's
     place blank, and has the picture; so has a notebook that is not trusted.
@@ -33,7 +33,7 @@ def show(walk: PackedWalk, said: str) -> None:
 
 
 def bundle(walk: PackedWalk, said: str) -> dict[str, str]:
-    """What stands for a walk where no kernel answers. said: the walk in a line of text."""
+    """The MIME bundle shown where no kernel runs. description: the walk in a line of text."""
     still, png = still_picture(walk)
     try:
         import anywidget  # noqa: F401
@@ -43,12 +43,12 @@ def bundle(walk: PackedWalk, said: str) -> dict[str, str]:
 
 
 def still_key(walk: PackedWalk) -> str:
-    """By what a widget finds its still picture: the same for the same walk, so that lessons are built alike."""
+    """A hash by which the widget finds its static picture in a page; deterministic, for reproducible lessons."""
     return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.alt()}".encode()).hexdigest()[:16]
 
 
 def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
-    """The graph half-way through the walk as an image, which also shows where scripts are dropped; and its PNG."""
+    """HTML with an image of the graph halfway through the steps, and the same as PNG for the MIME bundle."""
     markup = f"<p>{escape(walk.title)}: {escape(in_words(COUNT).format(count=walk.count))} {escape(in_words(HOW))}</p>"
     png: dict[str, str] = {}
     if walk.picture is not None:
@@ -63,7 +63,7 @@ def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
 
 
 def in_frame(walk: PackedWalk, still: str) -> str:
-    """The whole page in a frame, where anywidget is not installed; where frames are dropped, the picture behind it."""
+    """The whole page in an <iframe>, used without anywidget; the static picture is behind it."""
     return (
         f'<div style="position:relative; min-height:680px">{still}<iframe sandbox="allow-scripts" title="stepper" '
         'style="position:absolute; top:0; left:0; width:100%; height:100%; border:0; background:Canvas" '

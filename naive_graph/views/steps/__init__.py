@@ -1,4 +1,4 @@
-"""Time travel: the events of the real sweeps, recorded, described and packed for a browser.
+"""Stepping: record the events of real sweeps, describe them, and serialise them for a browser.
 
 recording    one recorded sweep, in packed columns, and the nodes that take part
 state        what is known after a step

@@ -1,6 +1,6 @@
 """Pack recorded sweeps for the browser's stepper: the events of each kind of run once, of each run its numbers.
 
-Runs over one plan tell the same events with other numbers. So the events of a
+Runs over one plan have the same events with other numbers. So the events of a
 kind of run are sent once, as a *pattern*; of each run only its numbers. A
 contribution is `incoming * partial`, and a sum is the sum of what arrived: the
 browser has the factors and terms, and is sent no product.
@@ -42,7 +42,7 @@ LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, a
 
 
 def collect_words() -> dict[str, dict[str, str]]:
-    """The words of the sentences, and what the page's own texts are in another language."""
+    """Texts for the page: word templates of the sentences, and translations of the scripts' own texts ("tongue")."""
     page_texts = {
         text: in_words(text) for text in texts_of("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
     }
@@ -116,7 +116,7 @@ class Columns:
         return {"patterns": described, **{name: self.packed.add(column) for name, column in added.items()}, **odd}
 
     def _pattern(self, run: Run) -> dict[str, Any]:
-        """The events of a run: kinds, steps of the plan (of a contribution, who gives), and operand positions.
+        """The events of a run: kinds, plan steps (of a contribution, the consumer's), and operand positions.
 
         A step is written as its distance from the last one of its kind, which
         is mostly 1: so a million of them are small.
@@ -173,7 +173,7 @@ class Columns:
         return self.origins[key]
 
     def _files(self) -> list[dict[str, Any]]:
-        """The learner's programs; of a long one, the part that made nodes."""
+        """The source lines of the learner's files; of a long file, the part around the first line that made nodes."""
         programs = []
         for name, number in self.files.items():
             lines = [line.rstrip("\n") for line in linecache.getlines(name)]
@@ -183,7 +183,7 @@ class Columns:
         return programs
 
     def _tensors(self, cast: Participants) -> list[list[Any]]:
-        """Of each tensor that was lowered: its first and last row, and what it is called and computed by."""
+        """For each lowered tensor: its first and last row, its label and its equation."""
         entries: dict[Any, list[Any]] = {}
         rows = sorted(cast.rows)
         for block in dict.fromkeys(cast.then.block(row) for row in rows):
@@ -220,7 +220,7 @@ class Columns:
 
 
 def _numbers(run: Run) -> Iterator[float]:
-    """What a run computed, event by event: values, with slopes in a tangent run; partials; of a move both values."""
+    """The numbers of a run, event by event: values (with tangents), partials, or for an update old and new value."""
     log = run.log
     partials, values = log.numbers[0], log.numbers[3]
     if run.phase == BACKWARD:
@@ -258,7 +258,7 @@ def _rules(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
 
 
 def with_room(svg: str) -> str:
-    """The drawing with empty texts where values and gradients will stand."""
+    """Replace the placeholder lines by empty <text> elements that the page fills with values and gradients."""
     svg = strip_style(svg)
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
         svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}" data-room="{room}"\1></text>', svg)

@@ -1,4 +1,4 @@
-"""A step in words and figures: the arithmetic, the running sum, and a sentence to be read aloud."""
+"""Describe a recorded event as text: its arithmetic, the running sum of a gradient, and a plain sentence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .recording import (
 
 MOST_TERMS = 6  # of a running sum
 PLACES = {1: ("",), 2: ("left", "right")}
-# What is said of a step; the browser fills in the same words.
+# Templates of the sentences about a step; the browser fills in the same ones.
 WORDS = {
     "started": "{phase} begins{iteration}.",
     "free": "{who} is ready. It waits for nothing: it joins the queue.",
@@ -45,7 +45,7 @@ WORDS = {
 
 
 def place_of(cast: Participants, consumer: int, position: int) -> str:
-    """Which operand position: left or right of two, else 1st, 2nd, ..."""
+    """The name of an operand position: left or right if there are two, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
     return in_words(PLACES[count][position]) if count in PLACES else ordinal(position)
 
@@ -67,7 +67,7 @@ def _shorten_terms(texts: list[str]) -> list[str]:
 
 
 def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
-    """What was computed at this step; empty where nothing was."""
+    """The arithmetic of an event as text, such as `2 * 3 = 6`; "" if nothing was computed."""
     cast = run.cast
     if entry.kind in (EVALUATED, READ):
         rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
@@ -99,7 +99,7 @@ def slope_name(run: Run, row: int) -> str:
 def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
     """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node.
 
-    places: where in the run its contributions stand. The middle of many is left out.
+    event_indices: its contributions in the run. The middle of many is left out.
     """
     cast, is_long = run.cast, len(places) > MOST_TERMS
     chosen = [places[0], *places[-(MOST_TERMS - 2) :]] if is_long else places

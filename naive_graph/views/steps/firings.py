@@ -1,4 +1,4 @@
-"""A dataflow's firings as a walk: each step is one operator that took samples from its streams and gave others."""
+"""Step through a dataflow: each step is one firing, an operator that pops from its input streams and pushes results."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .packing import Packed, PackedWalk, strip_style
 Array = Any
 FEW = 6  # numbers of a sample that are written out
 MOST_DRAWN = 1000  # operators that are drawn one by one, their splitjoins opened in the page
-HELD = 4  # samples of a stream that are written out
+HELD = 4  # samples of a stream that the page shows
 
 
 class Fired(Protocol):
-    """What one firing took and gave, as the one loop that runs operators tells it."""
+    """The record of one firing: samples taken from input streams and given to output streams."""
 
     operator: str
     iteration: int
@@ -36,7 +36,7 @@ class Fired(Protocol):
 
 
 class Flow(Protocol):
-    """What can be stepped: operators, streams, and a run that tells what the streams hold at first and all firings."""
+    """A dataflow that can be stepped: `watched(feed)` runs it and returns initial stream contents and all firings."""
 
     operators: Mapping[str, Any]
     streams: Mapping[str, Any]
@@ -63,7 +63,7 @@ class FiringStep:
 
 
 def brief(array: Array) -> str:
-    """A sample in a few figures.
+    """Format an array shortly: its first numbers, and its shape if it is long or has several axes.
 
     >>> import numpy as np
     >>> brief(np.array([1.0, -2.5])), brief(np.zeros((8, 8)))
@@ -139,7 +139,7 @@ class FiringLog(Sequence[FiringStep]):
         return f"{held}: nothing has fired." if held else "Nothing has fired."
 
     def _pops(self, name: str) -> int:
-        """How many of what a stream holds a firing of its reader takes out."""
+        """How many entries of a stream its reader pops per firing."""
         return int(self.flow.streams[name].pop) if self.flow.of_numbers else 1
 
     def table(self, first: int = 0, count: int = 60) -> str:
@@ -182,7 +182,7 @@ def _contents(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, 
 
 
 def _stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -> list[str]:
-    """Who writes a stream, who reads it, and the arrow that shows it; empty if it runs inside a folded box."""
+    """A stream's writer, its reader, and the id of its arrow ("" if it is inside a folded box)."""
     ends = [box_of.get(stream.writer, ""), box_of.get(stream.reader, "")]
     shown = (f"stream-{stream.name}", f"bundle-{ends[0]}-{ends[1]}")
     return [stream.writer, stream.reader, next((name for name in shown if name in arrows), "")]

@@ -1,4 +1,4 @@
-"""The result over the plane of two weights: what a training loop that moved two walks over."""
+"""The loss surface for the stepper: the result over the plane of two weights, if a training loop moved exactly two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .recording import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
 from .steps import StepLog
 
 GRID = 40  # points along each side
-VALUED = frozenset((READ, EVALUATED, MOVED))  # events that say what a node is now
+VALUED = frozenset((READ, EVALUATED, MOVED))  # events that carry a node's value
 
 
 def surface_of(log: StepLog) -> dict[str, Any] | None:
@@ -39,7 +39,7 @@ def surface_of(log: StepLog) -> dict[str, Any] | None:
 
 
 def _values_of(run: Run, row: int) -> Iterator[float]:
-    """What a row was in a run."""
+    """The values that a row had in a run."""
     log = run.log
     events = zip(log.rows, log.kinds, log.numbers[3])
     return (value for where, kind, value in events if where == row and kind in VALUED)

@@ -1,4 +1,4 @@
-"""What a page needs to compute a walk anew."""
+"""JavaScript with which a stepper page recomputes all steps after a leaf's value was changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .recording import UPDATE, Run
 
 
 def live_script(runs: Sequence[Run]) -> str:
-    """Statements that leave `rules` and `trainers` behind; empty where a page cannot compute what Python did.
+    """JavaScript that defines `rules` and `trainers`; empty where a page cannot compute what Python did.
 
     That is a loop, which the learner's Python drives, and an operator whose
     value or partial asks for numbers.

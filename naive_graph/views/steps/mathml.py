@@ -1,4 +1,4 @@
-r"""The TeX that the catalogue writes, as MathML, which a browser shows without help.
+r"""Convert the TeX of the rules' formulas to MathML, which browsers render natively.
 
 Only what rules are made of is understood: fractions, roots, powers, indices,
 cases, names and operators. Anything else is shown as its own text.
@@ -30,14 +30,14 @@ def mathml(tex: str) -> str:
 
 
 class _Reader:
-    """Reads tokens from left to right."""
+    """Recursive-descent parser of the tokens."""
 
     def __init__(self, tokens: list[str], tex: str) -> None:
         self.tokens: Iterator[str] = iter(tokens)
         self.texts = iter(re.findall(r"\\(?:text|operatorname)\{((?:\\.|[^{}])*)\}", tex))
 
     def items(self, *ends: str) -> tuple[list[str], str]:
-        """The elements up to a closing token, and that."""
+        """Parse up to a closing token; returns the elements and that token."""
         elements: list[str] = []
         for token in self.tokens:
             if token in ends:
@@ -51,7 +51,7 @@ class _Reader:
         return elements, ""
 
     def group(self) -> str:
-        """What stands in braces, or one token."""
+        """Parse one argument: a group in braces, or a single token."""
         return self._one(next(self.tokens, ""))
 
     def _one(self, token: str) -> str:
@@ -83,7 +83,7 @@ class _Reader:
         return "" if bracket == "." else f"<mo>{escape(SIGNS.get(bracket, bracket))}</mo>"
 
     def _cases(self) -> str:
-        """Lines of two cells after a brace."""
+        """Parse a `cases` environment into a brace and a table."""
         self.group()
         rows, end = [""], "&"
         while end in ("&", r"\\"):

@@ -1,4 +1,4 @@
-"""What a walk goes through, as the learner knows it: its title as text, its heading as a formula."""
+"""Title (text) and heading (MathML formula) of recorded steps, from the result's name or formula."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _formula(cast: Participants, row: int) -> str:
 
 
 def heading_of(casts: Sequence[Participants]) -> str:
-    """The formula of the first graph's result as MathML; empty where it is long, or the graph is gone."""
+    """The formula of the first graph's result as MathML; "" if it is too long, or the graph was cleared."""
     cast = next(iter(casts), None)
     if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:
         return ""

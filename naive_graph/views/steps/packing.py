@@ -1,4 +1,4 @@
-"""A walk as bytes: what a browser needs, in a header and packed columns, deflated."""
+"""The binary format of pages: a JSON header and typed columns of numbers, compressed with zlib."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORD = 8  # every column begins at a multiple of so many bytes, as arrays in a b
 
 @dataclass(frozen=True)
 class PackedWalk:
-    """What is shown: one blob for the browser, and a picture where no script runs."""
+    """A serialised walk: one blob for the browser, and a picture where no script runs."""
 
     blob: bytes
     title: str
@@ -27,7 +27,7 @@ class PackedWalk:
 
 
 class Packed:
-    """Columns, one behind the other; each is known by where it begins and how many numbers it has."""
+    """Concatenates columns of numbers; `add` returns a column's [byte offset, length] for the header."""
 
     def __init__(self) -> None:
         self.body = bytearray()
@@ -48,7 +48,7 @@ class Packed:
 
 
 def strip_style(svg: str) -> str:
-    """A drawing without a style of its own: a page lets none in, and has the colours."""
+    """Remove <style> from an SVG: the page's security policy forbids it, and its own CSS has the colours."""
     return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Recording: an engine that runs the reference sweeps and keeps their events."""
+"""step() and record(): an engine that runs the reference sweeps and records their events."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MODES = ("both", "forward", "backward", "tangent")
 
 
 class Branches:
-    """Which nodes a slope comes to through branches that were taken; it is told every contribution in turn."""
+    """Tracks which nodes a gradient reaches through taken branches of `where`; fed with each contribution in order."""
 
     def __init__(self, plan: Plan, seeds: Iterable[int]) -> None:
         self.choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
         self.reached = {plan.rows[step] for step in seeds}
 
     def lead_to(self, event: Contributed) -> bool:
-        """Whether this contribution counts. `where` hands the partial 1 to the branch that it took, 0 to the other."""
+        """Whether a contribution comes through taken branches only; `where` has partial 1 for the taken one, else 0."""
         if not self.choices:
             return True
         taken = event.consumer in self.reached and not (event.consumer in self.choices and event.partial == 0)
@@ -48,7 +48,7 @@ class Branches:
 
 
 class Recorder:
-    """An engine, as `Graph.forward` and `Graph.backward` know it, that remembers what it did."""
+    """An engine for `Graph.forward` and `Graph.backward` that records each event as it happens."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -102,7 +102,7 @@ class Recorder:
     # --- what happens between runs ---
 
     def note_moves(self, cast: Participants, leaves: Mapping[int, Any]) -> None:
-        """An update: which leaves have other values than in the last forward sweep."""
+        """Record an update: the leaves whose values differ from the last forward sweep."""
         now, noted = {row: number_of(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
         before = {row: old for row, new in now.items() if repr(old := noted.get(row, new)) != repr(new)}
         if before and self.runs:
@@ -114,7 +114,7 @@ class Recorder:
         noted |= now
 
     def finish(self) -> None:
-        """Note what was set after the last sweep."""
+        """Record values that were set after the last sweep."""
         if self.runs and not self.runs[-1].cast.tables.closed:
             cast = self.runs[-1].cast
             values = {row: cast.tables.value(row) for row in [*self.leaves] if row < len(cast.tables)}
@@ -238,7 +238,7 @@ def _only(network: Any) -> Any:
 
 
 def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:
-    """Make every value a dual number, with slope 1 at the leaf that moves."""
+    """Make every value a dual number, with tangent 1 at the chosen leaf (forward mode's seed)."""
     leaves = [step for step in plan.leaves() if plan.kinds[step] != CONSTANT]
     if wrt is not None:
         (row,) = rows_of([wrt], "step")

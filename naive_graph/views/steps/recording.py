@@ -1,4 +1,4 @@
-"""One sweep that was watched: its events in packed columns, and who took part."""
+"""A recorded sweep (Run): its events in typed columns (Log), and the nodes that took part (Participants)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KIN
 
 
 class Participants:
-    """The nodes of a plan as they were called when it ran; they can be read after the graph is gone."""
+    """The nodes of a plan with their names when it ran; readable after the graph was cleared."""
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
         self.tables = tables
@@ -43,7 +43,7 @@ class Participants:
         return [self.rows[step] for step in self.plan.operands(self.step_of[row])]
 
     def called(self, row: int) -> str:
-        """The node's name, as drawings have it; nothing for -1, which is no node."""
+        """The node's name as in drawings; "" for -1, which stands for no node."""
         if row < 0:
             return ""
         return self.names.get(row) or self.then.name(row) or by_line(self.then, row, self.alike)
@@ -69,7 +69,7 @@ class Participants:
 
     @cached_property
     def followers(self) -> tuple[array[int], array[int]]:
-        """Who is fed by each step, one entry for each operand position."""
+        """The consumers of each step, one entry for each operand position, in CSR form: starts and steps."""
         plan = self.plan
         fed = [step for step in range(len(plan)) for _ in plan.operands(step)]
         return group_by_key(plan.operand_steps, fed, len(plan))
@@ -81,23 +81,23 @@ class Participants:
         return [self.rows[follower] for follower in steps[starts[step] : starts[step + 1]]]
 
     def scene(self) -> Scene:
-        """Every node, with no values on it, but room for them."""
+        """The scene of all nodes, with placeholders instead of values."""
         wishes = Wishes(values=False, grads=False, fold=False, most=len(self.rows))
         return with_room(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
 
     def still(self) -> Scene:
-        """The graph without numbers, as much of it as a screen shows."""
+        """The scene without numbers, reduced to a screenful."""
         rows = ancestors(self.tables, self.targets)
         return readable_scene(rows, self.targets, Wishes(values=False, grads=False, bundle=True))
 
     def is_there(self) -> bool:
-        """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
+        """Whether the rows can still be drawn: their graph is the current one, and was not cleared or truncated."""
         last = max(self.rows, default=-1)
         return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
 
 
 def snapshot_names(tables: Tables) -> Tables:
-    """What the rows of a graph are called now, in tables of their own: some bytes a row, and no object."""
+    """A copy of the tables with operators, names, scopes and origins only: some bytes per row, and no node objects."""
     then = Tables()
     then.size = len(tables), tables.size[1]
     then.operators, then.instructions = tables.operators[:], tables.instructions[:]
@@ -173,7 +173,7 @@ class Run:
         self.log = Log()
         self.values: dict[int, float] = {}  # of a reverse sweep alone: what forward had computed
         self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
-        self.before: dict[int, float] = {}  # of an update: the old values
+        self.before: dict[int, float] = {}  # of an update: the old values, by row
         self.untaken: set[int] = set()  # of a reverse sweep: where a branch that was not taken is handed nothing
         self.log.add(STARTED, cast.targets[0] if cast.targets else -1)
 
@@ -188,5 +188,5 @@ class Run:
         )
 
     def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:
-        """What the operands of a row were, as far as it was computed by now."""
+        """The values of a row's operands at this point of the run."""
         return [known[operand] for operand in self.cast.operands(row)]

@@ -1,4 +1,4 @@
-"""What is known after a step of a walk."""
+"""State: values, gradients and the ready queue after each step, rebuilt by replaying the events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMPUTED = (READ, EVALUATED)
 
 @dataclass
 class State:
-    """What is known after a step: nothing that was not reached."""
+    """Values, gradients and queue after a step; rows that were not reached are absent."""
 
     values: dict[int, float] = field(default_factory=dict)
     grads: dict[int, float] = field(default_factory=dict)  # of a tangent run, the slopes
@@ -30,7 +30,7 @@ class State:
         return sorted(self.queue, key=self.back.step_of.__getitem__, reverse=True)
 
     def begin(self, run: Run) -> None:
-        """A new run: what it will compute is blank again."""
+        """Reset for a new run: clear what it will compute."""
         cast = run.cast
         self.queue, self.handed, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
         if run.phase == UPDATE:
@@ -40,7 +40,7 @@ class State:
         self.waiting = {row: len(before(row)) for row in cast.rows if not (self.back and row in cast.constants)}
 
     def take(self, run: Run, place: int) -> list[int]:
-        """Take one step; returns the rows that now wait for one thing less."""
+        """Apply one event; returns the rows whose count of missing inputs went down by one."""
         log = run.log
         kind, row, value = log.kinds[place], log.rows[place], log.numbers[3][place]
         if kind == ENQUEUED:

@@ -1,4 +1,4 @@
-"""A step: one event of a walk, with what was known after it."""
+"""Step: one event of a walk as the learner reads it, with numbers, texts and the state after it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Step:
 
 
 def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequence[int]) -> Step:
-    """The step after which `state` holds."""
+    """Make the Step of an event; `state` is the state after it."""
     cast, contributed = run.cast, entry.kind == CONTRIBUTED
     evaluated = entry.kind == EVALUATED
     terms = state.terms[entry.row] if contributed else []

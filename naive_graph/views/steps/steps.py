@@ -1,4 +1,4 @@
-"""The walk: every step of every run, as a sequence that a test or an exercise can read."""
+"""StepLog: all steps of the recorded runs, as a sequence with search; steps are built on demand from the events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .step import Step, make_step
 
 
 def _whole(starts: Sequence[tuple[Run, int]], index: int) -> int:
-    """The last run, at `at` or before, that begins with a state of its own: an update keeps what is there."""
+    """The last run at `index` or before that resets the state: an update continues from the state before it."""
     while index > 0 and starts[index][0].phase == UPDATE:
         index -= 1
     return max(0, index)
@@ -57,13 +57,13 @@ class StepLog(Sequence[Step]):
         return self.at(range(len(self)))
 
     def at(self, places: Sequence[int]) -> Iterator[Step]:
-        """The steps at these places, which ascend."""
+        """The steps with these indices, which must ascend."""
         return (step for step, _ in self.states(places))
 
     def states(self, places: Sequence[int]) -> Iterator[tuple[Step, State]]:
-        """The steps at these places, which ascend, with the state after each: one object that moves on.
+        """The steps with these ascending indices, each with the state after it: one object, updated in place.
 
-        Runs before the places are passed over, up to one that begins anew.
+        Earlier runs are skipped, back to the last one that resets the state.
         """
         starts, state = list(self._starts()), State()
         needed = set[int]()

@@ -1,4 +1,4 @@
-"""A walk with its face: it shows itself in a notebook, and saves itself as a page."""
+"""Steps and Firings: recorded walks that display themselves in a notebook and save themselves as a page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .steps import StepLog
 
 
 class Walked(Protocol):
-    """What says what a browser shows of it."""
+    """Anything with a `walk` method that serialises it for the browser."""
 
     def walk(self, title: str = "") -> PackedWalk: ...
 
 
 class Shown(Suggesting):
-    """What every walk can do."""
+    """Mixin: notebook display and `save` for all walks."""
 
     _owner = "walk"
 

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of an optimisation, without TensorFlow.
+"""Write TensorBoard files of an optimisation, without TensorFlow.
 
 events      files of series that grow while a loop runs
 graphs      the Graphs tab: a graph as a GraphDef

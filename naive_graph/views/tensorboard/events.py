@@ -1,4 +1,4 @@
-"""Event files, as TensorBoard reads them: records of what was noted at each step.
+"""EventFile: write a history's series as a TensorBoard event file while a training loop runs.
 
 Every step is on the disk when `record` returns, so that an exception, a Ctrl-C
 or a kill loses nothing, and TensorBoard shows it while the loop still runs.
@@ -29,7 +29,7 @@ BARS = 30  # of a histogram
 
 
 class EventFile:
-    """A file of events in a folder of its own run, and how many of a history's steps it holds."""
+    """An event file of one run, and the number of steps it holds already."""
 
     def __init__(self, folder: Any, graph: Any = None) -> None:
         self.folder = path_of(folder, HistoryError)
@@ -59,7 +59,7 @@ class EventFile:
                 self.steps = end
 
     def spread(self, at: int, arrays: Mapping[str, Any]) -> None:
-        """Write how the numbers of arrays are spread at a step, each as a histogram under its name."""
+        """Write a histogram of each array at a step, under its name."""
         event = _event(step=at, summary=summary_pb2.Summary())
         for name, array in arrays.items():
             numbers = np.asarray(array, float).ravel()
@@ -71,7 +71,7 @@ class EventFile:
         self._append([event])
 
     def _append(self, events: Sequence[Any]) -> None:
-        """All of these at the end of the file, or none."""
+        """Append all of these events, or none."""
         records = io.BytesIO()
         for event in events:
             RecordWriter(records).write(event.SerializeToString())
@@ -82,7 +82,7 @@ class EventFile:
             raise self._failure(error) from None
 
     def _failure(self, error: Any) -> HistoryError:
-        """What is said of a file that cannot be written; the history itself has all that was recorded."""
+        """The error for a file that cannot be written; the history in memory is complete."""
         why = getattr(error, "strerror", None) or error
         return HistoryError(
             f"Cannot write TensorBoard's file in {self.folder}: {why}. The history holds every step; make room and go "

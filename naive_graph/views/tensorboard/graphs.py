@@ -1,4 +1,4 @@
-"""A graph as TensorBoard draws it: a GraphDef, whose names say in which boxes a node stands."""
+"""Convert a scalar graph, tensors or a dataflow to a TensorFlow GraphDef for TensorBoard's Graphs tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that say in which boxes of the Graphs tab a node stands."""
+"""Unique slash-separated names: TensorBoard's Graphs tab groups nodes into boxes by them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..drawing.folding import short
 
 
 class Item(NamedTuple):
-    """A node of any kind: what it is known by, its name, what it applies, its scope, and what it reads."""
+    """A node of any kind: unique key, name, operator, scope, keys of its sources, shape, attributes."""
 
     key: Any
     name: str
@@ -42,7 +42,7 @@ def _path(outer: str, name: str, scope: Scope | None) -> str:
 
 
 def _unique(name: str, counts: dict[str, int]) -> str:
-    """The name, or the name with a number; counts: how often each was asked for."""
+    """Make a name unique by appending a number. counts: how often each name was used so far."""
     free = name
     while free in counts:
         counts[name] += 1

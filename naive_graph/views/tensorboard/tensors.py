@@ -1,4 +1,4 @@
-"""Tensor nodes as TensorBoard draws them: each with its shape, and the properties of its operator."""
+"""Tensor nodes as items of a GraphDef: each with its shape and its operator's properties."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def items_of(what: Any) -> Iterator[Item]:
 
 
 def _name_applied(node: TensorNode) -> str:
-    """What the node applies, in a word: its operator's name, or what it does with entries."""
+    """The name of the node's operator, or the kind of its entries' computation."""
     if isinstance(node, LeafNode):
         return node.leaf_type.name.lower()
     if node.call:
